@@ -1,0 +1,120 @@
+// Dependencies point inward. Each folder has a list of what it may import; what is not on the list is a violation.
+// tests/architecture shows that each rule bites.
+
+const PACKAGES = { path: '^node_modules/' };
+
+/** Everything that a file of `folder` may not import: all but the paths of the list. */
+function onlyFrom(name, folder, allowed, instead) {
+  return {
+    name,
+    severity: 'error',
+    comment: instead,
+    from: { path: folder },
+    to: { pathNot: allowed },
+  };
+}
+
+export default {
+  forbidden: [
+    onlyFrom(
+      'domain-is-pure',
+      '^domain/',
+      ['^domain/'],
+      'The domain knows nothing but itself: pass the value in, or put the work behind a port.',
+    ),
+    onlyFrom(
+      'application-knows-the-domain-and-its-ports',
+      '^application/',
+      ['^application/', '^domain/'],
+      'Declare a port under application/ports and implement it in an adapter.',
+    ),
+    onlyFrom(
+      'ports-are-types-on-the-domain',
+      '^application/ports/',
+      ['^application/ports/', '^domain/'],
+      'A port speaks of the domain alone; move the use case out of it.',
+    ),
+    {
+      name: 'adapters-know-no-outer-room',
+      severity: 'error',
+      comment: 'An adapter implements ports and is wired in config/: take what you need as an argument.',
+      from: { path: '^adapters/' },
+      to: { path: '^(config|tests|management)/' },
+    },
+    {
+      name: 'no-adapter-imports-another',
+      severity: 'error',
+      comment: 'Two technologies meet in config/ alone, through a port.',
+      from: { path: '^adapters/([^/]+)/' },
+      to: { path: '^adapters/', pathNot: '^adapters/$1/' },
+    },
+    {
+      name: 'one-technology-an-adapter',
+      severity: 'error',
+      comment: 'Each package belongs to the adapter of its technology; put a port between.',
+      from: { path: '^(domain|application|adapters)/', pathNot: '^adapters/jose/' },
+      to: { path: '^node_modules/jose/' },
+    },
+    ...Object.entries({
+      http: 'koa|@koa/router|koa-bodyparser',
+      bcrypt: 'bcrypt',
+      pino: 'pino',
+      postgres: '@mikro-orm/[^/]+|pg',
+    }).map(([adapter, packages]) => ({
+      name: `${adapter}-packages-in-their-adapter`,
+      severity: 'error',
+      comment: `Only adapters/${adapter} and config/ know this technology; put a port between.`,
+      from: { path: '^(domain|application|adapters)/', pathNot: `^adapters/${adapter}/` },
+      to: { path: `^node_modules/(@types/)?(${packages})/` },
+    })),
+    {
+      name: 'wiring-in-config-alone',
+      severity: 'error',
+      comment: 'Take your parts as constructor arguments; config/container.ts hands them in.',
+      from: { path: '^(domain|application|adapters|management)/' },
+      to: { path: '^node_modules/(tsyringe|reflect-metadata)/' },
+    },
+    {
+      name: 'production-imports-no-test',
+      severity: 'error',
+      comment: 'What production needs too belongs into a production folder.',
+      from: { pathNot: '^tests/' },
+      to: { path: '^tests/' },
+    },
+    {
+      name: 'production-uses-production-packages',
+      severity: 'error',
+      comment: 'A development package is not there in production: move it to dependencies, with a reason.',
+      from: { path: '^(domain|application|adapters|config|management)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'Two files that need each other are one file, or miss a third.',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      comment: 'The import names nothing; install the package or mend the path.',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      comment: 'Nothing uses this file: delete it.',
+      from: { orphan: true, path: '^(domain|application|adapters|management)/' },
+      to: {},
+    },
+  ],
+  options: {
+    doNotFollow: PACKAGES,
+    // Without it, `import type` leaks would go unseen.
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
+  },
+};

@@ -1,0 +1,81 @@
+import type Koa from 'koa';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import { hasOneHost } from './header-fields.ts';
+import { parserRefusalOf } from './parser-refusals.ts';
+import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
+import type { RequestLine, RequestLog } from './request-log.ts';
+
+/** What one request and its answer carry through the middleware. */
+export interface ExchangeState {
+  requestId: string;
+  /** The path of the matched route as it was declared; the path that was asked for may hold a secret and is not logged. */
+  route?: string;
+  refusal?: HttpRefusal;
+  clientId?: string;
+  tokenId?: string;
+  fault?: unknown;
+}
+
+export type Exchange = Koa.ParameterizedContext<ExchangeState>;
+
+/** Header fields of every answer (RFC 6749 section 5.1). */
+export const ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
+
+/** Seconds after which a caller may try again what failed for want of a dependency. */
+const RETRY_AFTER_SECONDS = '1';
+
+/** Outermost: gives the exchange its id and its headers, turns a fault into 500 or 503, and writes the one log line. */
+export function exchange(ids: IdGenerator, log: RequestLog): Koa.Middleware<ExchangeState> {
+  return async (ctx, next) => {
+    const begin = performance.now();
+    ctx.state.requestId = ids.uuid();
+    ctx.set({ ...ANSWER_HEADERS, 'X-Request-Id': ctx.state.requestId });
+    try {
+      if (hasOneHost(ctx.req)) await next();
+      else refuse(ctx, httpRefusal('host_malformed'));
+    } catch (error) {
+      answerFault(ctx, error);
+    }
+    log(requestLine(ctx, performance.now() - begin));
+  };
+}
+
+/** Answers why not. Without a description for `invalid_client`, so that all its cases look the same. */
+export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
+  ctx.state.refusal = refusal;
+  ctx.status = ANSWERS[refusal.code].status;
+  ctx.set(refusal.headers ?? {});
+  ctx.body = refusalBody(refusal);
+}
+
+function answerFault(ctx: Exchange, fault: unknown): void {
+  const byParser = parserRefusalOf(ctx.req);
+  if (byParser !== undefined) return refuse(ctx, byParser);
+  if (ctx.req.destroyed && !ctx.req.complete) return refuse(ctx, httpRefusal('caller_gone'));
+
+  ctx.state.fault = fault;
+  refuse(
+    ctx,
+    fault instanceof DependencyUnavailable
+      ? httpRefusal('dependency_unavailable', { 'Retry-After': RETRY_AFTER_SECONDS })
+      : httpRefusal('unforeseen'),
+  );
+}
+
+function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
+  const { requestId, route, refusal, clientId, tokenId, fault } = ctx.state;
+  const client = clientId ?? refusal?.clientId;
+  return {
+    request_id: requestId,
+    method: ctx.method,
+    route: route ?? 'none',
+    status: ctx.status,
+    duration_ms: Math.round(milliseconds * 1000) / 1000,
+    remote_address: ctx.req.socket.remoteAddress ?? 'gone',
+    ...(refusal && { error: ANSWERS[refusal.code].error, reason: refusal.reason }),
+    ...(client !== undefined && { client_id: client }),
+    ...(tokenId !== undefined && { token_id: tokenId }),
+    ...(fault !== undefined && { fault }),
+  };
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import bodyParser from 'koa-bodyparser';
+import { failure, type Result, success } from '../../domain/result.ts';
+import type { Exchange } from './exchange.ts';
+import { readFormParameters } from './form-parameters.ts';
+import { fieldValues } from './header-fields.ts';
+import { type HttpRefusal, httpRefusal } from './refusals.ts';
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const BODY_MAX_BYTES = 16 * 1024;
+
+// koa-bodyparser reads forms with qs, which makes objects of brackets and drops what it cannot read. So it hands over
+// the raw text under its limit, and form-parameters.ts reads it.
+const readText = bodyParser({
+  enableTypes: ['text'],
+  extendTypes: { text: [FORM_TYPE] },
+  textLimit: `${BODY_MAX_BYTES}b`,
+});
+
+/** The parameters of a form body, or why it is refused. What its header fields already show is refused before a byte is read. */
+export async function readForm(ctx: Exchange): Promise<Result<ReadonlyMap<string, string>, HttpRefusal>> {
+  const refused = refuseByHeaderFields(ctx.req);
+  if (refused !== undefined) return failure(refused);
+
+  const text = await readBody(ctx);
+  if (!text.ok) return text;
+  const parameters = readFormParameters(text.value);
+  return parameters.ok ? parameters : failure(httpRefusal(parameters.problem));
+}
+
+function refuseByHeaderFields(request: IncomingMessage): HttpRefusal | undefined {
+  // The body parser would inflate the body, in native code, for anybody.
+  if (fieldValues(request, 'content-encoding').some((value) => value.trim().toLowerCase() !== 'identity')) {
+    return httpRefusal('content_encoding_unsupported');
+  }
+  const types = fieldValues(request, 'content-type');
+  if (types.length !== 1 || !isFormInUtf8(types[0] ?? '')) return httpRefusal('content_type_unsupported');
+  if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) return httpRefusal('content_too_large');
+  return undefined;
+}
+
+function isFormInUtf8(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  return type === FORM_TYPE && parameters.every((parameter) => /^(?!charset\b)|^charset="?utf-8"?$/.test(parameter));
+}
+
+async function readBody(ctx: Exchange): Promise<Result<string, HttpRefusal>> {
+  try {
+    await readText(ctx, async () => {});
+  } catch (error) {
+    if (isTooLarge(error)) return failure(httpRefusal('content_too_large'));
+    throw error;
+  }
+  const { body } = ctx.request;
+  if (typeof body === 'string') return success(body);
+  // The parser leaves alone what has no body, and a media type that it cannot read.
+  return hasBody(ctx.req) ? failure(httpRefusal('content_type_unsupported')) : success('');
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && error.type === 'entity.too.large';
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+
+/** Writes each event as a line of the JSON log with member `event`; requests, which have `request_id`, are apart from them. */
+export class PinoAuditLog implements AuditLog {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  record(event: AuditEvent): void {
+    switch (event.event) {
+      case 'token_issued':
+        this.#log.info({
+          event: event.event,
+          at: event.at,
+          client_id: event.clientId,
+          token_id: event.tokenId,
+          scope: event.scope,
+          expires_at: event.expiresAt,
+        });
+        break;
+      case 'token_refused':
+        this.#log.info({
+          event: event.event,
+          at: event.at,
+          reason: event.reason,
+          ...(event.clientId !== undefined && { client_id: event.clientId }),
+        });
+        break;
+    }
+  }
+}

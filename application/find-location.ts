@@ -1,0 +1,16 @@
+import type { Location } from '../domain/location.ts';
+import type { LocationCatalog } from './ports/location-catalog.ts';
+
+/** The query of the example resource. */
+export class FindLocation {
+  readonly #catalog: LocationCatalog;
+
+  constructor(catalog: LocationCatalog) {
+    this.#catalog = catalog;
+  }
+
+  /** The place of exactly this code, or undefined. Throws what the catalog throws. */
+  execute(code: string): Promise<Location | undefined> {
+    return this.#catalog.findByCode(code);
+  }
+}

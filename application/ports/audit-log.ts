@@ -1,0 +1,25 @@
+import type { RefusalReason } from '../../domain/refusal.ts';
+
+/** What an auditor asks about later: who got a token, and who was refused one. Times in seconds since the epoch. */
+export type AuditEvent =
+  | {
+      readonly event: 'token_issued';
+      readonly at: number;
+      readonly clientId: string;
+      readonly tokenId: string;
+      readonly scope: string;
+      readonly expiresAt: number;
+    }
+  | {
+      readonly event: 'token_refused';
+      readonly at: number;
+      readonly reason: RefusalReason;
+      /** Only where the client is registered: an unknown id may be a secret in the wrong field. */
+      readonly clientId?: string;
+    };
+
+/** The record of security-relevant events, apart from the request log. */
+export interface AuditLog {
+  /** Records an event, in the order of the calls. Holds no secret and no token. Never throws: a token is not refused because a line could not be written. */
+  record(event: AuditEvent): void;
+}

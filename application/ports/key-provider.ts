@@ -1,0 +1,30 @@
+/** A key of the Web Cryptography API: a handle, which a private key's bytes need not leave. */
+export type KeyHandle = InstanceType<typeof CryptoKey>;
+
+/** The key that signs now. The private key stays in this process: it cannot be exported. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyHandle;
+}
+
+/** A public RSA key as a JSON Web Key (RFC 7517 section 4, RFC 7518 section 6.3.1); members in base64url. */
+export interface PublicKeyJwk {
+  readonly kty: 'RSA';
+  readonly use: 'sig';
+  readonly alg: 'RS256';
+  readonly kid: string;
+  readonly n: string;
+  readonly e: string;
+}
+
+/** The keys that sign and verify tokens: RSA of at least 2048 bits, for RS256 (RFC 7518 section 3.3). */
+export interface KeyProvider {
+  /** The key that new tokens are signed with. Its public half is among `publicKeys` and found by `verificationKey`. */
+  signingKey(): Promise<SigningKey>;
+
+  /** The public key of that id, or undefined where no such key is trusted. Costs a look-up in memory. */
+  verificationKey(kid: string): Promise<KeyHandle | undefined>;
+
+  /** Every public key that a token may be verified with now. */
+  publicKeys(): Promise<readonly PublicKeyJwk[]>;
+}

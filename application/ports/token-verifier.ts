@@ -1,0 +1,22 @@
+import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+import type { Result } from '../../domain/result.ts';
+
+/** What is wrong with a token, apart from time and issuer. */
+export type TokenDefect =
+  | 'token_malformed'
+  | 'token_algorithm_refused'
+  | 'token_key_unknown'
+  | 'token_signature_wrong'
+  | 'token_claims_malformed';
+
+/** Tells our tokens from all others. */
+export interface TokenVerifier {
+  /**
+   * The claims of a token that a trusted key signed, in the one form that we issue: compact serialization without
+   * white space or spare bits, `alg` RS256, a `kid`, each claim once and of its type. Looks at no clock and at no
+   * issuer: that is the caller's policy.
+   *
+   * Costs one RSA-2048 verification, 0.03 ms of a core, and less for a token that is not of the form.
+   */
+  verify(token: string): Promise<Result<AccessTokenClaims, TokenDefect>>;
+}

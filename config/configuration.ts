@@ -1,0 +1,34 @@
+import { readClientsFile } from '../adapters/memory/clients-file.ts';
+import type { ClientRegistrationFields } from '../domain/client-registration.ts';
+import { failure, type Result, success } from '../domain/result.ts';
+import { type Environment, readSettings, type Settings } from './settings.ts';
+
+/** All that the service needs to know before it starts. */
+export interface Configuration {
+  readonly settings: Settings;
+  /** The registrations of the in-memory repository; none where they stand in a database. */
+  readonly clients: readonly Omit<ClientRegistrationFields, 'id'>[];
+}
+
+/** Reads a text file, or answers undefined where it cannot be read. */
+export type ReadTextFile = (path: string) => string | undefined;
+
+/** Reads the environment and the clients file that it names. Answers every problem of both, by name, without a value. */
+export function loadConfiguration(
+  environment: Environment,
+  readTextFile: ReadTextFile,
+): Result<Configuration, readonly string[]> {
+  const settings = readSettings(environment);
+  const clients = loadClients(environment, readTextFile);
+  if (settings.ok && clients.ok) return success({ settings: settings.value, clients: clients.value });
+  return failure([...(settings.ok ? [] : settings.problem), ...(clients.ok ? [] : clients.problem)]);
+}
+
+function loadClients(environment: Environment, readTextFile: ReadTextFile): ReturnType<typeof readClientsFile> {
+  const path = environment['CLIENTS_FILE'];
+  if (!path || environment['CLIENT_REPOSITORY'] !== 'memory') return success([]);
+  const json = readTextFile(path);
+  if (json === undefined) return failure(['CLIENTS_FILE: cannot be read']);
+  const clients = readClientsFile(json);
+  return clients.ok ? clients : failure(clients.problem.map((problem) => `CLIENTS_FILE: ${problem}`));
+}

@@ -1,0 +1,107 @@
+import 'reflect-metadata';
+import {
+  type DependencyContainer,
+  type InjectionToken,
+  instanceCachingFactory,
+  container as rootContainer,
+} from 'tsyringe';
+import { createApplication } from '../adapters/http/application.ts';
+import { createHttpServer, HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
+import { InMemoryKeyProvider } from '../adapters/jose/in-memory-key-provider.ts';
+import { JoseTokenSigner } from '../adapters/jose/jose-token-signer.ts';
+import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
+import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
+import { PLACES } from '../adapters/memory/places.ts';
+import { createJsonLog } from '../adapters/pino/json-log.ts';
+import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
+import { RandomIdGenerator } from '../adapters/system/random-id-generator.ts';
+import { SystemClock } from '../adapters/system/system-clock.ts';
+import { AuthenticateClient } from '../application/authenticate-client.ts';
+import { AuthorizeRequest } from '../application/authorize-request.ts';
+import { FindLocation } from '../application/find-location.ts';
+import { IssueToken } from '../application/issue-token.ts';
+import { PublishKeys } from '../application/publish-keys.ts';
+import { TokenPolicy } from '../domain/token-policy.ts';
+import type { Configuration } from './configuration.ts';
+import { createSecretVerifier, fillClientRepository } from './in-memory-clients.ts';
+import { createRequestLog } from './request-log.ts';
+import { createRoutes } from './routes.ts';
+import { TOKENS } from './tokens.ts';
+
+/** Puts other parts in the place of the service's own, before anything is resolved. */
+export type Override = (container: DependencyContainer) => void;
+
+/** The composition root: every part of the service, made once, when it is first asked for. */
+export async function buildContainer(
+  configuration: Configuration,
+  override: Override = () => {},
+): Promise<DependencyContainer> {
+  const { settings, clients } = configuration;
+  const container = rootContainer.createChildContainer();
+  const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
+  const part = <Part>(token: InjectionToken<Part>, make: () => Part) =>
+    container.register(token, { useFactory: instanceCachingFactory(make) });
+
+  part(TOKENS.log, () => createJsonLog());
+  part(TOKENS.clock, () => new SystemClock());
+  part(TOKENS.ids, () => new RandomIdGenerator());
+  part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
+  part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
+  part(TOKENS.secretVerifier, () => createSecretVerifier(clients, settings.CLIENT_SECRET_COST));
+  part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider)));
+  part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
+  part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
+
+  part(TOKENS.tokenPolicy, () => new TokenPolicy(tokenPolicyOptions(settings)));
+  part(
+    TOKENS.authenticateClient,
+    () => new AuthenticateClient(get(TOKENS.clientRepository), get(TOKENS.secretVerifier)),
+  );
+  part(
+    TOKENS.issueToken,
+    () =>
+      new IssueToken({
+        authenticateClient: get(TOKENS.authenticateClient),
+        policy: get(TOKENS.tokenPolicy),
+        signer: get(TOKENS.tokenSigner),
+        clock: get(TOKENS.clock),
+        ids: get(TOKENS.ids),
+        auditLog: get(TOKENS.auditLog),
+      }),
+  );
+  part(
+    TOKENS.authorizeRequest,
+    () => new AuthorizeRequest(get(TOKENS.tokenVerifier), get(TOKENS.clock), settings.TOKEN_ISSUER),
+  );
+  part(TOKENS.findLocation, () => new FindLocation(get(TOKENS.locationCatalog)));
+  part(TOKENS.publishKeys, () => new PublishKeys(get(TOKENS.keyProvider)));
+
+  part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log)));
+  part(TOKENS.httpTimeouts, () => HTTP_TIMEOUTS);
+  part(TOKENS.routes, () => createRoutes(settings, get));
+  part(TOKENS.application, () =>
+    createApplication({
+      routes: get(TOKENS.routes),
+      authorizeRequest: get(TOKENS.authorizeRequest),
+      ids: get(TOKENS.ids),
+      log: get(TOKENS.requestLog),
+    }),
+  );
+  part(TOKENS.httpServer, () =>
+    createHttpServer(get(TOKENS.application), get(TOKENS.ids), get(TOKENS.requestLog), get(TOKENS.httpTimeouts)),
+  );
+
+  override(container);
+  if (!container.isRegistered(TOKENS.keyProvider)) {
+    container.registerInstance(TOKENS.keyProvider, await InMemoryKeyProvider.generate(get(TOKENS.ids)));
+  }
+  return container;
+}
+
+function tokenPolicyOptions(settings: Configuration['settings']) {
+  return {
+    issuer: settings.TOKEN_ISSUER,
+    lifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
+    scopeClaim: settings.TOKEN_SCOPE_CLAIM ? 'array' : 'absent',
+  } as const;
+}

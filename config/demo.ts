@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url';
+import { run } from './run.ts';
+
+const CLIENT_ID = 'demo-client';
+const CLIENT_SECRET = 'demo-secret';
+
+const service = await run({
+  ...process.env,
+  CLIENT_REPOSITORY: 'memory',
+  CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
+});
+
+if (service !== undefined) {
+  const baseUrl = `http://${service.host}:${service.port}`;
+  const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=${CLIENT_ID} -d client_secret=${CLIENT_SECRET}`;
+  process.stdout.write(`
+The authorization service listens on ${baseUrl}
+
+A token:
+  ${tokenRequest}
+
+A location, read with a token:
+  curl -sS -H "Authorization: Bearer $(${tokenRequest} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')" ${baseUrl}/v1/locations/NYC_USA
+
+Stop it with Ctrl-C.
+
+`);
+}

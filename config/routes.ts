@@ -1,0 +1,30 @@
+import type { InjectionToken } from 'tsyringe';
+import { KEY_SET_PATH, keySetEndpoint } from '../adapters/http/key-set-endpoint.ts';
+import { LOCATION_PATH, locationEndpoint } from '../adapters/http/location-endpoint.ts';
+import { METADATA_PATH, metadataEndpoint, TOKEN_PATH } from '../adapters/http/metadata-endpoint.ts';
+import type { Access, Route } from '../adapters/http/route.ts';
+import { tokenEndpoint } from '../adapters/http/token-endpoint.ts';
+import type { Settings } from './settings.ts';
+import { TOKENS } from './tokens.ts';
+
+type Get = <Part>(token: InjectionToken<Part>) => Part;
+
+/** Every path that the service answers, and who may come in. */
+export function createRoutes(settings: Settings, get: Get): readonly Route[] {
+  const metadata: Access = { kind: settings.PUBLIC_METADATA ? 'public' : 'bearer' };
+  return [
+    { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(get(TOKENS.issueToken)) } },
+    { path: KEY_SET_PATH, access: metadata, methods: { GET: keySetEndpoint(get(TOKENS.publishKeys)) } },
+    {
+      path: METADATA_PATH,
+      access: metadata,
+      methods: { GET: metadataEndpoint(settings.TOKEN_ISSUER, settings.BASE_URL) },
+    },
+    ...(settings.EXAMPLE_RESOURCE ? [locationRoute(settings, get)] : []),
+  ];
+}
+
+function locationRoute(settings: Settings, get: Get): Route {
+  const handler = locationEndpoint(get(TOKENS.findLocation), settings.LOCATION_FIELD_ORDER);
+  return { path: LOCATION_PATH, access: { kind: 'bearer' }, methods: { GET: handler } };
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { loadConfiguration } from './configuration.ts';
+import { type RunningService, startService } from './service.ts';
+import type { Environment } from './settings.ts';
+
+/**
+ * Runs the service in this process until SIGTERM or SIGINT. Where it cannot start, says every reason on standard error
+ * and sets a non-zero exit code; then no port was opened.
+ */
+export async function run(environment: Environment): Promise<RunningService | undefined> {
+  const configuration = loadConfiguration(environment, readTextFile);
+  if (!configuration.ok) {
+    complain(configuration.problem);
+    return undefined;
+  }
+  try {
+    const service = await startService(configuration.value);
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.stop());
+    return service;
+  } catch (error) {
+    complain([error instanceof Error ? error.message : 'unknown fault']);
+    return undefined;
+  }
+}
+
+function complain(problems: readonly string[]): void {
+  process.stderr.write(`The service does not start:\n${problems.map((problem) => `  ${problem}\n`).join('')}`);
+  process.exitCode = 1;
+}
+
+function readTextFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { failure, type Result, success } from '../domain/result.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../domain/stored-secret.ts';
+import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../domain/token-policy.ts';
+import { SecretText } from './secret-text.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A name that begins so is ours, and if we do not know it, it is a typo. */
+const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
+
+/** Every setting there is, by its name in the environment. The README's table is checked against this. */
+export const SETTINGS_SCHEMA = z.object({
+  CLIENT_REPOSITORY: oneOf('memory', 'postgres'),
+  CLIENTS_FILE: text().optional(),
+  DATABASE_URL: databaseUrl().optional(),
+  CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
+  HOST: text().default('127.0.0.1'),
+  PORT: wholeNumber(0, 65_535).default(8080),
+  BASE_URL: baseUrl().optional(),
+  TOKEN_ISSUER: text().optional(),
+  TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300),
+  TOKEN_SCOPE_CLAIM: trueOrFalse().default(false),
+  EXAMPLE_RESOURCE: trueOrFalse().default(true),
+  LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
+  PUBLIC_METADATA: trueOrFalse().default(false),
+});
+
+type Values = z.output<typeof SETTINGS_SCHEMA>;
+
+/** The settings of a deployment, checked and frozen. Secrets in it do not print. */
+export type Settings = Readonly<Omit<Values, 'BASE_URL' | 'TOKEN_ISSUER'> & { BASE_URL: string; TOKEN_ISSUER: string }>;
+
+/** Reads the environment. Answers every problem there is, by the name of its setting and never with a value. */
+export function readSettings(environment: Environment): Result<Settings, readonly string[]> {
+  // An empty value counts as absent: it is what a compose file or a shell leaves of an unset variable.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = SETTINGS_SCHEMA.safeParse(given);
+  const problems = [
+    ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
+    ...missingCompanions(given),
+    ...unknownNames(given),
+  ];
+  if (!parsed.success || problems.length > 0) return failure(problems);
+
+  const values = parsed.data;
+  const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
+  return success(Object.freeze({ ...values, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+function missingCompanions(given: Environment): string[] {
+  const problems: string[] = [];
+  if (given['CLIENT_REPOSITORY'] === 'memory' && given['CLIENTS_FILE'] === undefined) {
+    problems.push('CLIENTS_FILE: is required where CLIENT_REPOSITORY is memory');
+  }
+  if (given['CLIENT_REPOSITORY'] === 'postgres' && given['DATABASE_URL'] === undefined) {
+    problems.push('DATABASE_URL: is required where CLIENT_REPOSITORY is postgres');
+  }
+  if (given['PORT'] === '0' && given['BASE_URL'] === undefined) {
+    problems.push('BASE_URL: is required where PORT is 0, any free port');
+  }
+  return problems;
+}
+
+function unknownNames(given: Environment): string[] {
+  return Object.keys(given)
+    .filter((name) => OWN_PREFIXES.some((prefix) => name.startsWith(prefix)))
+    .filter((name) => !Object.hasOwn(SETTINGS_SCHEMA.shape, name))
+    .map((name) => `${name}: is no setting of this service`);
+}
+
+function text() {
+  return z.string('must be set');
+}
+
+function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
+  return z.enum(choices, `must be ${choices.join(' or ')}`);
+}
+
+function trueOrFalse() {
+  return oneOf('true', 'false').transform((value) => value === 'true');
+}
+
+function wholeNumber(least: number, most: number) {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  return z
+    .string(rule)
+    .regex(/^\d{1,9}$/, { error: rule, abort: true })
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, rule);
+}
+
+function baseUrl() {
+  return z.string().refine(isBaseUrl, 'must be an http or https URL without user, query, fragment and trailing slash');
+}
+
+function isBaseUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return (
+    url !== null &&
+    ['http:', 'https:'].includes(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    !/[?#\s]|\/$/.test(value)
+  );
+}
+
+function databaseUrl() {
+  return z
+    .string()
+    .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'must be a postgresql:// URL')
+    .transform((value) => new SecretText(value));
+}

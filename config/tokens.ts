@@ -1,0 +1,54 @@
+import type { Server } from 'node:http';
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import type { InjectionToken } from 'tsyringe';
+import type { ExchangeState } from '../adapters/http/exchange.ts';
+import type { HttpTimeouts } from '../adapters/http/http-server.ts';
+import type { RequestLog } from '../adapters/http/request-log.ts';
+import type { Route } from '../adapters/http/route.ts';
+import type { AuthenticateClient } from '../application/authenticate-client.ts';
+import type { AuthorizeRequest } from '../application/authorize-request.ts';
+import type { FindLocation } from '../application/find-location.ts';
+import type { IssueToken } from '../application/issue-token.ts';
+import type { AuditLog } from '../application/ports/audit-log.ts';
+import type { ClientRepository } from '../application/ports/client-repository.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { IdGenerator } from '../application/ports/id-generator.ts';
+import type { KeyProvider } from '../application/ports/key-provider.ts';
+import type { LocationCatalog } from '../application/ports/location-catalog.ts';
+import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
+import type { TokenSigner } from '../application/ports/token-signer.ts';
+import type { TokenVerifier } from '../application/ports/token-verifier.ts';
+import type { PublishKeys } from '../application/publish-keys.ts';
+import type { TokenPolicy } from '../domain/token-policy.ts';
+
+function token<Part>(name: string): InjectionToken<Part> {
+  return Symbol(name);
+}
+
+/** The name of every part of the service, with its type, so that `resolve` answers a typed part. */
+export const TOKENS = {
+  log: token<Logger>('log'),
+  clock: token<Clock>('Clock'),
+  ids: token<IdGenerator>('IdGenerator'),
+  auditLog: token<AuditLog>('AuditLog'),
+  clientRepository: token<ClientRepository>('ClientRepository'),
+  secretVerifier: token<SecretVerifier>('SecretVerifier'),
+  keyProvider: token<KeyProvider>('KeyProvider'),
+  tokenSigner: token<TokenSigner>('TokenSigner'),
+  tokenVerifier: token<TokenVerifier>('TokenVerifier'),
+  locationCatalog: token<LocationCatalog>('LocationCatalog'),
+
+  tokenPolicy: token<TokenPolicy>('TokenPolicy'),
+  authenticateClient: token<AuthenticateClient>('AuthenticateClient'),
+  issueToken: token<IssueToken>('IssueToken'),
+  authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
+  findLocation: token<FindLocation>('FindLocation'),
+  publishKeys: token<PublishKeys>('PublishKeys'),
+
+  requestLog: token<RequestLog>('RequestLog'),
+  routes: token<readonly Route[]>('routes'),
+  httpTimeouts: token<HttpTimeouts>('HttpTimeouts'),
+  application: token<Koa<ExchangeState>>('application'),
+  httpServer: token<Server>('http server'),
+};

@@ -1,0 +1,48 @@
+import { failure, type Result, success } from './result.ts';
+
+/**
+ * The claims of an access token (RFC 7519 section 4.1). Times are whole seconds since the epoch.
+ * `scope`, an array of strings, stands only in tokens of a deployment that asks for it.
+ */
+export interface AccessTokenClaims {
+  readonly iss: string;
+  /** The client's id; so is `aud`, as long as no resource server is named. */
+  readonly sub: string;
+  readonly aud: string;
+  readonly iat: number;
+  readonly nbf: number;
+  /** The first second in which the token is no longer valid. */
+  readonly exp: number;
+  /** A UUID of its own for every token. */
+  readonly jti: string;
+  readonly scope?: readonly string[];
+}
+
+/** Reads the claims of a token whose signature is good: each one there, of its type, times whole and in order. */
+export function readAccessTokenClaims(payload: unknown): Result<AccessTokenClaims, 'malformed'> {
+  return isAccessTokenClaims(payload) ? success(payload) : failure('malformed');
+}
+
+function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
+  if (typeof payload !== 'object' || payload === null) return false;
+  const claims = payload as Partial<Record<keyof AccessTokenClaims, unknown>>;
+  return (
+    isText(claims.iss) &&
+    isText(claims.sub) &&
+    isText(claims.aud) &&
+    isText(claims.jti) &&
+    isSecond(claims.iat) &&
+    isSecond(claims.nbf) &&
+    isSecond(claims.exp) &&
+    claims.nbf < claims.exp &&
+    (claims.scope === undefined || (Array.isArray(claims.scope) && claims.scope.every(isText)))
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isSecond(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

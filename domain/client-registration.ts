@@ -1,0 +1,67 @@
+import { isClientId } from './client-id.ts';
+import { failure, type Result, success } from './result.ts';
+import { Scope } from './scope.ts';
+import { StoredSecret } from './stored-secret.ts';
+
+/** The grant type of every registration (RFC 6749 section 4.4). */
+export const GRANT_TYPE = 'client_credentials';
+
+/** How every registered client authenticates: id and secret in the body of a POST (RFC 6749 section 2.3.1). */
+export const CLIENT_AUTHENTICATION_METHOD = 'client_secret_post';
+
+/** A registration as storage has it, before its invariants are known to hold. */
+export interface ClientRegistrationFields {
+  /** The registration's own identifier: numeric in a table, random in memory. Not the client's. */
+  readonly id: string;
+  readonly clientId: string;
+  /** A BCrypt encoding; in memory also `{noop}` and the plain secret. */
+  readonly clientSecret: string;
+  readonly clientName: string;
+  /** Space-delimited (RFC 6749 section 3.3). */
+  readonly scope: string;
+}
+
+/** The field that breaks an invariant, and the invariant; never the field's value. */
+export interface RegistrationProblem {
+  readonly field: keyof ClientRegistrationFields;
+  readonly rule: string;
+}
+
+/** A client that was registered to get tokens by its id and secret. Immutable. */
+export class ClientRegistration {
+  readonly id: string;
+  readonly clientId: string;
+  readonly clientSecret: StoredSecret;
+  readonly clientName: string;
+  readonly scope: Scope;
+
+  private constructor(fields: ClientRegistrationFields, clientSecret: StoredSecret, scope: Scope) {
+    this.id = fields.id;
+    this.clientId = fields.clientId;
+    this.clientSecret = clientSecret;
+    this.clientName = fields.clientName;
+    this.scope = scope;
+    Object.freeze(this);
+  }
+
+  /**
+   * A registration, or the first invariant that its fields break. A secret that nothing can match is no problem here:
+   * it is how a client is locked, and is refused when the client comes.
+   */
+  static of(fields: ClientRegistrationFields): Result<ClientRegistration, RegistrationProblem> {
+    if (fields.id === '') return failure({ field: 'id', rule: 'must not be empty' });
+    if (!isClientId(fields.clientId)) {
+      return failure({ field: 'clientId', rule: 'must have 1 to 255 characters and no control character' });
+    }
+    if (fields.clientSecret === '') return failure({ field: 'clientSecret', rule: 'must not be empty' });
+    if (fields.clientName === '') return failure({ field: 'clientName', rule: 'must not be empty' });
+    const scope = Scope.parse(fields.scope);
+    if (!scope.ok) {
+      return failure({
+        field: 'scope',
+        rule: 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+      });
+    }
+    return success(new ClientRegistration(fields, StoredSecret.parse(fields.clientSecret), scope.value));
+  }
+}

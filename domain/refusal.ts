@@ -1,0 +1,47 @@
+/**
+ * Why not, as a value. Each reason stands for one case that an operator may want to tell apart; the caller is told
+ * only the code that the reason belongs to, so that the log knows more than an attacker does.
+ *
+ * Codes: RFC 6749 section 5.2 (token endpoint) and RFC 6750 section 3.1 (bearer tokens).
+ */
+const CODE_OF_REASON = {
+  client_unknown: 'invalid_client',
+  registration_broken: 'invalid_client',
+  stored_secret_unusable: 'invalid_client',
+  presented_secret_unusable: 'invalid_client',
+  secret_wrong: 'invalid_client',
+
+  scope_malformed: 'invalid_scope',
+  scope_not_registered: 'invalid_scope',
+
+  token_malformed: 'invalid_token',
+  token_algorithm_refused: 'invalid_token',
+  token_key_unknown: 'invalid_token',
+  token_signature_wrong: 'invalid_token',
+  token_claims_malformed: 'invalid_token',
+  token_issuer_foreign: 'invalid_token',
+  token_expired: 'invalid_token',
+  token_not_yet_valid: 'invalid_token',
+
+  scope_insufficient: 'insufficient_scope',
+} as const;
+
+export type RefusalReason = keyof typeof CODE_OF_REASON;
+export type RefusalCode = (typeof CODE_OF_REASON)[RefusalReason];
+
+export interface Refusal {
+  /** What the caller is told. */
+  readonly code: RefusalCode;
+  /** What the log is told. */
+  readonly reason: RefusalReason;
+  /** Who was refused, for the log; only ever the id of a registered client, since an unknown id may be a secret sent in the wrong field. */
+  readonly clientId?: string;
+}
+
+export function refusal(reason: RefusalReason, clientId?: string): Refusal {
+  const code = CODE_OF_REASON[reason];
+  return clientId === undefined ? { code, reason } : { code, reason, clientId };
+}
+
+/** All reasons, for those who must have an answer to each. */
+export const REFUSAL_REASONS = Object.keys(CODE_OF_REASON) as readonly RefusalReason[];

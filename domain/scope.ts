@@ -1,0 +1,32 @@
+import { failure, type Result, success } from './result.ts';
+
+// RFC 6749 section 3.3: scope = scope-token *( SP scope-token ); scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
+const SCOPE_GRAMMAR = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/;
+
+/** A set of scope tokens (RFC 6749 section 3.3): never empty, case-sensitive, without order; a token that is said twice counts once. */
+export class Scope {
+  readonly #tokens: ReadonlySet<string>;
+
+  private constructor(tokens: ReadonlySet<string>) {
+    this.#tokens = tokens;
+  }
+
+  /** Reads the RFC's space-delimited list. Anything off its grammar, the empty string included, is `malformed`. */
+  static parse(text: string): Result<Scope, 'malformed'> {
+    return SCOPE_GRAMMAR.test(text) ? success(new Scope(new Set(text.split(' ')))) : failure('malformed');
+  }
+
+  isSubsetOf(other: Scope): boolean {
+    return this.#tokens.isSubsetOf(other.#tokens);
+  }
+
+  /** The tokens in the order in which they were first said. */
+  toArray(): readonly string[] {
+    return [...this.#tokens];
+  }
+
+  /** The space-delimited form of RFC 6749 section 3.3. */
+  toString(): string {
+    return this.toArray().join(' ');
+  }
+}

@@ -1,0 +1,64 @@
+// Version, cost, and 22 characters of salt with 31 of hash in BCrypt's own base 64. `$2x$` marks hashes of a broken encoder and is no match.
+const BCRYPT_ENCODING = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+const PLAIN_PREFIX = '{noop}';
+
+/** BCrypt costs that are checked at all: below, the hash protects nothing; above, one check holds a thread for minutes. */
+export const BCRYPT_COST_MIN = 4;
+export const BCRYPT_COST_MAX = 14;
+
+/** BCrypt reads 72 bytes and stops; what comes after would count for nothing. */
+export const SECRET_MAX_BYTES = 72;
+
+export type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
+
+/**
+ * A client secret as a registration holds it: a BCrypt encoding, or `{noop}` and the plain secret (in memory only,
+ * for demonstrations), or something that no secret can ever match, such as a locked hash.
+ *
+ * The text itself leaves this object by `reveal` alone: it is in no JSON, no inspection and no template string.
+ */
+export class StoredSecret {
+  readonly kind: StoredSecretKind;
+  /** The BCrypt cost (log2 of the rounds), 0 where the kind is not `bcrypt`. */
+  readonly cost: number;
+  readonly #text: string;
+
+  private constructor(kind: StoredSecretKind, cost: number, text: string) {
+    this.kind = kind;
+    this.cost = cost;
+    this.#text = text;
+  }
+
+  /** Reads what stands in the registration; never fails, since an unusable secret is a case that must cost what a wrong one costs. */
+  static parse(encoded: string): StoredSecret {
+    if (encoded.startsWith(PLAIN_PREFIX)) {
+      const plain = encoded.slice(PLAIN_PREFIX.length);
+      return isPresentableSecret(plain)
+        ? new StoredSecret('plain', 0, plain)
+        : new StoredSecret('unusable', 0, encoded);
+    }
+    const cost = Number(BCRYPT_ENCODING.exec(encoded)?.[1]);
+    return cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX
+      ? new StoredSecret('bcrypt', cost, encoded)
+      : new StoredSecret('unusable', 0, encoded);
+  }
+
+  /** The BCrypt encoding, or the plain secret without its prefix. For the comparison and nothing else. */
+  reveal(): string {
+    return this.#text;
+  }
+}
+
+/** Whether a secret can be compared in full: not empty, at most 72 bytes of UTF-8, and no NUL, at which BCrypt stops reading. */
+export function isPresentableSecret(secret: string): boolean {
+  return secret !== '' && !secret.includes('\0') && utf8Length(secret) <= SECRET_MAX_BYTES;
+}
+
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -1,0 +1,69 @@
+import type { AccessTokenClaims } from './access-token-claims.ts';
+import type { ClientRegistration } from './client-registration.ts';
+import { type Refusal, refusal } from './refusal.ts';
+import { failure, type Result, success } from './result.ts';
+import type { Scope } from './scope.ts';
+
+export const LIFETIME_SECONDS_MIN = 1;
+export const LIFETIME_SECONDS_MAX = 86_400;
+
+/** What a deployment decides about its tokens. */
+export interface TokenPolicyOptions {
+  /** Claim `iss`, to the letter. */
+  readonly issuer: string;
+  /** `exp - iat`, a whole number of seconds from 1 to 86400. */
+  readonly lifetimeSeconds: number;
+  /** Whether a token names its scopes: not at all, or as an array of strings. */
+  readonly scopeClaim: 'absent' | 'array';
+}
+
+/** One token's own facts. */
+export interface TokenFacts {
+  readonly registration: ClientRegistration;
+  readonly scope: Scope;
+  /** Whole seconds since the epoch. */
+  readonly issuedAt: number;
+  readonly tokenId: string;
+}
+
+/** Decides what a registration gets: which scopes, and a token with which claims. */
+export class TokenPolicy {
+  readonly issuer: string;
+  readonly lifetimeSeconds: number;
+  readonly #scopeClaim: TokenPolicyOptions['scopeClaim'];
+
+  constructor({ issuer, lifetimeSeconds, scopeClaim }: TokenPolicyOptions) {
+    if (issuer === '') throw new RangeError('the issuer must not be empty');
+    if (
+      !Number.isInteger(lifetimeSeconds) ||
+      lifetimeSeconds < LIFETIME_SECONDS_MIN ||
+      lifetimeSeconds > LIFETIME_SECONDS_MAX
+    ) {
+      throw new RangeError('the lifetime must be a whole number of seconds from 1 to 86400');
+    }
+    this.issuer = issuer;
+    this.lifetimeSeconds = lifetimeSeconds;
+    this.#scopeClaim = scopeClaim;
+  }
+
+  /** The scopes that a request gets: those it asks for, all of the registration's where it asks for none, and never one beyond (RFC 6749 section 3.3). */
+  grantScope(registration: ClientRegistration, requested: Scope | undefined): Result<Scope, Refusal> {
+    if (requested === undefined) return success(registration.scope);
+    return requested.isSubsetOf(registration.scope)
+      ? success(requested)
+      : failure(refusal('scope_not_registered', registration.clientId));
+  }
+
+  claimsOf({ registration, scope, issuedAt, tokenId }: TokenFacts): AccessTokenClaims {
+    return {
+      iss: this.issuer,
+      sub: registration.clientId,
+      aud: registration.clientId,
+      iat: issuedAt,
+      nbf: issuedAt,
+      exp: issuedAt + this.lifetimeSeconds,
+      jti: tokenId,
+      ...(this.#scopeClaim === 'array' && { scope: scope.toArray() }),
+    };
+  }
+}

@@ -1,0 +1,14 @@
+import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+
+/** Keeps the events of this process, oldest first. For tests: it grows without bound. */
+export class InMemoryAuditLog implements AuditLog {
+  readonly #events: AuditEvent[] = [];
+
+  record(event: AuditEvent): void {
+    this.#events.push(structuredClone(event));
+  }
+
+  events(): readonly AuditEvent[] {
+    return structuredClone(this.#events);
+  }
+}
