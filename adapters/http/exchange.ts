@@ -51,16 +51,20 @@ export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
 
 function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
-  if (byParser !== undefined) return refuse(ctx, byParser);
-  if (ctx.req.destroyed && !ctx.req.complete) return refuse(ctx, httpRefusal('caller_gone'));
+  if (byParser !== undefined) {
+    refuse(ctx, byParser);
+  } else if (ctx.req.destroyed && !ctx.req.complete) {
+    refuse(ctx, httpRefusal('caller_gone'));
+  } else {
+    ctx.state.fault = fault;
+    refuse(ctx, refusalOfFault(fault));
+  }
+}
 
-  ctx.state.fault = fault;
-  refuse(
-    ctx,
-    fault instanceof DependencyUnavailable
-      ? httpRefusal('dependency_unavailable', { 'Retry-After': RETRY_AFTER_SECONDS })
-      : httpRefusal('unforeseen'),
-  );
+function refusalOfFault(fault: unknown): HttpRefusal {
+  return fault instanceof DependencyUnavailable
+    ? httpRefusal('dependency_unavailable', { 'Retry-After': RETRY_AFTER_SECONDS })
+    : httpRefusal('unforeseen');
 }
 
 function requestLine(ctx: Exchange, milliseconds: number): RequestLine {

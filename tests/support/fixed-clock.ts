@@ -1,0 +1,18 @@
+import type { Clock } from '../../application/ports/clock.ts';
+
+/** A clock that stands still until it is told to move. */
+export class FixedClock implements Clock {
+  #now: number;
+
+  constructor(now = 1_800_000_000) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  advance(seconds: number): void {
+    this.#now += seconds;
+  }
+}

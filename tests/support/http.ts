@@ -1,0 +1,93 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The body as JSON; throws where it is none. */
+  json(): Record<string, unknown>;
+}
+
+export interface HttpRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string | Buffer;
+}
+
+/** One request on a connection of its own, by Node's bare HTTP client, which repairs nothing. */
+export function send(
+  url: string,
+  path: string,
+  { method = 'GET', headers = {}, body }: HttpRequest = {},
+): Promise<HttpAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, path, method, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('error', reject);
+      incoming.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text,
+          json: () => JSON.parse(text) as Record<string, unknown>,
+        });
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+export type FormFields = Readonly<Record<string, string>>;
+
+/** POST /oauth2/token with a form, as a client does. */
+export function requestToken(
+  url: string,
+  form: FormFields | string,
+  headers: HttpRequest['headers'] = {},
+): Promise<HttpAnswer> {
+  const body = typeof form === 'string' ? form : new URLSearchParams(form).toString();
+  return send(url, '/oauth2/token', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body,
+  });
+}
+
+/** The access token of a client whose credentials are good. */
+export async function getAccessToken(
+  url: string,
+  clientId: string,
+  clientSecret: string,
+  more: FormFields = {},
+): Promise<string> {
+  const answer = await requestToken(url, {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    ...more,
+  });
+  if (answer.status !== 200) throw new Error(`no token: ${answer.status} ${answer.text}`);
+  return String(answer.json()['access_token']);
+}
+
+/** Writes bytes to a socket as they are and answers all that comes back until the server closes. */
+export function sendRaw(port: number, ...chunks: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.setEncoding('utf8');
+    socket.on('data', (text) => {
+      received += text;
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' ? resolve(received) : reject(error),
+    );
+    socket.on('close', () => resolve(received));
+    for (const chunk of chunks) socket.write(chunk);
+  });
+}

@@ -1,0 +1,88 @@
+import { Writable } from 'node:stream';
+import type { DependencyContainer } from 'tsyringe';
+import { createJsonLog } from '../../adapters/pino/json-log.ts';
+import { loadConfiguration, type ReadTextFile } from '../../config/configuration.ts';
+import type { Override } from '../../config/container.ts';
+import { startService } from '../../config/service.ts';
+import { TOKENS } from '../../config/tokens.ts';
+
+export const ISSUER = 'http://issuer.test';
+
+/** BCrypt encoding, cost 4, of `good-secret`. */
+export const GOOD_SECRET = 'good-secret';
+export const GOOD_CLIENT = {
+  client_id: 'good-client',
+  client_secret: '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy',
+  client_name: 'A client in good standing',
+  scope: 'read write',
+};
+export const PLAIN_CLIENT = {
+  client_id: 'plain-client',
+  client_secret: '{noop}plain-secret',
+  client_name: 'A client of the demonstration',
+  scope: 'read',
+};
+
+export interface ServiceOptions {
+  /** Settings beyond those of the in-memory service; they win. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The clients file. */
+  readonly clients?: readonly Readonly<Record<string, string>>[];
+  readonly override?: Override;
+}
+
+export interface ServiceUnderTest extends AsyncDisposable {
+  readonly port: number;
+  /** Where it can be reached, on loopback. */
+  readonly url: string;
+  readonly container: DependencyContainer;
+  /** The lines of the log up to now, oldest first. */
+  logLines(): readonly Record<string, unknown>[];
+  logText(): string;
+  stop(): Promise<void>;
+}
+
+/** The real service, built as in production, on a free port of loopback, with its log kept instead of printed. */
+export async function startServiceUnderTest(options: ServiceOptions = {}): Promise<ServiceUnderTest> {
+  const environment = {
+    CLIENT_REPOSITORY: 'memory',
+    CLIENTS_FILE: 'clients.json',
+    CLIENT_SECRET_COST: '4',
+    PORT: '0',
+    BASE_URL: ISSUER,
+    ...options.environment,
+  };
+  const readClients: ReadTextFile = () => JSON.stringify(options.clients ?? [GOOD_CLIENT, PLAIN_CLIENT]);
+  const configuration = loadConfiguration(environment, readClients);
+  if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
+
+  const written: string[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      written.push(String(chunk));
+      done();
+    },
+  });
+  let built: DependencyContainer | undefined;
+  const service = await startService(configuration.value, (container) => {
+    built = container;
+    container.registerInstance(TOKENS.log, createJsonLog(destination));
+    options.override?.(container);
+  });
+  if (built === undefined) throw new Error('the service was built without its container');
+
+  const logText = () => written.join('');
+  return {
+    port: service.port,
+    url: `http://${service.host}:${service.port}`,
+    container: built,
+    logText,
+    logLines: () =>
+      logText()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line)),
+    stop: () => service.stop(),
+    [Symbol.asyncDispose]: () => service.stop(),
+  };
+}
