@@ -13,13 +13,21 @@ export interface ApplicationParts {
   readonly authorizeRequest: AuthorizeRequest;
   readonly ids: IdGenerator;
   readonly log: RequestLog;
+  /** Told what went wrong outside of any answer, such as a connection that broke while an answer was being sent. */
+  readonly onFault: (fault: unknown) => void;
 }
 
 /**
  * The Koa application: default-deny. Whether a path is public is a property of the route that matched it, so that there
  * is no second opinion on paths; what matches no route asks for a token before it says that there is nothing.
  */
-export function createApplication({ routes, authorizeRequest, ids, log }: ApplicationParts): Koa<ExchangeState> {
+export function createApplication({
+  routes,
+  authorizeRequest,
+  ids,
+  log,
+  onFault,
+}: ApplicationParts): Koa<ExchangeState> {
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
@@ -30,6 +38,7 @@ export function createApplication({ routes, authorizeRequest, ids, log }: Applic
     });
   }
   const application = new Koa<ExchangeState>();
+  application.on('error', onFault);
   application.use(exchange(ids, log));
   application.use(router.routes());
   application.use(async (ctx) => {

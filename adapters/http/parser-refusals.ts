@@ -27,7 +27,7 @@ export function answerParserErrors(server: Server, ids: IdGenerator, log: Reques
     if (response !== undefined && !response.writableFinished) {
       // A request is under way, whose own line will be logged; its answer takes the place of this one once it has begun.
       refusedByParser.set(response.req, refusal);
-      if (response.headersSent) socket.destroy();
+      if (response.headersSent || !socket.writable) socket.destroy();
       else writeRefusal(socket, refusal, String(response.getHeader('X-Request-Id')));
       return;
     }
@@ -61,6 +61,10 @@ function refusalOf(error: NodeJS.ErrnoException): HttpRefusal {
       return httpRefusal('request_timeout');
     case 'HPE_HEADER_OVERFLOW':
       return httpRefusal('header_fields_too_large');
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'HPE_INVALID_EOF_STATE':
+      return httpRefusal('caller_gone');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return httpRefusal('content_too_large');
     default:
@@ -81,5 +85,6 @@ function writeRefusal(socket: Duplex, refusal: HttpRefusal, requestId: string): 
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }

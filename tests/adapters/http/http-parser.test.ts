@@ -1,0 +1,160 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { TOKENS } from '../../../config/tokens.ts';
+import { sendRaw } from '../../support/http.ts';
+import { until } from '../../support/until.ts';
+import { serviceForSuite } from './service-for-suite.ts';
+
+const FORM = 'grant_type=client_credentials&client_id=good-client&client_secret=good-secret';
+const POST = 'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+
+/** The last of the answers on a connection, in parts. */
+function lastAnswer(received: string): { status: number; headers: string; body: Record<string, unknown> } {
+  const answer = received.split(/(?=HTTP\/1\.1 \d{3} )/).at(-1) ?? '';
+  const [headers = '', body = ''] = answer.split('\r\n\r\n');
+  return { status: Number(headers.slice(9, 12)), headers, body: JSON.parse(body) };
+}
+
+describe('what Node’s HTTP parser refuses', () => {
+  const service = serviceForSuite({
+    override: (container) =>
+      container.registerInstance(TOKENS.httpTimeouts, {
+        headersMs: 300,
+        requestMs: 600,
+        keepAliveMs: 300,
+        checkEveryMs: 50,
+      }),
+  });
+
+  it.each([
+    ['bytes that are no HTTP', 400, 'request_malformed', 'NONSENSE\r\n\r\n'],
+    ['an unknown method', 400, 'request_malformed', 'BREW /oauth2/token HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a TLS greeting', 400, 'request_malformed', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a space before a colon', 400, 'request_malformed', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['a NUL in a header field', 400, 'request_malformed', 'GET / HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
+    ['two different lengths', 400, 'request_malformed', `${POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef`],
+    [
+      'a length beside chunks (request smuggling)',
+      400,
+      'request_malformed',
+      `${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['a length that is no number', 400, 'request_malformed', `${POST}Content-Length: +5\r\n\r\nabcde`],
+    ['a broken chunk', 400, 'request_malformed', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+    [
+      'header fields over 16 KiB',
+      431,
+      'header_fields_too_large',
+      `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(17_000)}\r\n\r\n`,
+    ],
+    [
+      'a header section that does not end in time',
+      408,
+      'request_timeout',
+      'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nA: ',
+    ],
+    ['a body that does not end in time', 408, 'request_timeout', `${POST}Content-Length: 100\r\n\r\ngrant_type=`],
+    ['a tunnel', 401, 'token_missing', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n'],
+    ['no Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['two Hosts', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+  ])('answers %s in JSON', async (_name, status, reason, request) => {
+    const answer = lastAnswer(await sendRaw(service().port, request));
+    expect(answer.status).toBe(status);
+    expect(answer.body['error']).toBe(status === 401 ? 'unauthorized' : 'invalid_request');
+    expect(answer.headers).toMatch(/\r\nContent-Type: application\/json; charset=utf-8\r\n/i);
+    expect(answer.headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
+    const requestId = /\r\nX-Request-Id: (\S+)/i.exec(answer.headers)?.[1];
+    const lines = () =>
+      service()
+        .logLines()
+        .filter((line) => line['request_id'] === requestId);
+    await until(() => lines().length > 0, 'the request is logged');
+    expect(lines()).toEqual([expect.objectContaining({ status, reason })]);
+  });
+
+  it('refuses a body over 16 KiB by its declared length, before it is sent', async () => {
+    const answer = await sendRaw(service().port, `${POST}Content-Length: 16385\r\nConnection: close\r\n\r\n`);
+    expect(lastAnswer(answer)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
+  });
+
+  it('refuses a body over 16 KiB by counting it, where no length is declared', async () => {
+    const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
+    const answer = await sendRaw(
+      service().port,
+      `${POST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.repeat(5)}0\r\n\r\n`,
+    );
+    expect(lastAnswer(answer)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
+  });
+
+  it('refuses a declared length that does not fit a number of 32 bits', async () => {
+    const answer = await sendRaw(service().port, `${POST}Content-Length: 4294967300\r\nConnection: close\r\n\r\n`);
+    expect(lastAnswer(answer)).toMatchObject({ status: 413 });
+  });
+
+  it('refuses a Content-Encoding before the body is sent', async () => {
+    const answer = await sendRaw(
+      service().port,
+      `${POST}Content-Encoding: br\r\nContent-Length: 100\r\nConnection: close\r\n\r\n`,
+    );
+    expect(lastAnswer(answer)).toMatchObject({ status: 415 });
+  });
+
+  it('refuses a second Content-Encoding or Content-Type that Node would not show', async () => {
+    const encodings = `${POST}Content-Encoding: identity\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+    expect(lastAnswer(await sendRaw(service().port, encodings))).toMatchObject({ status: 415 });
+    const types = `${POST}Content-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+    expect(lastAnswer(await sendRaw(service().port, types))).toMatchObject({ status: 400 });
+  });
+
+  it('answers a client that waits for 100 Continue, and one that expects something unknown', async () => {
+    for (const expectation of ['100-continue', 'coffee']) {
+      const head = `${POST}Expect: ${expectation}\r\nContent-Length: ${FORM.length}\r\nConnection: close\r\n\r\n`;
+      expect(lastAnswer(await sendRaw(service().port, head, FORM))).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('answers an upgrade request as an ordinary one', async () => {
+    const answer = await sendRaw(
+      service().port,
+      'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
+    );
+    expect(lastAnswer(answer)).toMatchObject({ status: 401 });
+  });
+
+  it('reads an absolute request target by its path alone', async () => {
+    const answer = await sendRaw(
+      service().port,
+      `GET http://evil.test/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    expect(lastAnswer(answer)).toMatchObject({ status: 405 });
+  });
+
+  it('answers HTTP/1.0 without a Host', async () => {
+    expect(lastAnswer(await sendRaw(service().port, 'GET / HTTP/1.0\r\n\r\n'))).toMatchObject({ status: 401 });
+  });
+
+  it('answers pipelined requests in order, and the malformed one behind them', async () => {
+    const one = `${POST}Content-Length: ${FORM.length}\r\n\r\n${FORM}`;
+    const received = await sendRaw(service().port, `${one}${one}`);
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+  });
+
+  it('logs a caller who is gone before the body was there, and goes on', async () => {
+    const before = service().logLines().length;
+    const socket = connect(service().port, '127.0.0.1');
+    socket.write(`${POST}Content-Length: 100\r\n\r\ngrant_type=`, () => socket.destroy());
+    await until(
+      () =>
+        service()
+          .logLines()
+          .slice(before)
+          .some((line) => line['reason'] === 'caller_gone'),
+      'the loss is logged',
+    );
+    const answer = await sendRaw(
+      service().port,
+      `${POST}Connection: close\r\nContent-Length: ${FORM.length}\r\n\r\n${FORM}`,
+    );
+    expect(lastAnswer(answer)).toMatchObject({ status: 200 });
+  });
+});

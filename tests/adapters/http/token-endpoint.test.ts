@@ -1,0 +1,530 @@
+import { describe, expect, it } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { TOKENS } from '../../../config/tokens.ts';
+import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
+import { GOOD_CLIENT, GOOD_SECRET, ISSUER, PLAIN_CLIENT } from '../../support/running-service.ts';
+import { logLineOf, serviceForSuite } from './service-for-suite.ts';
+
+const BCRYPT_SALT_AND_HASH = GOOD_CLIENT.client_secret.slice('$2b$04$'.length);
+const GOOD = { grant_type: 'client_credentials', client_id: 'good-client', client_secret: GOOD_SECRET };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe('POST /oauth2/token: valid client_id and client_secret', () => {
+  const service = serviceForSuite();
+
+  it('answers a Bearer token, its type and its lifetime, and nothing else', async () => {
+    const answer = await requestToken(service().url, GOOD);
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
+    expectAnswerHeaders(answer);
+  });
+
+  it('issues a token with the header and the claims of the specification, and no other', async () => {
+    const before = Math.floor(Date.now() / 1000);
+    const token = String((await requestToken(service().url, GOOD)).json()['access_token']);
+    const after = Math.floor(Date.now() / 1000);
+    const claims = decodeJwt(token);
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', kid: expect.stringMatching(UUID) });
+    expect(claims).toEqual({
+      iss: ISSUER,
+      sub: 'good-client',
+      aud: 'good-client',
+      iat: expect.any(Number),
+      nbf: claims.iat,
+      exp: (claims.iat ?? 0) + 300,
+      jti: expect.stringMatching(UUID),
+    });
+    expect(claims.iat).toBeGreaterThanOrEqual(before);
+    expect(claims.iat).toBeLessThanOrEqual(after);
+  });
+
+  it('issues a new token with a new jti at every call', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => requestToken(service().url, GOOD)));
+    const ids = answers.map((answer) => decodeJwt(String(answer.json()['access_token'])).jti);
+    expect(new Set(ids).size).toBe(10);
+  });
+
+  it('accepts a {noop} secret in the in-memory variant', async () => {
+    const form = { ...GOOD, client_id: 'plain-client', client_secret: 'plain-secret' };
+    expect((await requestToken(service().url, form)).status).toBe(200);
+  });
+
+  it('writes one log line with the client, the token id and the request id', async () => {
+    const answer = await requestToken(service().url, GOOD);
+    expect(logLineOf(service(), answer)).toMatchObject({
+      level: 'info',
+      method: 'POST',
+      route: '/oauth2/token',
+      status: 200,
+      client_id: 'good-client',
+      token_id: decodeJwt(String(answer.json()['access_token'])).jti,
+    });
+  });
+
+  it.each([
+    ['scope=read', 'read'],
+    ['scope=write+read', 'write read'],
+    ['scope=read%20write', 'read write'],
+    ['scope=read+read', 'read'],
+  ])('says the granted scope where the client asked for one: %s', async (parameter, granted) => {
+    const answer = await requestToken(service().url, `${new URLSearchParams(GOOD)}&${parameter}`);
+    expect(answer.json()['scope']).toBe(granted);
+  });
+
+  it.each([
+    'application/x-www-form-urlencoded',
+    'application/x-www-form-urlencoded;charset=UTF-8',
+    'application/x-www-form-urlencoded; charset="utf-8"',
+    'Application/X-WWW-Form-Urlencoded ; Charset=utf-8',
+    'application/x-www-form-urlencoded; version=1',
+  ])('reads a body of type %s', async (type) => {
+    expect((await requestToken(service().url, GOOD, { 'content-type': type })).status).toBe(200);
+  });
+
+  it('accepts Content-Encoding: identity', async () => {
+    expect((await requestToken(service().url, GOOD, { 'content-encoding': 'identity' })).status).toBe(200);
+  });
+
+  it('ignores unknown parameters, in the body and in the query string', async () => {
+    const answer = await send(service().url, '/oauth2/token?trace=1', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `${new URLSearchParams(GOOD)}&resource=x&client_id[a]=b&client_id.a=b&__proto__=1&=nameless&flag`,
+    });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe('POST /oauth2/token: token settings', () => {
+  const service = serviceForSuite({
+    environment: { TOKEN_ISSUER: 'urn:example:issuer', TOKEN_LIFETIME_SECONDS: '600', TOKEN_SCOPE_CLAIM: 'true' },
+  });
+
+  it('replaces the issuer, makes exp and expires_in follow the lifetime, and adds the scopes as an array', async () => {
+    const answer = await requestToken(service().url, GOOD);
+    const claims = decodeJwt(String(answer.json()['access_token']));
+    expect(claims.iss).toBe('urn:example:issuer');
+    expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBe(600);
+    expect(answer.json()['expires_in']).toBe(600);
+    expect(claims['scope']).toEqual(['read', 'write']);
+  });
+
+  it('names only the granted scopes in the claim', async () => {
+    const answer = await requestToken(service().url, { ...GOOD, scope: 'write' });
+    expect(decodeJwt(String(answer.json()['access_token']))['scope']).toEqual(['write']);
+  });
+});
+
+describe('POST /oauth2/token: the cases of invalid_client that nothing tells apart', () => {
+  const service = serviceForSuite({
+    clients: [
+      GOOD_CLIENT,
+      PLAIN_CLIENT,
+      { ...GOOD_CLIENT, client_id: 'other-encoder', client_secret: `$2y$04$${BCRYPT_SALT_AND_HASH}` },
+    ],
+    override: (container) => {
+      // What the clients file may not hold but a table can.
+      const clients = container.resolve(TOKENS.clientRepository);
+      if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
+      const unusable: [string, string][] = [
+        ['locked', `!$2b$04$${BCRYPT_SALT_AND_HASH}`],
+        ['cost-3', `$2b$03$${BCRYPT_SALT_AND_HASH}`],
+        ['cost-15', `$2b$15$${BCRYPT_SALT_AND_HASH}`],
+        ['cost-31', `$2b$31$${BCRYPT_SALT_AND_HASH}`],
+        ['plain-text', GOOD_SECRET],
+        ['other-prefix', `{bcrypt}${GOOD_CLIENT.client_secret}`],
+        ['truncated', GOOD_CLIENT.client_secret.slice(0, -1)],
+        ['broken-x', `$2x$04$${BCRYPT_SALT_AND_HASH}`],
+      ];
+      for (const [clientId, clientSecret] of unusable) {
+        clients.add({ clientId, clientSecret, clientName: clientId, scope: 'read' });
+      }
+      clients.add({ clientId: 'no-scope', clientSecret: GOOD_CLIENT.client_secret, clientName: 'x', scope: '' });
+    },
+  });
+
+  const cases: [string, Record<string, string>, string][] = [
+    ['unknown client_id', { client_id: 'nobody' }, 'client_unknown'],
+    ['unknown client_id in other case', { client_id: 'GOOD-CLIENT' }, 'client_unknown'],
+    ['unknown client_id with a trailing space', { client_id: 'good-client ' }, 'client_unknown'],
+    ['client_id that is a member of every object', { client_id: '__proto__' }, 'client_unknown'],
+    ['wrong secret', { client_secret: 'wrong-secret' }, 'secret_wrong'],
+    ['secret in other case', { client_secret: 'GOOD-SECRET' }, 'secret_wrong'],
+    ['secret with more behind it', { client_secret: `${GOOD_SECRET}x` }, 'secret_wrong'],
+    ['the stored encoding as the secret', { client_secret: GOOD_CLIENT.client_secret }, 'secret_wrong'],
+    ['wrong secret of a {noop} client', { client_id: 'plain-client', client_secret: 'wrong-secret' }, 'secret_wrong'],
+    [
+      'prefix and secret of a {noop} client',
+      { client_id: 'plain-client', client_secret: '{noop}plain-secret' },
+      'secret_wrong',
+    ],
+    ['secret of 73 bytes', { client_secret: 'a'.repeat(73) }, 'presented_secret_unusable'],
+    ['secret of 37 characters in 74 bytes', { client_secret: 'é'.repeat(37) }, 'presented_secret_unusable'],
+    ['right secret, NUL and more', { client_secret: `${GOOD_SECRET}\0x` }, 'presented_secret_unusable'],
+    ['right secret and NUL', { client_secret: `${GOOD_SECRET}\0` }, 'presented_secret_unusable'],
+    [
+      'NUL for a {noop} client',
+      { client_id: 'plain-client', client_secret: 'plain-secret\0' },
+      'presented_secret_unusable',
+    ],
+    ['stored secret that is locked', { client_id: 'locked' }, 'stored_secret_unusable'],
+    ['stored cost below 4', { client_id: 'cost-3' }, 'stored_secret_unusable'],
+    ['stored cost above 14', { client_id: 'cost-15' }, 'stored_secret_unusable'],
+    ['stored cost 31', { client_id: 'cost-31' }, 'stored_secret_unusable'],
+    ['stored secret that is not encoded', { client_id: 'plain-text' }, 'stored_secret_unusable'],
+    ['stored secret with a foreign prefix', { client_id: 'other-prefix' }, 'stored_secret_unusable'],
+    ['stored hash that is cut', { client_id: 'truncated' }, 'stored_secret_unusable'],
+    ['stored hash of the broken encoder', { client_id: 'broken-x' }, 'stored_secret_unusable'],
+    ['registration that breaks an invariant', { client_id: 'no-scope' }, 'registration_broken'],
+  ];
+
+  it.each(cases)('refuses %s and tells the reason to the log alone', async (_name, differences, reason) => {
+    const answer = await requestToken(service().url, { ...GOOD, ...differences });
+    expect(answer.status).toBe(401);
+    expect(answer.text).toBe('{"error":"invalid_client"}');
+    expect(answer.headers['www-authenticate']).toBeUndefined();
+    expectAnswerHeaders(answer);
+    expect(logLineOf(service(), answer)).toMatchObject({ level: 'info', status: 401, error: 'invalid_client', reason });
+  });
+
+  it('sends the same header fields in the same order with the same values, but for the request id and the date', async () => {
+    const answers = await Promise.all(
+      cases.map(([, differences]) => requestToken(service().url, { ...GOOD, ...differences })),
+    );
+    const shapes = answers.map(({ status, headers, text }) =>
+      JSON.stringify([status, { ...headers, date: '', 'x-request-id': '' }, text]),
+    );
+    expect(new Set(shapes).size).toBe(1);
+  });
+
+  it('never logs the id of a client that is not registered, since it may be a secret', async () => {
+    const answer = await requestToken(service().url, { ...GOOD, client_id: 'swapped-secret' });
+    expect(logLineOf(service(), answer)).not.toHaveProperty('client_id');
+  });
+
+  it('accepts a hash that another encoder marked $2y$', async () => {
+    expect((await requestToken(service().url, { ...GOOD, client_id: 'other-encoder' })).status).toBe(200);
+  });
+
+  it('asks for the secret before it says anything on scopes', async () => {
+    const answer = await requestToken(service().url, { ...GOOD, client_secret: 'wrong-secret', scope: 'admin' });
+    expect(answer.text).toBe('{"error":"invalid_client"}');
+  });
+});
+
+describe('POST /oauth2/token: refusals that cost nothing', () => {
+  const lookedUp: string[] = [];
+  const service = serviceForSuite({
+    override: (container) => {
+      const clients = container.resolve(TOKENS.clientRepository);
+      container.registerInstance(TOKENS.clientRepository, {
+        findByClientId: (clientId) => {
+          lookedUp.push(clientId);
+          return clients.findByClientId(clientId);
+        },
+      });
+    },
+  });
+
+  type Row = [
+    name: string,
+    status: number,
+    error: string,
+    reason: string,
+    body: string | Record<string, string>,
+    headers?: Record<string, string | string[]>,
+  ];
+  const without = (...names: string[]) =>
+    Object.fromEntries(Object.entries(GOOD).filter(([name]) => !names.includes(name)));
+  const text = String(new URLSearchParams(GOOD));
+  const basic = `Basic ${Buffer.from(`good-client:${GOOD_SECRET}`).toString('base64')}`;
+  const rows: Row[] = [
+    ['client_id absent', 401, 'invalid_client', 'credentials_missing', without('client_id')],
+    ['client_id empty', 401, 'invalid_client', 'credentials_missing', { ...GOOD, client_id: '' }],
+    ['client_secret absent', 401, 'invalid_client', 'credentials_missing', without('client_secret')],
+    ['client_secret empty', 401, 'invalid_client', 'credentials_missing', { ...GOOD, client_secret: '' }],
+    ['grant_type absent', 400, 'invalid_request', 'grant_type_missing', without('grant_type')],
+    ['grant_type empty', 400, 'invalid_request', 'grant_type_missing', { ...GOOD, grant_type: '' }],
+    ['an empty body', 400, 'invalid_request', 'grant_type_missing', ''],
+    [
+      'grant_type password',
+      400,
+      'unsupported_grant_type',
+      'grant_type_unsupported',
+      { ...GOOD, grant_type: 'password' },
+    ],
+    [
+      'grant_type in other case',
+      400,
+      'unsupported_grant_type',
+      'grant_type_unsupported',
+      { ...GOOD, grant_type: 'Client_Credentials' },
+    ],
+    [
+      'grant_type with a space',
+      400,
+      'unsupported_grant_type',
+      'grant_type_unsupported',
+      { ...GOOD, grant_type: 'client_credentials ' },
+    ],
+    ['grant_type twice', 400, 'invalid_request', 'parameter_repeated', `${text}&grant_type=client_credentials`],
+    ['client_secret twice', 400, 'invalid_request', 'parameter_repeated', `${text}&client_secret=other-secret`],
+    ['client_id twice, once empty', 400, 'invalid_request', 'parameter_repeated', `client_id=&${text}`],
+    ['client_id twice, once percent-encoded', 400, 'invalid_request', 'parameter_repeated', `${text}&client%5fid=x`],
+    ['an unknown parameter twice', 400, 'invalid_request', 'parameter_repeated', `${text}&x=1&x=1`],
+    [
+      'client_id of 256 characters',
+      400,
+      'invalid_request',
+      'client_id_malformed',
+      { ...GOOD, client_id: 'a'.repeat(256) },
+    ],
+    ['client_id with a NUL', 400, 'invalid_request', 'client_id_malformed', { ...GOOD, client_id: 'good-client\0' }],
+    [
+      'client_id with a line feed',
+      400,
+      'invalid_request',
+      'client_id_malformed',
+      { ...GOOD, client_id: 'good\nclient' },
+    ],
+    [
+      'client_id with a C1 control',
+      400,
+      'invalid_request',
+      'client_id_malformed',
+      { ...GOOD, client_id: 'good\u0085client' },
+    ],
+    [
+      'a JSON body',
+      400,
+      'invalid_request',
+      'content_type_unsupported',
+      JSON.stringify(GOOD),
+      { 'content-type': 'application/json' },
+    ],
+    [
+      'a multipart body',
+      400,
+      'invalid_request',
+      'content_type_unsupported',
+      text,
+      { 'content-type': 'multipart/form-data; boundary=x' },
+    ],
+    ['a text body', 400, 'invalid_request', 'content_type_unsupported', text, { 'content-type': 'text/plain' }],
+    ['an empty Content-Type', 400, 'invalid_request', 'content_type_unsupported', text, { 'content-type': '' }],
+    [
+      'charset ISO-8859-1',
+      400,
+      'invalid_request',
+      'content_type_unsupported',
+      text,
+      { 'content-type': 'application/x-www-form-urlencoded; charset=iso-8859-1' },
+    ],
+    [
+      'charset UTF-16',
+      400,
+      'invalid_request',
+      'content_type_unsupported',
+      text,
+      { 'content-type': 'application/x-www-form-urlencoded; charset=utf-16' },
+    ],
+    [
+      'a charset said twice',
+      400,
+      'invalid_request',
+      'content_type_unsupported',
+      text,
+      { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8; charset=utf-7' },
+    ],
+    ['a broken percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%zz`],
+    ['a cut percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%4`],
+    ['percent-encoded bytes that are no UTF-8', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ff`],
+    ['a percent-encoded overlong form', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%c0%80`],
+    ['a percent-encoded surrogate', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ed%a0%80`],
+    [
+      '51 parameters',
+      400,
+      'invalid_request',
+      'parameters_too_many',
+      `${text}${'&'.concat(Array.from({ length: 48 }, (_, i) => `p${i}=1`).join('&'))}`,
+    ],
+    [
+      'Content-Encoding gzip',
+      415,
+      'invalid_request',
+      'content_encoding_unsupported',
+      text,
+      { 'content-encoding': 'gzip' },
+    ],
+    ['Content-Encoding br', 415, 'invalid_request', 'content_encoding_unsupported', text, { 'content-encoding': 'br' }],
+    [
+      'Content-Encoding identity and gzip',
+      415,
+      'invalid_request',
+      'content_encoding_unsupported',
+      text,
+      { 'content-encoding': 'identity, gzip' },
+    ],
+    ['a body of 16 KiB and a byte', 413, 'invalid_request', 'content_too_large', 'x'.repeat(16 * 1024 + 1)],
+    [
+      'Basic beside body credentials',
+      400,
+      'invalid_request',
+      'authorization_beside_body',
+      text,
+      { authorization: basic },
+    ],
+    [
+      'Bearer beside body credentials',
+      400,
+      'invalid_request',
+      'authorization_beside_body',
+      text,
+      { authorization: 'Bearer x' },
+    ],
+    [
+      'two Authorization headers',
+      400,
+      'invalid_request',
+      'authorization_repeated',
+      text,
+      { authorization: [basic, basic] },
+    ],
+    ['an empty Authorization header', 400, 'invalid_request', 'authorization_malformed', text, { authorization: '' }],
+    [
+      'an Authorization header without a scheme',
+      400,
+      'invalid_request',
+      'authorization_malformed',
+      text,
+      { authorization: '(x)' },
+    ],
+    ['a scope with a quotation mark', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'a"b' }],
+    ['a scope with two spaces between', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'read  write' }],
+    ['a scope with a space at its end', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'read ' }],
+    ['a scope with a control character', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'read\twrite' }],
+    ['a scope beyond ASCII', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'lesen-für-alle' }],
+  ];
+
+  it.each(rows)('refuses %s', async (_name, status, error, reason, body, headers = {}) => {
+    lookedUp.length = 0;
+    const answer = await requestToken(service().url, body, headers);
+    expect(answer.status).toBe(status);
+    expect(answer.json()['error']).toBe(error);
+    expectAnswerHeaders(answer);
+    expect(logLineOf(service(), answer)).toMatchObject({ status, error, reason });
+    expect(lookedUp).toEqual([]);
+  });
+
+  it('describes what is malformed in fixed words, without a part of the request', async () => {
+    const answer = await requestToken(service().url, { ...GOOD, grant_type: '<script>my-secret</script>' });
+    expect(answer.json()).toEqual({
+      error: 'unsupported_grant_type',
+      error_description: 'grant_type must be client_credentials',
+    });
+  });
+
+  it.each(['Basic', 'bearer', 'DPoP'])('refuses %s alone with a challenge in that scheme', async (scheme) => {
+    const headers = { authorization: `${scheme} Zm9vOmJhcg==` };
+    const answer = await requestToken(service().url, { grant_type: 'client_credentials' }, headers);
+    expect(answer.status).toBe(401);
+    expect(answer.text).toBe('{"error":"invalid_client"}');
+    expect(answer.headers['www-authenticate']).toBe(`${scheme} realm="token endpoint"`);
+  });
+
+  it.each([
+    'client_id=good-client',
+    'client_secret=good-secret',
+    'grant_type=client_credentials',
+    'client%5Fsecret=',
+    'a=b&client_id',
+  ])('refuses %s in the query string', async (query) => {
+    const answer = await send(service().url, `/oauth2/token?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: text,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.json()['error']).toBe('invalid_request');
+    expect(logLineOf(service(), answer)).toMatchObject({ reason: 'credentials_in_query' });
+  });
+
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
+    'refuses %s with Allow: POST',
+    async (method) => {
+      const answer = await send(service().url, '/oauth2/token', { method });
+      expect(answer.status).toBe(405);
+      expect(answer.headers['allow']).toBe('POST');
+      if (method !== 'HEAD') expect(answer.json()['error']).toBe('invalid_request');
+      expectAnswerHeaders(answer);
+    },
+  );
+
+  it('reads a body of exactly 16 KiB', async () => {
+    const body = `${text}&x=`.padEnd(16 * 1024, 'x');
+    expect((await requestToken(service().url, body)).status).toBe(200);
+  });
+
+  it('reads 50 parameters', async () => {
+    const more = Array.from({ length: 47 }, (_, index) => `p${index}=1`).join('&');
+    expect((await requestToken(service().url, `${text}&${more}`)).status).toBe(200);
+  });
+
+  it('reads a client_id of 255 characters, whatever their size in bytes', async () => {
+    const answer = await requestToken(service().url, { ...GOOD, client_id: '😀'.repeat(255) });
+    expect(answer.text).toBe('{"error":"invalid_client"}');
+  });
+
+  it('refuses a scope that the client is not registered for, once the secret proved good', async () => {
+    const answer = await requestToken(service().url, { ...GOOD, scope: 'read admin' });
+    expect(answer.status).toBe(400);
+    expect(answer.json()['error']).toBe('invalid_scope');
+    expect(logLineOf(service(), answer)).toMatchObject({ reason: 'scope_not_registered', client_id: 'good-client' });
+  });
+});
+
+describe('POST /oauth2/token: faults', () => {
+  let fault: unknown;
+  const service = serviceForSuite({
+    override: (container) =>
+      container.registerInstance(TOKENS.clientRepository, {
+        findByClientId: () => Promise.reject(fault),
+      }),
+  });
+
+  it('answers 503 with Retry-After where storage is out of reach, never invalid_client', async () => {
+    fault = new DependencyUnavailable('client repository', new Error('connection refused'));
+    const answer = await requestToken(service().url, GOOD);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
+    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expectAnswerHeaders(answer);
+    expect(logLineOf(service(), answer)).toMatchObject({
+      level: 'error',
+      reason: 'dependency_unavailable',
+      fault: { message: 'client repository unavailable', cause: { message: 'connection refused' } },
+    });
+  });
+
+  it('answers 500 to anything unforeseen and keeps the detail for the log', async () => {
+    fault = new TypeError('the detail');
+    const answer = await requestToken(service().url, GOOD);
+    expect(answer.status).toBe(500);
+    expect(answer.text).toBe('{"error":"server_error"}');
+    expectAnswerHeaders(answer);
+    expect(logLineOf(service(), answer)).toMatchObject({
+      level: 'error',
+      reason: 'unforeseen',
+      fault: { name: 'TypeError', message: 'the detail' },
+    });
+  });
+});
+
+function expectAnswerHeaders({ headers }: HttpAnswer): void {
+  expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(headers['cache-control']).toBe('no-store');
+  expect(headers['pragma']).toBe('no-cache');
+  expect(headers['x-request-id']).toMatch(UUID);
+}

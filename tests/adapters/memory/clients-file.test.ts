@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { readClientsFile } from '../../../adapters/memory/clients-file.ts';
+
+const ENTRY = { client_id: 'a', client_secret: '{noop}its-secret', client_name: 'A', scope: 'read' };
+const BCRYPT = `$2b$10$${'a'.repeat(53)}`;
+
+function problemsOf(value: unknown): readonly string[] {
+  const clients = readClientsFile(typeof value === 'string' ? value : JSON.stringify(value));
+  return clients.ok ? [] : clients.problem;
+}
+
+describe('readClientsFile', () => {
+  it('reads registrations with BCrypt and {noop} secrets', () => {
+    const clients = readClientsFile(JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]));
+    expect(clients).toEqual({
+      ok: true,
+      value: [
+        { clientId: 'a', clientSecret: '{noop}its-secret', clientName: 'A', scope: 'read' },
+        { clientId: 'b', clientSecret: BCRYPT, clientName: 'A', scope: 'read' },
+      ],
+    });
+  });
+
+  it.each([
+    ['not JSON', '{"client_secret": "its-secret"', 'must be a JSON array'],
+    ['empty', '', 'must be a JSON array'],
+    ['an object', { ...ENTRY }, 'must be a JSON array'],
+    ['an entry that is no object', ['its-secret'], 'entry 0: it must be an object'],
+    ['an entry that is an array', [[]], 'entry 0: it must be an object'],
+    ['a member missing', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
+    ['a member that is no text', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
+    [
+      'a member too many',
+      [{ ...ENTRY, secret: 'its-secret' }],
+      'entry 0: it has members other than client_id, client_secret, client_name and scope',
+    ],
+    ['a client_id twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
+    [
+      'a client_id with a control character',
+      [{ ...ENTRY, client_id: 'a\n' }],
+      'entry 0: client_id must have 1 to 255 characters and no control character',
+    ],
+    ['an empty name', [{ ...ENTRY, client_name: '' }], 'entry 0: client_name must not be empty'],
+    [
+      'a malformed scope',
+      [{ ...ENTRY, scope: 'a  b' }],
+      'entry 0: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+    ],
+    [
+      'a secret that is neither',
+      [{ ...ENTRY, client_secret: 'its-secret' }],
+      'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+    ],
+    [
+      'a secret of cost 15',
+      [{ ...ENTRY, client_secret: BCRYPT.replace('$10$', '$15$') }],
+      'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+    ],
+    [
+      'an empty plain secret',
+      [{ ...ENTRY, client_secret: '{noop}' }],
+      'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+    ],
+  ])('names position and member of what is wrong: %s', (_name, file, problem) => {
+    const problems = problemsOf(file);
+    expect(problems).toEqual([problem]);
+    expect(problems.join()).not.toContain('its-secret');
+  });
+
+  it('names every problem at once', () => {
+    expect(problemsOf([{}, ENTRY, { ...ENTRY, client_secret: 'x' }])).toEqual([
+      'entry 0: client_id is missing',
+      'entry 0: client_secret is missing',
+      'entry 0: client_name is missing',
+      'entry 0: scope is missing',
+      'entry 2: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+      'entry 2: client_id is that of entry 1',
+    ]);
+  });
+});

@@ -1,0 +1,9 @@
+import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
+import { SystemClock } from '../../../adapters/system/system-clock.ts';
+import { describeClock } from '../../contracts/clock.ts';
+import { describeIdGenerator } from '../../contracts/id-generator.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+
+describeClock('SystemClock', () => new SystemClock());
+describeClock('FixedClock', () => new FixedClock());
+describeIdGenerator('RandomIdGenerator', () => new RandomIdGenerator());

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+
+/** A log, and what can be read of it afterwards, as events again. */
+export interface AuditLogFixture {
+  readonly auditLog: AuditLog;
+  readonly recorded: () => readonly AuditEvent[];
+}
+
+const ISSUED: AuditEvent = {
+  event: 'token_issued',
+  at: 1_800_000_000,
+  clientId: 'a-client',
+  tokenId: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
+  scope: 'read write',
+  expiresAt: 1_800_000_300,
+};
+
+export function describeAuditLog(name: string, fresh: () => AuditLogFixture): void {
+  describe(`${name} keeps the promises of AuditLog`, () => {
+    it.each<AuditEvent>([
+      ISSUED,
+      { event: 'token_refused', at: 1_800_000_000, reason: 'secret_wrong', clientId: 'a-client' },
+      { event: 'token_refused', at: 1_800_000_000, reason: 'client_unknown' },
+    ])('keeps all of $event', (event) => {
+      const { auditLog, recorded } = fresh();
+      auditLog.record(event);
+      expect(recorded()).toEqual([event]);
+    });
+
+    it('keeps the order', () => {
+      const { auditLog, recorded } = fresh();
+      const events = [3, 1, 2].map((at) => ({ ...ISSUED, at }));
+      for (const event of events) auditLog.record(event);
+      expect(recorded()).toEqual(events);
+    });
+
+    it('keeps what was recorded, whatever becomes of the object', () => {
+      const { auditLog, recorded } = fresh();
+      const event = { ...ISSUED };
+      auditLog.record(event);
+      event.clientId = 'another';
+      expect(recorded()).toEqual([ISSUED]);
+    });
+  });
+}

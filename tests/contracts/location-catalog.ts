@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LocationCatalog } from '../../application/ports/location-catalog.ts';
+import type { Location } from '../../domain/location.ts';
+
+export function describeLocationCatalog(name: string, fresh: (places: readonly Location[]) => LocationCatalog): void {
+  const place: Location = {
+    code: 'NYC_USA',
+    cityName: 'New York City',
+    regionName: 'New York',
+    countryName: 'United States of America',
+    countryCode: 'US',
+    enabled: true,
+  };
+
+  describe(`${name} keeps the promises of LocationCatalog`, () => {
+    it('finds a place by its code', async () => {
+      expect(await fresh([place]).findByCode('NYC_USA')).toEqual(place);
+    });
+
+    it.each(['nyc_usa', 'NYC_USA ', 'NYC', '', '__proto__', 'constructor'])('finds nothing by %j', async (code) => {
+      expect(await fresh([place]).findByCode(code)).toBeUndefined();
+    });
+
+    it('finds nothing where there is nothing', async () => {
+      expect(await fresh([]).findByCode('NYC_USA')).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { isPresentableSecret, StoredSecret } from '../../domain/stored-secret.ts';
+
+const TAIL = `${'abcdefghijklmnopqrstuv'}${'A'.repeat(31)}`;
+
+describe('StoredSecret', () => {
+  it.each(['$2a$10$', '$2b$10$', '$2y$10$', '$2b$04$', '$2b$14$'])('takes %s… for BCrypt', (head) => {
+    const secret = StoredSecret.parse(head + TAIL);
+    expect(secret).toMatchObject({ kind: 'bcrypt', cost: Number(head.slice(4, 6)) });
+    expect(secret.reveal()).toBe(head + TAIL);
+  });
+
+  it.each([
+    ['a cost below 4', `$2b$03$${TAIL}`],
+    ['a cost above 14', `$2b$15$${TAIL}`],
+    ['a cost of one digit', `$2b$9$${TAIL}`],
+    ['the version of a broken encoder', `$2x$10$${TAIL}`],
+    ['no version', `$2$10$${TAIL}`],
+    ['a cut hash', `$2b$10$${TAIL.slice(1)}`],
+    ['a hash with more behind it', `$2b$10$${TAIL}A`],
+    ['a hash with a line feed behind it', `$2b$10$${TAIL}\n`],
+    ['a character that is not of its base 64', `$2b$10$+${TAIL.slice(1)}`],
+    ['a foreign prefix', `{bcrypt}$2b$10$${TAIL}`],
+    ['a locked hash', `!$2b$10$${TAIL}`],
+    ['a plain secret without its prefix', 'plain'],
+    ['an empty plain secret', '{noop}'],
+    ['a plain secret of 73 bytes', `{noop}${'a'.repeat(73)}`],
+    ['a plain secret with a NUL', '{noop}a\0b'],
+  ])('takes %s for unusable', (_name, encoded) => {
+    expect(StoredSecret.parse(encoded).kind).toBe('unusable');
+  });
+
+  it('reveals a plain secret without its prefix', () => {
+    expect(StoredSecret.parse('{noop}plain').reveal()).toBe('plain');
+  });
+});
+
+describe('isPresentableSecret', () => {
+  it('counts bytes of UTF-8, not characters, for every text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 80 }), (text) => {
+        const presentable = Buffer.byteLength(text) <= 72 && !text.includes('\0');
+        expect(isPresentableSecret(text)).toBe(presentable);
+      }),
+    );
+  });
+
+  it.each(['', '\0', 'a\0', 'a'.repeat(73)])('refuses %j', (secret) => {
+    expect(isPresentableSecret(secret)).toBe(false);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ClientRegistration } from '../../domain/client-registration.ts';
+import { Scope } from '../../domain/scope.ts';
+import { TokenPolicy } from '../../domain/token-policy.ts';
+
+const scopeText = fc
+  .uniqueArray(fc.constantFrom('read', 'write', 'admin', 'a', 'b'), { minLength: 1 })
+  .map((tokens) => tokens.join(' '));
+const registration = fc
+  .record({ clientId: fc.stringMatching(/^[ -~]{1,30}$/), scope: scopeText })
+  .map(({ clientId, scope }) => {
+    const made = ClientRegistration.of({ id: '1', clientId, clientSecret: 'x', clientName: 'x', scope });
+    if (!made.ok) throw new Error('no registration');
+    return made.value;
+  });
+const requested = fc.option(
+  scopeText.map((text) => {
+    const scope = Scope.parse(text);
+    if (!scope.ok) throw new Error('no scope');
+    return scope.value;
+  }),
+  { nil: undefined },
+);
+const facts = fc.record({
+  issuedAt: fc.nat(),
+  lifetimeSeconds: fc.integer({ min: 1, max: 86_400 }),
+  tokenId: fc.uuid(),
+});
+
+describe('TokenPolicy', () => {
+  it('grants a subset of what is registered, and just what is asked for, or refuses', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    fc.assert(
+      fc.property(registration, requested, (client, asked) => {
+        const granted = policy.grantScope(client, asked);
+        expect(granted.ok).toBe(asked === undefined || asked.isSubsetOf(client.scope));
+        if (!granted.ok) return;
+        expect(granted.value.isSubsetOf(client.scope)).toBe(true);
+        expect(granted.value.toString()).toBe((asked ?? client.scope).toString());
+      }),
+    );
+  });
+
+  it('gives every token its lifetime, nbf = iat, and no claim beyond those configured', () => {
+    fc.assert(
+      fc.property(
+        registration,
+        facts,
+        fc.constantFrom('absent' as const, 'array' as const),
+        (client, own, scopeClaim) => {
+          const policy = new TokenPolicy({ issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, scopeClaim });
+          const claims = policy.claimsOf({
+            registration: client,
+            scope: client.scope,
+            issuedAt: own.issuedAt,
+            tokenId: own.tokenId,
+          });
+          expect(claims).toStrictEqual({
+            iss: 'issuer',
+            sub: client.clientId,
+            aud: client.clientId,
+            iat: own.issuedAt,
+            nbf: own.issuedAt,
+            exp: own.issuedAt + own.lifetimeSeconds,
+            jti: own.tokenId,
+            ...(scopeClaim === 'array' && { scope: client.scope.toArray() }),
+          });
+        },
+      ),
+    );
+  });
+
+  it.each([0, -1, 86_401, 1.5, Number.NaN])('refuses a lifetime of %d seconds', (lifetimeSeconds) => {
+    expect(() => new TokenPolicy({ issuer: 'i', lifetimeSeconds, scopeClaim: 'absent' })).toThrow(RangeError);
+  });
+
+  it('refuses an empty issuer', () => {
+    expect(() => new TokenPolicy({ issuer: '', lifetimeSeconds: 1, scopeClaim: 'absent' })).toThrow(RangeError);
+  });
+});
