@@ -1,0 +1,126 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { readSettings } from '../../config/settings.ts';
+
+const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
+const POSTGRES = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: 'postgresql://service:its-password@db.test/auth' };
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  const settings = readSettings(environment);
+  return settings.ok ? [] : settings.problem;
+}
+
+describe('readSettings', () => {
+  it('has a safe default for everything but the repository', () => {
+    const settings = readSettings(MEMORY);
+    expect(settings).toMatchObject({
+      ok: true,
+      value: {
+        HOST: '127.0.0.1',
+        PORT: 8080,
+        BASE_URL: 'http://localhost:8080',
+        TOKEN_ISSUER: 'http://localhost:8080',
+        TOKEN_LIFETIME_SECONDS: 300,
+        TOKEN_SCOPE_CLAIM: false,
+        EXAMPLE_RESOURCE: true,
+        LOCATION_FIELD_ORDER: 'declared',
+        PUBLIC_METADATA: false,
+        CLIENT_SECRET_COST: 10,
+      },
+    });
+  });
+
+  it('takes the issuer from BASE_URL and BASE_URL from PORT, unless they are set', () => {
+    expect(readSettings({ ...MEMORY, PORT: '9000' })).toMatchObject({
+      value: { TOKEN_ISSUER: 'http://localhost:9000' },
+    });
+    expect(readSettings({ ...MEMORY, BASE_URL: 'https://a.example/b' })).toMatchObject({
+      value: { TOKEN_ISSUER: 'https://a.example/b' },
+    });
+    expect(readSettings({ ...MEMORY, TOKEN_ISSUER: 'any text' })).toMatchObject({
+      value: { BASE_URL: 'http://localhost:8080', TOKEN_ISSUER: 'any text' },
+    });
+  });
+
+  it.each([
+    ['no repository', {}, ['CLIENT_REPOSITORY: must be memory or postgres']],
+    ['another repository', { CLIENT_REPOSITORY: 'redis' }, ['CLIENT_REPOSITORY: must be memory or postgres']],
+    [
+      'memory without a file',
+      { CLIENT_REPOSITORY: 'memory' },
+      ['CLIENTS_FILE: is required where CLIENT_REPOSITORY is memory'],
+    ],
+    [
+      'postgres without a URL',
+      { CLIENT_REPOSITORY: 'postgres' },
+      ['DATABASE_URL: is required where CLIENT_REPOSITORY is postgres'],
+    ],
+    ['a typo', { ...MEMORY, TOKEN_LIFETIME: '300' }, ['TOKEN_LIFETIME: is no setting of this service']],
+    [
+      'a typo in another prefix',
+      { ...MEMORY, CLIENT_FILE: 'x', KEY_ROTATION: '1' },
+      ['CLIENT_FILE: is no setting of this service', 'KEY_ROTATION: is no setting of this service'],
+    ],
+    [
+      'a free port without BASE_URL',
+      { ...MEMORY, PORT: '0' },
+      ['BASE_URL: is required where PORT is 0, any free port'],
+    ],
+  ])('refuses %s', (_name, environment, problems) => {
+    expect(problemsOf(environment as Record<string, string>)).toEqual(problems);
+  });
+
+  it.each([
+    ['PORT', ['-1', '65536', '1e3', '080', '0x50', ' 80', '8080 ', 'http']],
+    ['TOKEN_LIFETIME_SECONDS', ['0', '86401', '1.5', '5m', '+5', '99999999999999999999']],
+    ['CLIENT_SECRET_COST', ['3', '15']],
+    ['TOKEN_SCOPE_CLAIM', ['yes', 'TRUE', '1']],
+    ['EXAMPLE_RESOURCE', ['off']],
+    ['PUBLIC_METADATA', ['True']],
+    ['LOCATION_FIELD_ORDER', ['random']],
+    [
+      'BASE_URL',
+      ['localhost:8080', 'ftp://a', 'http://a/', 'http://a?b', 'http://a#b', 'http://u:p@a', 'http://a b', '/'],
+    ],
+    ['DATABASE_URL', ['mysql://a', 'a']],
+  ])('%s: names the setting and the rule, never the value', (name, values) => {
+    for (const value of values) {
+      const problems = problemsOf({ ...MEMORY, [name]: value });
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: must be `))]);
+      if (value.length > 4) expect(problems.join()).not.toContain(value);
+    }
+  });
+
+  it('reports every problem at once', () => {
+    expect(problemsOf({ CLIENT_REPOSITORY: 'x', PORT: 'x', TOKEN_LIFETIME_SECONDS: 'x', TOKEN_X: 'x' })).toHaveLength(
+      4,
+    );
+  });
+
+  it('takes an empty value for none', () => {
+    expect(problemsOf({ ...MEMORY, PORT: '', TOKEN_ISSUER: '', TOKEN_X: '' })).toEqual([]);
+    expect(problemsOf({ ...MEMORY, CLIENTS_FILE: '' })).toHaveLength(1);
+  });
+
+  it('leaves names alone that are not ours', () => {
+    expect(problemsOf({ ...MEMORY, PATH: 'x', CLIENTS_X: 'x', HOSTNAME: 'x' })).toEqual([]);
+  });
+
+  it('gives settings that cannot be changed', () => {
+    const settings = readSettings(MEMORY);
+    expect(settings.ok && Object.isFrozen(settings.value)).toBe(true);
+  });
+
+  it('does not print the password of the database', () => {
+    const settings = readSettings(POSTGRES);
+    if (!settings.ok) throw new Error('refused');
+    for (const shown of [
+      inspect(settings.value, { depth: 9, showHidden: true }),
+      JSON.stringify(settings.value),
+      `${settings.value.DATABASE_URL}`,
+    ]) {
+      expect(shown).not.toContain('its-password');
+    }
+    expect(settings.value.DATABASE_URL?.reveal()).toBe(POSTGRES.DATABASE_URL);
+  });
+});

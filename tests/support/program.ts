@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A program of this project, running as its own process. */
+export interface Program extends AsyncDisposable {
+  readonly process: ChildProcess;
+  /** What it has written up to now. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when standard output matches; rejects when the program ends before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** The exit code, once it has ended; null where a signal ended it. */
+  ended(): Promise<number | null>;
+}
+
+/** Runs a file of the project with this Node, from the project's root, with no environment but PATH and what is given. */
+export function runProgram(
+  file: string,
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Program {
+  const child = spawn(process.execPath, [file, ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const written = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    written.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    written.stderr += chunk;
+  });
+  const end = once(child, 'close').then(([code]) => code as number | null);
+
+  return {
+    process: child,
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+    ended: () => end,
+    async printed(pattern) {
+      await until(() => pattern.test(written.stdout) || child.exitCode !== null, `the program printed ${pattern}`);
+      const match = pattern.exec(written.stdout);
+      if (match === null) throw new Error(`the program ended: ${written.stderr}`);
+      return match;
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await end;
+    },
+  };
+}
