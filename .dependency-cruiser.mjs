@@ -48,16 +48,10 @@ export default {
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
     },
-    {
-      name: 'one-technology-an-adapter',
-      severity: 'error',
-      comment: 'Each package belongs to the adapter of its technology; put a port between.',
-      from: { path: '^(domain|application|adapters)/', pathNot: '^adapters/jose/' },
-      to: { path: '^node_modules/jose/' },
-    },
     ...Object.entries({
       http: 'koa|@koa/router|koa-bodyparser',
       bcrypt: 'bcrypt',
+      jose: 'jose',
       pino: 'pino',
       postgres: '@mikro-orm/[^/]+|pg',
     }).map(([adapter, packages]) => ({
@@ -112,6 +106,7 @@ export default {
   ],
   options: {
     doNotFollow: PACKAGES,
+    preserveSymlinks: true,
     // Without it, `import type` leaks would go unseen.
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

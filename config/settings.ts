@@ -7,13 +7,15 @@ import { SecretText } from './secret-text.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A name that begins so is ours, and if we do not know it, it is a typo. */
-const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
+const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'DATABASE_'];
 
 /** Every setting there is, by its name in the environment. The README's table is checked against this. */
 export const SETTINGS_SCHEMA = z.object({
   CLIENT_REPOSITORY: oneOf('memory', 'postgres'),
   CLIENTS_FILE: text().optional(),
   DATABASE_URL: databaseUrl().optional(),
+  DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
+  DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   HOST: text().default('127.0.0.1'),
   PORT: wholeNumber(0, 65_535).default(8080),
@@ -85,7 +87,7 @@ function wholeNumber(least: number, most: number) {
   const rule = `must be a whole number from ${least} to ${most}`;
   return z
     .string(rule)
-    .regex(/^\d{1,9}$/, { error: rule, abort: true })
+    .regex(/^(0|[1-9]\d{0,8})$/, { error: rule, abort: true })
     .transform(Number)
     .refine((value) => value >= least && value <= most, rule);
 }

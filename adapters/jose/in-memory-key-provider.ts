@@ -32,7 +32,8 @@ export class InMemoryKeyProvider implements KeyProvider {
   }
 
   async signingKey(): Promise<SigningKey> {
-    return this.#pair;
+    const { kid, privateKey } = this.#pair;
+    return { kid, privateKey };
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {

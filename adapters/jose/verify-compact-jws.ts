@@ -2,6 +2,7 @@ import { compactVerify, errors } from 'jose';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import type { TokenDefect } from '../../application/ports/token-verifier.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { parseUnambiguously } from './parse-unambiguously.ts';
 
 /** No token of ours comes near; what is longer is refused before anything is decoded. */
 const TOKEN_MAX_LENGTH = 4096;
@@ -45,12 +46,8 @@ function isCanonicalBase64url(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part;
 }
 
+/** The header, where it can be read in one way only: no member twice, no escapes, no white space, no `b64` (RFC 7797), which would change what is signed. */
 function readHeader(token: string): { alg?: unknown; kid?: unknown } | undefined {
-  const text = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString();
-  try {
-    const header: unknown = JSON.parse(text);
-    return typeof header === 'object' && header !== null ? header : undefined;
-  } catch {
-    return undefined;
-  }
+  const header = parseUnambiguously(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url'));
+  return typeof header === 'object' && header !== null && !('b64' in header) ? header : undefined;
 }

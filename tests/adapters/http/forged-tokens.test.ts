@@ -247,12 +247,12 @@ describe('a token of another key', () => {
     [
       'a header that says kid and alg twice',
       () => forged(`{"alg":"none","kid":"x","kid":"${kid}","alg":"RS256"}`, claims(), byAttacker),
-      'token_signature_wrong',
+      'token_malformed',
     ],
     [
       'a header that spells alg with an escape',
       () => forged(`{"kid":"${kid}","alg":"\\u006eone"}`, claims(), byAttacker),
-      'token_algorithm_refused',
+      'token_malformed',
     ],
   ]);
 });
@@ -268,7 +268,7 @@ describe('a token in another form', () => {
   ];
   refuses(extensions.map((more) => [JSON.stringify(more), () => forged(header(more)), 'token_malformed']));
   refuses([
-    ['b64 false', () => forged(header({ b64: false, crit: ['b64'] })), 'token_claims_malformed'],
+    ['b64 false', () => forged(header({ b64: false, crit: ['b64'] })), 'token_malformed'],
     ['a detached payload', () => parts().with(1, '').join('.'), 'token_malformed'],
     ['an empty header', () => parts().with(0, '').join('.'), 'token_malformed'],
     ['an empty signature', () => parts().with(2, '').join('.'), 'token_malformed'],
@@ -283,7 +283,16 @@ describe('a token in another form', () => {
     ['changed spare bits in the signature', () => forged().replace(/.$/, nextCharacter), 'token_malformed'],
     ['changed spare bits in the header', () => respelledPart(0), 'token_malformed'],
     ['changed spare bits in the payload', () => respelledPart(1), 'token_malformed'],
-    ['a cut signature', () => parts().with(2, String(parts()[2]).slice(0, 339)).join('.'), 'token_malformed'],
+    [
+      'a signature cut within a byte',
+      () => parts().with(2, String(parts()[2]).slice(0, 337)).join('.'),
+      'token_malformed',
+    ],
+    [
+      'a signature cut between bytes',
+      () => parts().with(2, String(parts()[2]).slice(0, 340)).join('.'),
+      'token_signature_wrong',
+    ],
     [
       'a signature one byte short',
       () => forged(header(), claims(), (i) => byRightKey(i).subarray(1)),

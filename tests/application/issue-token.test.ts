@@ -1,0 +1,293 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { BcryptSecretVerifier } from '../../adapters/bcrypt/bcrypt-secret-verifier.ts';
+import { InMemoryKeyProvider } from '../../adapters/jose/in-memory-key-provider.ts';
+import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
+import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
+import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
+import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
+import { AuthenticateClient } from '../../application/authenticate-client.ts';
+import { IssueToken } from '../../application/issue-token.ts';
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
+import type { TokenSigner } from '../../application/ports/token-signer.ts';
+import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
+import { FixedClock } from '../support/fixed-clock.ts';
+import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
+import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+
+const NOW = 1_800_000_000;
+const POLICY: TokenPolicyOptions = { issuer: 'http://issuer.test', lifetimeSeconds: 300, scopeClaim: 'absent' };
+const CLIENT = {
+  clientId: GOOD_CLIENT.client_id,
+  clientSecret: GOOD_CLIENT.client_secret,
+  clientName: GOOD_CLIENT.client_name,
+  scope: 'read write',
+};
+const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
+const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];
+
+let keys: InMemoryKeyProvider;
+
+beforeAll(async () => {
+  keys = await InMemoryKeyProvider.generate(new RandomIdGenerator());
+});
+
+interface WorldOptions {
+  readonly policy?: Partial<TokenPolicyOptions>;
+  readonly client?: Partial<Omit<ClientRegistrationFields, 'id'>>;
+  readonly clients?: ClientRepository;
+  readonly signer?: TokenSigner;
+}
+
+/** The use case on the service's own in-memory adapters, with a count of what is dear. */
+function world({ policy, client, clients, signer }: WorldOptions = {}) {
+  const count = { lookUps: 0, checks: 0 };
+  const ids = new RandomIdGenerator();
+  const clock = new FixedClock(NOW);
+  const auditLog = new InMemoryAuditLog();
+  const repository = new InMemoryClientRepository(ids);
+  repository.add({ ...CLIENT, ...client });
+  const bcrypt = new BcryptSecretVerifier(4);
+  const counted: ClientRepository = {
+    findByClientId(clientId) {
+      count.lookUps += 1;
+      return (clients ?? repository).findByClientId(clientId);
+    },
+  };
+  const secrets: SecretVerifier = {
+    verify(presented, stored) {
+      count.checks += 1;
+      return bcrypt.verify(presented, stored);
+    },
+  };
+  const issueToken = new IssueToken({
+    authenticateClient: new AuthenticateClient(counted, secrets),
+    policy: new TokenPolicy({ ...POLICY, ...policy }),
+    signer: signer ?? new JoseTokenSigner(keys),
+    clock,
+    ids,
+    auditLog,
+  });
+  return { issueToken, auditLog, clock, count };
+}
+
+async function issued({ issueToken }: ReturnType<typeof world>, scope?: string) {
+  const outcome = await issueToken.execute({ ...CREDENTIALS, scope });
+  if (!outcome.ok) throw new Error(outcome.problem.reason);
+  return outcome.value;
+}
+
+const scopeToken = fc.string({ unit: fc.constantFrom(...'abcXYZ019!#:./[]~-_'), minLength: 1, maxLength: 8 });
+const scopeTokens = fc.uniqueArray(scopeToken, { minLength: 1, maxLength: 6 });
+
+describe('IssueToken', () => {
+  it('issues a token that our verifier takes, over the claims that it answers', async () => {
+    const { accessToken, claims } = await issued(world());
+    expect(await new JoseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
+  });
+
+  it('names the client as subject and audience, and the deployment as issuer', async () => {
+    const { claims } = await issued(world());
+    expect(claims).toMatchObject({ iss: POLICY.issuer, sub: CLIENT.clientId, aud: CLIENT.clientId });
+  });
+
+  it('gives every token an id of its own, within one second too', async () => {
+    const here = world();
+    const ids = new Set<string>();
+    const tokens = new Set<string>();
+    for (let count = 0; count < 50; count += 1) {
+      const { claims, accessToken } = await issued(here);
+      expect(claims.jti).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+      ids.add(claims.jti);
+      tokens.add(accessToken);
+    }
+    expect([ids.size, tokens.size]).toEqual([50, 50]);
+  });
+
+  it('takes the time of each token from the clock', async () => {
+    const here = world();
+    const first = await issued(here);
+    here.clock.advance(7);
+    const second = await issued(here);
+    expect([first.claims.iat, second.claims.iat]).toEqual([NOW, NOW + 7]);
+  });
+
+  it('issues, for every lifetime, a token that is valid from now on for that long, without a claim beyond those configured', async () => {
+    const policies = fc.record({
+      lifetimeSeconds: fc.integer({ min: 1, max: 86_400 }),
+      scopeClaim: fc.constantFrom('absent' as const, 'array' as const),
+      issuer: fc.webUrl(),
+    });
+    await fc.assert(
+      fc.asyncProperty(policies, scopeTokens, async (policy, registered) => {
+        const { accessToken, claims, expiresInSeconds } = await issued(
+          world({ policy, client: { scope: registered.join(' ') } }),
+        );
+        expect(claims.exp - claims.iat).toBe(policy.lifetimeSeconds);
+        expect(expiresInSeconds).toBe(policy.lifetimeSeconds);
+        expect(claims.nbf).toBe(claims.iat);
+        expect(claims.iss).toBe(policy.issuer);
+        const payload = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
+        const names = policy.scopeClaim === 'array' ? [...CLAIM_NAMES, 'scope'].sort() : CLAIM_NAMES;
+        expect(Object.keys(payload).sort()).toEqual(names);
+        if (policy.scopeClaim === 'array') expect(payload.scope).toEqual(registered);
+      }),
+    );
+  });
+});
+
+describe('IssueToken, asked for a scope', () => {
+  it('grants all of the registration where none is asked for', async () => {
+    const { scope, claims } = await issued(world({ policy: { scopeClaim: 'array' } }));
+    expect(scope).toBe('read write');
+    expect(claims.scope).toEqual(['read', 'write']);
+  });
+
+  it('grants what is asked for and no more', async () => {
+    const { scope, claims } = await issued(world({ policy: { scopeClaim: 'array' } }), 'write');
+    expect(scope).toBe('write');
+    expect(claims.scope).toEqual(['write']);
+  });
+
+  it('says the granted scopes once each', async () => {
+    expect((await issued(world(), 'write read write')).scope).toBe('write read');
+  });
+
+  it('grants any part of the registration, in any order', async () => {
+    const asked = scopeTokens.chain((registered) =>
+      fc.tuple(fc.constant(registered), fc.shuffledSubarray(registered, { minLength: 1 })),
+    );
+    await fc.assert(
+      fc.asyncProperty(asked, async ([registered, requested]) => {
+        const here = world({ client: { scope: registered.join(' ') }, policy: { scopeClaim: 'array' } });
+        const { scope, claims } = await issued(here, requested.join(' '));
+        expect(scope.split(' ')).toEqual(requested);
+        expect(claims.scope).toEqual(requested);
+      }),
+    );
+  });
+
+  it('never grants a scope beyond the registration, whatever is registered and asked for', async () => {
+    await fc.assert(
+      fc.asyncProperty(scopeTokens, fc.option(scopeTokens, { nil: undefined }), async (registered, requested) => {
+        const { issueToken } = world({ client: { scope: registered.join(' ') }, policy: { scopeClaim: 'array' } });
+        const outcome = await issueToken.execute({ ...CREDENTIALS, scope: requested?.join(' ') });
+        const isCovered = (requested ?? []).every((token) => registered.includes(token));
+        expect(outcome.ok).toBe(isCovered);
+        if (!outcome.ok) return expect(outcome.problem.reason).toBe('scope_not_registered');
+        const granted = outcome.value.claims.scope ?? [];
+        expect(granted.filter((token) => !registered.includes(token))).toEqual([]);
+        expect(outcome.value.scope).toBe(granted.join(' '));
+      }),
+    );
+  });
+
+  it.each(['admin', 'read admin', 'READ', 'rea', 'reads', 'read:write'])(
+    'refuses %j, which the client is not registered for, only after its secret proved good',
+    async (scope) => {
+      const { issueToken, count } = world();
+      expect(await issueToken.execute({ ...CREDENTIALS, scope })).toEqual({
+        ok: false,
+        problem: { code: 'invalid_scope', reason: 'scope_not_registered', clientId: CLIENT.clientId },
+      });
+      expect(count).toEqual({ lookUps: 1, checks: 1 });
+      expect(await issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret', scope })).toMatchObject({
+        problem: { code: 'invalid_client' },
+      });
+    },
+  );
+
+  it.each([
+    '',
+    ' ',
+    ' read',
+    'read ',
+    'read  write',
+    'read\twrite',
+    'read\n',
+    'r"ead',
+    'r\\ead',
+    'réad',
+    'read\0',
+    'read,\u00a0',
+  ])('refuses %j, which is no scope, at the cost of neither a look-up nor a check', async (scope) => {
+    const { issueToken, count } = world();
+    for (const clientSecret of [GOOD_SECRET, 'bad-secret']) {
+      expect(await issueToken.execute({ ...CREDENTIALS, clientSecret, scope })).toEqual({
+        ok: false,
+        problem: { code: 'invalid_scope', reason: 'scope_malformed' },
+      });
+    }
+    expect(count).toEqual({ lookUps: 0, checks: 0 });
+  });
+});
+
+describe('IssueToken, in the audit log', () => {
+  it('records each token with its client, id, scopes and times', async () => {
+    const here = world();
+    const { claims } = await issued(here, 'read');
+    expect(here.auditLog.events()).toEqual([
+      {
+        event: 'token_issued',
+        at: NOW,
+        clientId: CLIENT.clientId,
+        tokenId: claims.jti,
+        scope: 'read',
+        expiresAt: NOW + 300,
+      },
+    ]);
+  });
+
+  it.each([
+    ['a wrong secret', { clientSecret: 'bad-secret' }, { reason: 'secret_wrong', clientId: CLIENT.clientId }],
+    ['an unusable secret', { clientSecret: '\0' }, { reason: 'presented_secret_unusable', clientId: CLIENT.clientId }],
+    ['a scope beyond', { scope: 'admin' }, { reason: 'scope_not_registered', clientId: CLIENT.clientId }],
+    ['a malformed scope', { scope: ' ' }, { reason: 'scope_malformed' }],
+    ['an unknown client, whose id it leaves out', { clientId: 'nobody' }, { reason: 'client_unknown' }],
+  ])('records the refusal of %s', async (_case, request, event) => {
+    const { issueToken, auditLog, clock } = world();
+    clock.advance(5);
+    await issueToken.execute({ ...CREDENTIALS, ...request });
+    expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW + 5, ...event }]);
+  });
+
+  it('records the refusal of a client that is locked, and of one whose registration is broken', async () => {
+    for (const [client, reason] of [
+      [{ clientSecret: '!' }, 'stored_secret_unusable'],
+      [{ scope: '' }, 'registration_broken'],
+    ] as const) {
+      const { issueToken, auditLog } = world({ client });
+      await issueToken.execute(CREDENTIALS);
+      expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW, reason, clientId: CLIENT.clientId }]);
+    }
+  });
+
+  it('records no secret and no token', async () => {
+    const here = world();
+    const { accessToken } = await issued(here);
+    await here.issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret' });
+    await here.issueToken.execute({ clientId: 'secret-in-the-wrong-field', clientSecret: 'bad-secret' });
+    const recorded = JSON.stringify(here.auditLog.events());
+    const secrets = [GOOD_SECRET, 'bad-secret', 'secret-in-the-wrong-field', CLIENT.clientSecret];
+    for (const secret of [...secrets, ...accessToken.split('.')]) expect(recorded).not.toContain(secret);
+  });
+});
+
+describe('IssueToken, when a dependency is out of reach', () => {
+  const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
+
+  it('passes the fault of the repository on as it is, and records no refusal', async () => {
+    const { issueToken, auditLog } = world({ clients: { findByClientId: () => Promise.reject(outage) } });
+    await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
+    expect(auditLog.events()).toEqual([]);
+  });
+
+  it('passes the fault of the signer on as it is, and records no token', async () => {
+    const { issueToken, auditLog } = world({ signer: { sign: () => Promise.reject(outage) } });
+    await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
+    expect(auditLog.events()).toEqual([]);
+  });
+});

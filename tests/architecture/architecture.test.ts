@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests'];
+
+interface Violation {
+  readonly from: string;
+  readonly to: string;
+  readonly rule: { readonly name: string };
+}
+
+/** Runs the project's own rules, with the project's own configuration, on the tree below a folder. */
+async function violationsIn(folder: string): Promise<readonly Violation[]> {
+  const cruiser = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
+  const args = [cruiser, '--config', join(folder, '.dependency-cruiser.mjs'), '--output-type', 'json', ...FOLDERS];
+  const json = await new Promise<string>((resolve) => {
+    execFile(process.execPath, args, { cwd: folder, maxBuffer: 64 * 1024 * 1024 }, (_error, stdout) => resolve(stdout));
+  });
+  return JSON.parse(json).summary.violations;
+}
+
+/** One file for each rule, which breaks it. A type leak counts as much as a value. */
+const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: string }>> = {
+  'domain-is-pure': {
+    file: 'domain/planted.ts',
+    text: "import { readFileSync } from 'node:fs';\nexport const read = readFileSync;",
+  },
+  'application-knows-the-domain-and-its-ports': {
+    file: 'application/planted.ts',
+    text: "import type { SystemClock } from '../adapters/system/system-clock.ts';\nexport type Planted = SystemClock;",
+  },
+  'ports-are-types-on-the-domain': {
+    file: 'application/ports/planted.ts',
+    text: "import type { FindLocation } from '../find-location.ts';\nexport type Planted = FindLocation;",
+  },
+  'adapters-know-no-outer-room': {
+    file: 'adapters/system/planted.ts',
+    text: "import type { Settings } from '../../config/settings.ts';\nexport type Planted = Settings;",
+  },
+  'no-adapter-imports-another': {
+    file: 'adapters/memory/planted.ts',
+    text: "import type { SystemClock } from '../system/system-clock.ts';\nexport type Planted = SystemClock;",
+  },
+  'jose-packages-in-their-adapter': {
+    file: 'adapters/http/planted.ts',
+    text: "import type { JWK } from 'jose';\nexport type Planted = JWK;",
+  },
+  'http-packages-in-their-adapter': {
+    file: 'adapters/jose/planted.ts',
+    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
+  },
+  'bcrypt-packages-in-their-adapter': {
+    file: 'adapters/memory/planted-bcrypt.ts',
+    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
+  },
+  'pino-packages-in-their-adapter': {
+    file: 'adapters/http/planted-pino.ts',
+    text: "import { pino } from 'pino';\nexport const planted = pino;",
+  },
+  'postgres-packages-in-their-adapter': {
+    file: 'adapters/memory/planted-orm.ts',
+    text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
+  },
+  'wiring-in-config-alone': {
+    file: 'adapters/jose/planted-wiring.ts',
+    text: "import type { InjectionToken } from 'tsyringe';\nexport type Planted = InjectionToken;",
+  },
+  'production-imports-no-test': {
+    file: 'config/planted.ts',
+    text: "import { FixedClock } from '../tests/support/fixed-clock.ts';\nexport const planted = FixedClock;",
+  },
+  'production-uses-production-packages': {
+    file: 'config/planted-development.ts',
+    text: "import fc from 'fast-check';\nexport const planted = fc;",
+  },
+  'no-cycles': {
+    file: 'config/planted-cycle.ts',
+    text: "import { planted } from './planted-cycle-of-two.ts';\nexport const other = planted;",
+  },
+  'no-unresolvable': {
+    file: 'config/planted-nothing.ts',
+    text: "import nothing from 'no-such-package';\nexport const planted = nothing;",
+  },
+  'no-orphans': { file: 'adapters/system/planted-orphan.ts', text: 'export const planted = 1;' },
+};
+
+describe('the architecture', () => {
+  let tree: string;
+
+  beforeAll(async () => {
+    tree = await mkdtemp(join(tmpdir(), 'architecture-'));
+    for (const name of [...FOLDERS, '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {
+      await cp(join(ROOT, name), join(tree, name), { recursive: true });
+    }
+    await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+    for (const { file, text } of Object.values(PLANTED)) {
+      await mkdir(dirname(join(tree, file)), { recursive: true });
+      await writeFile(join(tree, file), `${text}\n`);
+    }
+    await writeFile(
+      join(tree, 'config/planted-cycle-of-two.ts'),
+      "export { other as planted } from './planted-cycle.ts';\n",
+    );
+  });
+  afterAll(() => rm(tree, { recursive: true }));
+
+  it('is kept', async () => {
+    expect(await violationsIn(ROOT)).toEqual([]);
+  });
+
+  it('is guarded: a planted violation of each rule is found, and nothing else is', async () => {
+    const violations = await violationsIn(tree);
+    for (const [rule, { file }] of Object.entries(PLANTED)) {
+      expect(violations).toContainEqual(
+        expect.objectContaining({
+          from: expect.stringContaining(file.slice(0, -'.ts'.length)),
+          rule: expect.objectContaining({ name: rule }),
+        }),
+      );
+    }
+    expect(violations.map(({ from }) => from).filter((from) => !from.includes('planted'))).toEqual([]);
+  });
+
+  it('has a planted violation for every rule that there is', async () => {
+    const { default: configuration } = await import(join(ROOT, '.dependency-cruiser.mjs'));
+    const rules = configuration.forbidden.map((rule: { name: string }) => rule.name);
+    expect(Object.keys(PLANTED).toSorted()).toEqual(rules.toSorted());
+  });
+});

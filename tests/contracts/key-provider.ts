@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KeyHandle, KeyProvider } from '../../application/ports/key-provider.ts';
+
+const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const DATA = new TextEncoder().encode('to be signed');
+
+/** What every key provider promises. `fresh` answers a new one. */
+export function describeKeyProvider(name: string, fresh: () => Promise<KeyProvider>): void {
+  describe(`${name} as a key provider`, () => {
+    it('finds the public half of the signing key by its id', async () => {
+      const keys = await fresh();
+      const { kid, privateKey } = await keys.signingKey();
+      const publicKey = await keys.verificationKey(kid);
+      expect(publicKey?.type).toBe('public');
+      expect(await isSignedBy(publicKey, await crypto.subtle.sign(RS256, privateKey, DATA))).toBe(true);
+    });
+
+    it('publishes the public half of the signing key', async () => {
+      const keys = await fresh();
+      const { kid, privateKey } = await keys.signingKey();
+      const published = (await keys.publicKeys()).find((key) => key.kid === kid);
+      const publicKey = await crypto.subtle.importKey('jwk', { ...published }, RS256, true, ['verify']);
+      expect(await isSignedBy(publicKey, await crypto.subtle.sign(RS256, privateKey, DATA))).toBe(true);
+    });
+
+    it('finds each published key by its id, and publishes no two of one id', async () => {
+      const keys = await fresh();
+      const published = await keys.publicKeys();
+      for (const { kid, n } of published) {
+        const found = await keys.verificationKey(kid);
+        expect(found && (await crypto.subtle.exportKey('jwk', found)).n).toBe(n);
+      }
+      expect(new Set(published.map(({ kid }) => kid)).size).toBe(published.length);
+    });
+
+    it('publishes public members and nothing else', async () => {
+      for (const key of await (await fresh()).publicKeys()) {
+        expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
+        expect(key).toMatchObject({ kty: 'RSA', use: 'sig', alg: 'RS256' });
+        expect(key.n).toMatch(/^[\w-]+$/);
+        expect(key.e).toMatch(/^[\w-]+$/);
+      }
+    });
+
+    it('holds RSA keys of at least 2048 bits', async () => {
+      for (const { n } of await (await fresh()).publicKeys()) {
+        const modulus = Buffer.from(n, 'base64url');
+        expect(modulus.length).toBeGreaterThanOrEqual(256);
+        expect(modulus[0]).toBeGreaterThanOrEqual(0x80);
+      }
+    });
+
+    it('keeps the private key to itself: it signs, and cannot be exported', async () => {
+      const { privateKey } = await (await fresh()).signingKey();
+      expect(privateKey).toMatchObject({ type: 'private', extractable: false, usages: ['sign'] });
+      await expect(crypto.subtle.exportKey('jwk', privateKey)).rejects.toThrow('not extractable');
+      await expect(crypto.subtle.exportKey('pkcs8', privateKey)).rejects.toThrow('not extractable');
+    });
+
+    it('knows no key of any other id, however it is spelled', async () => {
+      const keys = await fresh();
+      const { kid } = await keys.signingKey();
+      const others = [
+        '',
+        ' ',
+        `${kid} `,
+        ` ${kid}`,
+        `${kid}\0`,
+        kid.slice(1),
+        kid.slice(0, -1),
+        `${kid}${kid}`,
+        crypto.randomUUID(),
+        '__proto__',
+        'constructor',
+        'toString',
+        '../../../dev/null',
+        `${kid}' OR '1'='1`,
+        '*',
+      ];
+      for (const other of others) expect(await keys.verificationKey(other)).toBeUndefined();
+    });
+
+    it('is not changed by what is done to the published keys that it answered', async () => {
+      const keys = await fresh();
+      const before = structuredClone(await keys.publicKeys());
+      const answered = await keys.publicKeys();
+      for (const key of answered) Object.assign(key, { kid: 'other', n: 'AQAB' });
+      Reflect.set(answered, 'length', 0);
+      expect(await keys.publicKeys()).toEqual(before);
+    });
+  });
+}
+
+async function isSignedBy(publicKey: KeyHandle | undefined, signature: ArrayBuffer): Promise<boolean> {
+  return publicKey !== undefined && crypto.subtle.verify(RS256, publicKey, signature, DATA);
+}

@@ -1,0 +1,81 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { KeyProvider } from '../../application/ports/key-provider.ts';
+import type { TokenSigner } from '../../application/ports/token-signer.ts';
+import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+
+/** A signer, and the keys that it signs with. */
+export interface SignerUnderTest {
+  readonly signer: TokenSigner;
+  readonly keys: KeyProvider;
+}
+
+const CLAIMS: AccessTokenClaims = {
+  iss: 'http://issuer.test',
+  sub: 'a-client',
+  aud: 'a-client',
+  iat: 1_800_000_000,
+  nbf: 1_800_000_000,
+  exp: 1_800_000_300,
+  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
+};
+
+/** What every token signer promises. */
+export function describeTokenSigner(name: string, fresh: () => Promise<SignerUnderTest>): void {
+  describe(`${name} as a token signer`, () => {
+    it('answers a compact JWS: three parts in base64url, without padding or spare bits', async () => {
+      const { signer } = await fresh();
+      const parts = (await signer.sign(CLAIMS)).split('.');
+      expect(parts).toHaveLength(3);
+      for (const part of parts) expect(Buffer.from(part, 'base64url').toString('base64url')).toBe(part);
+    });
+
+    it('names the signing key and RS256 in the header, and nothing else', async () => {
+      const { signer, keys } = await fresh();
+      const { kid } = await keys.signingKey();
+      expect(decode(await signer.sign(CLAIMS)).header).toEqual({ kid, alg: 'RS256' });
+    });
+
+    it('adds no claim of its own and leaves none out', async () => {
+      const { signer } = await fresh();
+      expect(decode(await signer.sign(CLAIMS)).payload).toEqual(CLAIMS);
+    });
+
+    it('writes the scope as an array of strings where the claims have one', async () => {
+      const { signer } = await fresh();
+      const claims = Object.freeze({ ...CLAIMS, scope: Object.freeze(['read', 'write']) });
+      expect(decode(await signer.sign(claims)).payload).toEqual({ ...CLAIMS, scope: ['read', 'write'] });
+    });
+
+    it('takes times from the claims alone, whatever the year', async () => {
+      const { signer } = await fresh();
+      const claims = { ...CLAIMS, iat: 0, nbf: 0, exp: 1 };
+      expect(decode(await signer.sign(claims)).payload).toEqual(claims);
+    });
+
+    it('signs so that others can verify it with the published key, whatever the texts of the claims', async () => {
+      const { signer, keys } = await fresh();
+      const { kid } = await keys.signingKey();
+      const published = (await keys.publicKeys()).find((key) => key.kid === kid);
+      const publicKey = createPublicKey({ key: { ...published }, format: 'jwk' });
+      const text = fc.string({ unit: 'grapheme', minLength: 1 });
+      await fc.assert(
+        fc.asyncProperty(text, text, fc.option(fc.array(text), { nil: undefined }), async (iss, sub, scope) => {
+          const claims = { ...CLAIMS, iss, sub, aud: sub, ...(scope && { scope }) };
+          const token = await signer.sign(claims);
+          const [header, payload, signature = ''] = token.split('.');
+          const signed = Buffer.from(`${header}.${payload}`);
+          expect(verify('sha256', signed, publicKey, Buffer.from(signature, 'base64url'))).toBe(true);
+          expect(decode(token).payload).toEqual(claims);
+        }),
+        { numRuns: 50 },
+      );
+    });
+  });
+}
+
+function decode(token: string): { readonly header: unknown; readonly payload: unknown } {
+  const [header, payload] = token.split('.', 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()));
+  return { header, payload };
+}

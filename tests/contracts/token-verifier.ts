@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { TokenSigner } from '../../application/ports/token-signer.ts';
+import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
+import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+
+/** A verifier, and a signer whose keys it trusts. */
+export interface VerifierUnderTest {
+  readonly verifier: TokenVerifier;
+  readonly signer: TokenSigner;
+}
+
+const CLAIMS: AccessTokenClaims = {
+  iss: 'http://issuer.test',
+  sub: 'a-client',
+  aud: 'a-client',
+  iat: 1_800_000_000,
+  nbf: 1_800_000_000,
+  exp: 1_800_000_300,
+  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
+};
+
+const BROKEN_CLAIMS: Readonly<Record<string, readonly unknown[]>> = {
+  iss: [undefined, null, '', 1, ['http://issuer.test'], {}],
+  sub: [undefined, null, '', 1, ['a-client'], {}],
+  aud: [undefined, null, '', 1, ['a-client'], {}],
+  jti: [undefined, null, '', 1, ['x'], {}],
+  iat: [undefined, null, '1800000000', 1_800_000_000.5, -1, true, 2 ** 53],
+  nbf: [undefined, null, '1800000000', 1_800_000_000.5, -1, true, 2 ** 53, 1_800_000_300],
+  exp: [undefined, null, '1800000300', 1_800_000_300.5, -1, true, 2 ** 53, 1_800_000_000],
+  scope: [null, '', [1], [''], [null], [['read']]],
+};
+
+/** What every token verifier promises. `fresh` answers a pair that trusts no other pair's keys. */
+export function describeTokenVerifier(name: string, fresh: () => Promise<VerifierUnderTest>): void {
+  describe(`${name} as a token verifier`, () => {
+    it.each([
+      ['without a scope', CLAIMS],
+      ['with scopes', { ...CLAIMS, scope: ['read', 'write'] }],
+      ['of texts beyond ASCII', { ...CLAIMS, sub: 'Büro-Ω-🔑', aud: 'Büro-Ω-🔑' }],
+    ])('answers the claims of a token %s', async (_case, claims) => {
+      const { verifier, signer } = await fresh();
+      expect(await verifier.verify(await signer.sign(claims))).toEqual({ ok: true, value: claims });
+    });
+
+    it('looks at no clock: the first and the last second that a token can name are both claims', async () => {
+      const { verifier, signer } = await fresh();
+      for (const times of [
+        { iat: 0, nbf: 0, exp: 1 },
+        { iat: 2 ** 52, nbf: 2 ** 52, exp: 2 ** 53 - 1 },
+      ]) {
+        const claims = { ...CLAIMS, ...times };
+        expect(await verifier.verify(await signer.sign(claims))).toEqual({ ok: true, value: claims });
+      }
+    });
+
+    it('looks at no issuer', async () => {
+      const { verifier, signer } = await fresh();
+      const claims = { ...CLAIMS, iss: 'https://elsewhere.test' };
+      expect(await verifier.verify(await signer.sign(claims))).toEqual({ ok: true, value: claims });
+    });
+
+    it('refuses a token of a key that it does not trust', async () => {
+      const [ours, theirs] = [await fresh(), await fresh()];
+      const token = await theirs.signer.sign(CLAIMS);
+      expect(await ours.verifier.verify(token)).toEqual({ ok: false, problem: 'token_key_unknown' });
+    });
+
+    it('refuses the parts of two good tokens put together', async () => {
+      const { verifier, signer } = await fresh();
+      const [header, , signature] = (await signer.sign(CLAIMS)).split('.');
+      const [, payload] = (await signer.sign({ ...CLAIMS, sub: 'another-client' })).split('.');
+      const mixed = `${header}.${payload}.${signature}`;
+      expect(await verifier.verify(mixed)).toEqual({ ok: false, problem: 'token_signature_wrong' });
+    });
+
+    it.each(Object.keys(BROKEN_CLAIMS))('refuses a well-signed token whose %s is absent or broken', async (claim) => {
+      const { verifier, signer } = await fresh();
+      for (const value of BROKEN_CLAIMS[claim] ?? []) {
+        const token = await signer.sign({ ...CLAIMS, [claim]: value });
+        expect(await verifier.verify(token)).toEqual({ ok: false, problem: 'token_claims_malformed' });
+      }
+    });
+
+    it('refuses any other text, and throws for none', async () => {
+      const { verifier } = await fresh();
+      const part = fc.oneof(fc.base64String(), fc.string({ unit: 'binary' }), fc.json());
+      const text = fc.oneof(
+        fc.string({ unit: 'binary' }),
+        fc.array(part, { maxLength: 6 }).map((parts) => parts.join('.')),
+        fc
+          .tuple(fc.json(), fc.json(), fc.string())
+          .map((parts) => parts.map((json) => Buffer.from(json).toString('base64url')).join('.')),
+      );
+      await fc.assert(
+        fc.asyncProperty(text, async (other) => {
+          expect((await verifier.verify(other)).ok).toBe(false);
+        }),
+        { numRuns: 300 },
+      );
+    });
+  });
+}
