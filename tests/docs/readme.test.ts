@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { SETTINGS_SCHEMA } from '../../config/settings.ts';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const README = readFileSync(`${ROOT}/README.md`, 'utf8');
+const SCRIPTS: Record<string, string> = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')).scripts;
+
+/** The text of each fenced block of a language, in order. */
+function blocks(language: string): readonly string[] {
+  return [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) =>
+    text.trim(),
+  );
+}
+
+describe('the README', () => {
+  let port: number;
+  let demo: Program;
+  beforeAll(async () => {
+    port = await freePort();
+    demo = runProgram('config/demo.ts', {
+      PORT: String(port),
+      BASE_URL: 'http://localhost:8080',
+      PUBLIC_METADATA: 'true',
+    });
+    await demo.printed(/Stop it with Ctrl-C/);
+  });
+  afterAll(async () => demo[Symbol.asyncDispose]());
+
+  const here = (text: string) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
+  const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
+
+  it('has a table of exactly the settings that there are, with their defaults', () => {
+    const rows = [...README.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(
+      ([, name = '', value = '']) => [name, value] as const,
+    );
+    expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(SETTINGS_SCHEMA.shape).toSorted());
+
+    const bare: Record<string, unknown> = SETTINGS_SCHEMA.parse({ CLIENT_REPOSITORY: 'memory' });
+    for (const [name, value] of rows) {
+      const said = /^`(.*)`$/.exec(value)?.[1];
+      // Without a default of its own: required, or made of another setting.
+      if (bare[name] === undefined || name === 'CLIENT_REPOSITORY') expect(value).toMatch(/^none|BASE_URL|PORT/);
+      else expect(said).toBe(String(bare[name]));
+    }
+  });
+
+  it('shows no shell block that this test does not know', () => {
+    const npm = ['npm ci && npm run demo', 'npm ci && npm test', 'npm start'];
+    const shown = blocks('sh');
+    expect(shown.filter((block) => !npm.includes(block) && !block.includes('curl'))).toEqual([]);
+    for (const block of npm) expect(shown).toContain(block);
+    // tests/e2e runs these files as processes of their own; CI runs `npm ci`, `npm run check` and `npm test`.
+    expect(SCRIPTS).toMatchObject({ demo: 'node config/demo.ts', start: 'node config/main.ts' });
+  });
+
+  it('shows curl lines that work when they are pasted', async () => {
+    const [token = '', location = '', wrong = '', ...others] = blocks('sh').filter((block) => block.includes('curl'));
+    expect(others).toEqual([]);
+    expect(JSON.parse(await bash(token))).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
+    expect(JSON.parse(await bash(location))).toMatchObject({ code: 'NYC_USA' });
+    expect(JSON.parse(await bash(wrong))).toEqual(JSON.parse(blocks('json')[1] ?? ''));
+  });
+
+  it('shows the header and the claims that a token has', async () => {
+    const token = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
+    const shown = JSON.parse(blocks('json')[0] ?? '');
+    const { kid: _kid, ...header } = decodeProtectedHeader(token);
+    expect(shown.header).toMatchObject(header);
+    const claims = decodeJwt(token);
+    expect(Object.keys(claims)).toEqual(Object.keys(shown.claims));
+    expect(claims).toMatchObject({ iss: shown.claims.iss, sub: shown.claims.sub, aud: shown.claims.aud });
+    expect(shown.claims).toMatchObject({ nbf: shown.claims.iat, exp: shown.claims.iat + 300 });
+  });
+
+  it('shows a resource server’s check that lets a good token in and no other', async () => {
+    const [snippet = ''] = blocks('js');
+    // Beside this test, so that the snippet finds the packages of the project.
+    const file = fileURLToPath(new URL(`snippet-${randomUUID()}.mjs`, import.meta.url));
+    await writeFile(file, here(snippet));
+    try {
+      const { callerOf } = await import(file);
+      const token = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
+      expect(await callerOf(token)).toBe('demo-client');
+      await expect(callerOf(`${token.slice(0, -8)}AAAAAAAA`)).rejects.toThrow();
+    } finally {
+      await rm(file);
+    }
+  });
+});
