@@ -5,8 +5,9 @@ import {
   instanceCachingFactory,
   container as rootContainer,
 } from 'tsyringe';
-import { createApplication } from '../adapters/http/application.ts';
-import { createHttpServer, HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
+import { BcryptSecretVerifier } from '../adapters/bcrypt/bcrypt-secret-verifier.ts';
+import { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
+import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
 import { InMemoryKeyProvider } from '../adapters/jose/in-memory-key-provider.ts';
 import { JoseTokenSigner } from '../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
@@ -23,9 +24,14 @@ import { IssueToken } from '../application/issue-token.ts';
 import { PublishKeys } from '../application/publish-keys.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import type { Configuration } from './configuration.ts';
+import { createDatabaseLog } from './database-log.ts';
+import type { Dependency } from './dependency.ts';
 import { createSecretVerifier, fillClientRepository } from './in-memory-clients.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { openPostgresClients } from './postgres-clients.ts';
 import { createRequestLog } from './request-log.ts';
-import { createRoutes } from './routes.ts';
+import { createManagementRoutes, createRoutes } from './routes.ts';
+import { createServer } from './server.ts';
 import { TOKENS } from './tokens.ts';
 
 /** Puts other parts in the place of the service's own, before anything is resolved. */
@@ -46,8 +52,15 @@ export async function buildContainer(
   part(TOKENS.clock, () => new SystemClock());
   part(TOKENS.ids, () => new RandomIdGenerator());
   part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
-  part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
-  part(TOKENS.secretVerifier, () => createSecretVerifier(clients, settings.CLIENT_SECRET_COST));
+  part(TOKENS.checkQueue, () => new CheckQueue());
+  if (settings.CLIENT_REPOSITORY === 'memory') {
+    part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
+    part(TOKENS.secretVerifier, () =>
+      createSecretVerifier(clients, settings.CLIENT_SECRET_COST, get(TOKENS.checkQueue)),
+    );
+  } else {
+    part(TOKENS.secretVerifier, () => new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, get(TOKENS.checkQueue)));
+  }
   part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider)));
   part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
   part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
@@ -79,21 +92,21 @@ export async function buildContainer(
   part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log)));
   part(TOKENS.httpTimeouts, () => HTTP_TIMEOUTS);
   part(TOKENS.routes, () => createRoutes(settings, get));
-  part(TOKENS.application, () =>
-    createApplication({
-      routes: get(TOKENS.routes),
-      authorizeRequest: get(TOKENS.authorizeRequest),
-      ids: get(TOKENS.ids),
-      log: get(TOKENS.requestLog),
-    }),
-  );
-  part(TOKENS.httpServer, () =>
-    createHttpServer(get(TOKENS.application), get(TOKENS.ids), get(TOKENS.requestLog), get(TOKENS.httpTimeouts)),
-  );
+  part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get));
+  part(TOKENS.lifecycle, () => new Lifecycle());
+  part(TOKENS.managementRoutes, () => createManagementRoutes(get));
+  // Probes come every second: what they are told is logged where it changes, not each time.
+  part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, get));
+
+  container.registerInstance(TOKENS.keyProvider, await InMemoryKeyProvider.generate(get(TOKENS.ids)));
 
   override(container);
-  if (!container.isRegistered(TOKENS.keyProvider)) {
-    container.registerInstance(TOKENS.keyProvider, await InMemoryKeyProvider.generate(get(TOKENS.ids)));
+  const dependencies: Dependency[] = [];
+  container.registerInstance(TOKENS.dependencies, dependencies);
+  if (!container.isRegistered(TOKENS.clientRepository)) {
+    const database = await openPostgresClients(settings, createDatabaseLog(get(TOKENS.log)));
+    container.registerInstance(TOKENS.clientRepository, database);
+    dependencies.push(database);
   }
   return container;
 }

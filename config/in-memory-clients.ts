@@ -1,4 +1,5 @@
 import { BcryptSecretVerifier } from '../adapters/bcrypt/bcrypt-secret-verifier.ts';
+import type { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { PlainSecretVerifier } from '../adapters/memory/plain-secret-verifier.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
@@ -16,7 +17,7 @@ export function fillClientRepository(clients: Clients, ids: IdGenerator): Client
 }
 
 /** Knows `{noop}`, and makes every refusal cost as much as the dearest registration does, at least `cost`. */
-export function createSecretVerifier(clients: Clients, cost: number): SecretVerifier {
+export function createSecretVerifier(clients: Clients, cost: number, checks: CheckQueue): SecretVerifier {
   const costs = clients.map((client) => StoredSecret.parse(client.clientSecret).cost);
-  return new PlainSecretVerifier(new BcryptSecretVerifier(Math.max(cost, ...costs)));
+  return new PlainSecretVerifier(new BcryptSecretVerifier(Math.max(cost, ...costs), checks));
 }

@@ -1,13 +1,16 @@
-import type { InjectionToken } from 'tsyringe';
+import {
+  LIVENESS_PATH,
+  livenessEndpoint,
+  READINESS_PATH,
+  readinessEndpoint,
+} from '../adapters/http/health-endpoints.ts';
 import { KEY_SET_PATH, keySetEndpoint } from '../adapters/http/key-set-endpoint.ts';
 import { LOCATION_PATH, locationEndpoint } from '../adapters/http/location-endpoint.ts';
 import { METADATA_PATH, metadataEndpoint, TOKEN_PATH } from '../adapters/http/metadata-endpoint.ts';
 import type { Access, Route } from '../adapters/http/route.ts';
 import { tokenEndpoint } from '../adapters/http/token-endpoint.ts';
 import type { Settings } from './settings.ts';
-import { TOKENS } from './tokens.ts';
-
-type Get = <Part>(token: InjectionToken<Part>) => Part;
+import { type Get, TOKENS } from './tokens.ts';
 
 /** Every path that the service answers, and who may come in. */
 export function createRoutes(settings: Settings, get: Get): readonly Route[] {
@@ -21,6 +24,15 @@ export function createRoutes(settings: Settings, get: Get): readonly Route[] {
       methods: { GET: metadataEndpoint(settings.TOKEN_ISSUER, settings.BASE_URL) },
     },
     ...(settings.EXAMPLE_RESOURCE ? [locationRoute(settings, get)] : []),
+  ];
+}
+
+/** What the management port answers: to anybody, so it belongs on an address that only the operator reaches. */
+export function createManagementRoutes(get: Get): readonly Route[] {
+  const checks = () => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)];
+  return [
+    { path: LIVENESS_PATH, access: { kind: 'public' }, methods: { GET: livenessEndpoint() } },
+    { path: READINESS_PATH, access: { kind: 'public' }, methods: { GET: readinessEndpoint(checks) } },
   ];
 }
 

@@ -4,7 +4,7 @@ import { type RunningService, startService } from './service.ts';
 import type { Environment } from './settings.ts';
 
 /**
- * Runs the service in this process until SIGTERM or SIGINT. Where it cannot start, says every reason on standard error
+ * Runs the service in this process until SIGTERM, or SIGINT, which does without the grace time. Where it cannot start, says every reason on standard error
  * and sets a non-zero exit code; then no port was opened.
  */
 export async function run(environment: Environment): Promise<RunningService | undefined> {
@@ -15,7 +15,8 @@ export async function run(environment: Environment): Promise<RunningService | un
   }
   try {
     const service = await startService(configuration.value);
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.stop());
+    process.once('SIGTERM', () => void service.stop('planned'));
+    process.once('SIGINT', () => void service.stop('at once'));
     return service;
   } catch (error) {
     complain([error instanceof Error ? error.message : 'unknown fault']);

@@ -1,46 +1,80 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DependencyContainer } from 'tsyringe';
+import { HttpListener } from '../adapters/http/http-listener.ts';
 import type { Configuration } from './configuration.ts';
 import { buildContainer, type Override } from './container.ts';
+import type { Settings } from './settings.ts';
 import { TOKENS } from './tokens.ts';
 
-/** Milliseconds that requests in flight have to end, once the service was told to stop. */
-const STOP_WITHIN_MS = 10_000;
+/** `planned`: somebody else sends requests here, and is given the grace time to notice. `at once`: a person waits. */
+export type StopManner = 'planned' | 'at once';
 
 export interface RunningService {
   readonly host: string;
   readonly port: number;
-  /** Stops accepting, lets what is in flight end within 10 s, and closes. May be called more than once. */
-  stop(): Promise<void>;
+  /** Ends the service so that no request is lost. May be called more than once; the first call counts. */
+  stop(manner: StopManner): Promise<void>;
 }
 
-/** Starts the service and resolves when it listens. Rejects, with nothing left open, where the port cannot be had. */
+/**
+ * Starts the service and resolves when it listens. Rejects, with nothing left open, where a port cannot be had or the
+ * clients' table cannot be used.
+ */
 export async function startService(configuration: Configuration, override?: Override): Promise<RunningService> {
   const container = await buildContainer(configuration, override);
-  const server = container.resolve(TOKENS.httpServer);
+  const { settings } = configuration;
   const log = container.resolve(TOKENS.log);
-  const { HOST, PORT } = configuration.settings;
+  const listener = new HttpListener(container.resolve(TOKENS.httpServer));
+  const management = new HttpListener(container.resolve(TOKENS.managementServer));
+  const opened: HttpListener[] = [];
+  try {
+    if (settings.MANAGEMENT_PORT !== 0) {
+      await management.listen(settings.MANAGEMENT_PORT, settings.MANAGEMENT_HOST);
+      opened.push(management);
+    }
+    const { address, port } = await listener.listen(settings.PORT, settings.HOST);
+    opened.push(listener);
+    log.info({ event: 'started', address, port });
 
-  server.listen(PORT, HOST);
-  await once(server, 'listening');
-  const { address, port } = server.address() as AddressInfo;
-  log.info({ event: 'started', address, port });
+    let stopped: Promise<void> | undefined;
+    return {
+      host: address,
+      port,
+      stop(manner) {
+        stopped ??= stopService(container, settings, opened, manner);
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await closeAll(container, opened, 0);
+    throw error;
+  }
+}
 
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    const closed = once(server, 'close');
-    server.close();
-    const impatience = setTimeout(() => server.closeAllConnections(), STOP_WITHIN_MS);
-    await closed;
-    clearTimeout(impatience);
-    log.info({ event: 'stopped' });
-  };
-  return {
-    host: address,
-    port,
-    stop() {
-      stopped ??= stop();
-      return stopped;
-    },
-  };
+/** In this order: say that no more requests are wanted, wait until that was noticed, end what is in flight, close. */
+async function stopService(
+  container: DependencyContainer,
+  settings: Settings,
+  opened: readonly HttpListener[],
+  manner: StopManner,
+): Promise<void> {
+  const log = container.resolve(TOKENS.log);
+  log.info({ event: 'stopping' });
+  container.resolve(TOKENS.lifecycle).stop();
+  for (const listener of opened) listener.retire();
+  if (manner === 'planned') await delay(settings.SHUTDOWN_GRACE_MS);
+  await closeAll(container, opened, settings.SHUTDOWN_DRAIN_MS);
+  log.info({ event: 'stopped' });
+}
+
+/** What was opened first is closed last, so that /readyz answers until the end. */
+async function closeAll(
+  container: DependencyContainer,
+  opened: readonly HttpListener[],
+  drainMs: number,
+): Promise<void> {
+  for (const listener of opened.toReversed()) {
+    await listener.close(drainMs, () => container.resolve(TOKENS.checkQueue).close());
+  }
+  for (const dependency of container.resolve(TOKENS.dependencies).toReversed()) await dependency.close();
 }

@@ -7,7 +7,7 @@ import { SecretText } from './secret-text.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A name that begins so is ours, and if we do not know it, it is a typo. */
-const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'DATABASE_'];
+const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
 
 /** Every setting there is, by its name in the environment. The README's table is checked against this. */
 export const SETTINGS_SCHEMA = z.object({
@@ -19,6 +19,10 @@ export const SETTINGS_SCHEMA = z.object({
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   HOST: text().default('127.0.0.1'),
   PORT: wholeNumber(0, 65_535).default(8080),
+  MANAGEMENT_HOST: text().default('127.0.0.1'),
+  MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081),
+  SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000),
+  SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000).default(10_000),
   BASE_URL: baseUrl().optional(),
   TOKEN_ISSUER: text().optional(),
   TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300),

@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
-import type Koa from 'koa';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
-import type { ExchangeState } from '../adapters/http/exchange.ts';
+import type { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
 import type { HttpTimeouts } from '../adapters/http/http-server.ts';
 import type { RequestLog } from '../adapters/http/request-log.ts';
 import type { Route } from '../adapters/http/route.ts';
@@ -21,6 +20,11 @@ import type { TokenSigner } from '../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../application/ports/token-verifier.ts';
 import type { PublishKeys } from '../application/publish-keys.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
+import type { Dependency } from './dependency.ts';
+import type { Lifecycle } from './lifecycle.ts';
+
+/** Answers the part of a name. */
+export type Get = <Part>(token: InjectionToken<Part>) => Part;
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
@@ -33,6 +37,7 @@ export const TOKENS = {
   ids: token<IdGenerator>('IdGenerator'),
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
+  checkQueue: token<CheckQueue>('CheckQueue'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   tokenSigner: token<TokenSigner>('TokenSigner'),
@@ -46,9 +51,12 @@ export const TOKENS = {
   findLocation: token<FindLocation>('FindLocation'),
   publishKeys: token<PublishKeys>('PublishKeys'),
 
+  dependencies: token<readonly Dependency[]>('dependencies'),
   requestLog: token<RequestLog>('RequestLog'),
   routes: token<readonly Route[]>('routes'),
   httpTimeouts: token<HttpTimeouts>('HttpTimeouts'),
-  application: token<Koa<ExchangeState>>('application'),
   httpServer: token<Server>('http server'),
+  lifecycle: token<Lifecycle>('Lifecycle'),
+  managementRoutes: token<readonly Route[]>('management routes'),
+  managementServer: token<Server>('management server'),
 };

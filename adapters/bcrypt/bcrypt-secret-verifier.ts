@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcrypt';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
+import { CheckQueue } from './check-queue.ts';
 
 /**
  * Compares with BCrypt, and makes every refusal cost 2^cost rounds, whatever its reason:
@@ -15,10 +16,15 @@ import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secr
  */
 export class BcryptSecretVerifier implements SecretVerifier {
   readonly #cost: number;
+  readonly #checks: CheckQueue;
 
-  /** @param cost log2 of the rounds that every refusal takes, 4 to 14. */
-  constructor(cost: number) {
+  /**
+   * @param cost log2 of the rounds that every refusal takes, 4 to 14.
+   * @param checks where checks wait for their turn; a refusal's dummy checks run in the same turn.
+   */
+  constructor(cost: number, checks = new CheckQueue()) {
     this.#cost = cost;
+    this.#checks = checks;
   }
 
   async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
@@ -26,13 +32,16 @@ export class BcryptSecretVerifier implements SecretVerifier {
     if (stored === undefined) return this.#refuse('mismatch');
     if (stored.kind !== 'bcrypt') return this.#refuse('unusable_stored');
 
-    if (await bcrypt.compare(presented, withCurrentVersion(stored.reveal()))) return 'match';
-    for (let cost = stored.cost; cost < this.#cost; cost += 1) await spendCheck(cost);
-    return 'mismatch';
+    const encoding = withCurrentVersion(stored.reveal());
+    return this.#checks.run(async () => {
+      if (await bcrypt.compare(presented, encoding)) return 'match';
+      for (let cost = stored.cost; cost < this.#cost; cost += 1) await spendCheck(cost);
+      return 'mismatch';
+    });
   }
 
   async #refuse(verdict: SecretVerdict): Promise<SecretVerdict> {
-    await spendCheck(this.#cost);
+    await this.#checks.run(() => spendCheck(this.#cost));
     return verdict;
   }
 }

@@ -8,6 +8,8 @@ const DEMO = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: 'config/demo/clients.json',
   PORT: '0',
+  MANAGEMENT_PORT: '0',
+  SHUTDOWN_GRACE_MS: '0',
   BASE_URL: 'http://issuer.test',
 };
 

@@ -49,6 +49,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     CLIENTS_FILE: 'clients.json',
     CLIENT_SECRET_COST: '4',
     PORT: '0',
+    MANAGEMENT_PORT: '0',
     BASE_URL: ISSUER,
     ...options.environment,
   };
@@ -82,7 +83,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line)),
-    stop: () => service.stop(),
-    [Symbol.asyncDispose]: () => service.stop(),
+    stop: () => service.stop('at once'),
+    [Symbol.asyncDispose]: () => service.stop('at once'),
   };
 }

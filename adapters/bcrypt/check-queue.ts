@@ -1,0 +1,61 @@
+import { availableParallelism } from 'node:os';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+
+interface Waiting {
+  readonly start: () => void;
+  readonly refuse: (fault: DependencyUnavailable) => void;
+}
+
+/**
+ * Lets a bounded number of checks run at once, the others in the order in which they came. A check that has been handed
+ * to libuv's pool cannot be taken back, holds up the signatures behind it, and keeps the process from ending; so only as
+ * many are handed over as there are cores, and the rest wait here, where they can be refused.
+ */
+export class CheckQueue {
+  readonly #atOnce: number;
+  readonly #waiting: Waiting[] = [];
+  #running = 0;
+  #closed = false;
+
+  /** @param atOnce how many checks may run at the same time. */
+  constructor(atOnce: number = availableParallelism()) {
+    this.#atOnce = atOnce;
+  }
+
+  /** Runs a check when its turn comes. Throws DependencyUnavailable once the queue is closed. */
+  async run<Outcome>(check: () => Promise<Outcome>): Promise<Outcome> {
+    await this.#turn();
+    try {
+      return await check();
+    } finally {
+      this.#running -= 1;
+      this.#startNext();
+    }
+  }
+
+  /** Refuses what waits, and what comes; what runs cannot be stopped. */
+  close(): void {
+    this.#closed = true;
+    for (const { refuse } of this.#waiting.splice(0)) refuse(closedFault());
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closedFault());
+      const start = () => {
+        this.#running += 1;
+        resolve();
+      };
+      if (this.#running < this.#atOnce) start();
+      else this.#waiting.push({ start, refuse: reject });
+    });
+  }
+
+  #startNext(): void {
+    this.#waiting.shift()?.start();
+  }
+}
+
+function closedFault(): DependencyUnavailable {
+  return new DependencyUnavailable('secret verification', new Error('the service stops'));
+}

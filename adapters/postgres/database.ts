@@ -1,0 +1,81 @@
+import { Socket } from 'node:net';
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import { CLIENT_SCHEMA } from './client-schema.ts';
+
+export interface DatabaseOptions {
+  /** PostgreSQL connection URL, with its password. A secret. */
+  readonly url: string;
+  /** The most connections that are open at once. */
+  readonly poolSize: number;
+  /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** How long an idle connection is kept, and how long any: after a failover it finds the new server. */
+const IDLE_MS = 30_000;
+const LIFETIME_SECONDS = 1_800;
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+/** The ORM and its pool. Nothing is connected until the first statement. */
+export class Database {
+  readonly pool: Pool;
+  readonly #orm: MikroORM;
+  readonly #sockets: ReadonlySet<Socket>;
+
+  private constructor(orm: MikroORM, pool: Pool, sockets: ReadonlySet<Socket>) {
+    this.#orm = orm;
+    this.pool = pool;
+    this.#sockets = sockets;
+  }
+
+  static async open({ url, poolSize, deadlineMs }: DatabaseOptions): Promise<Database> {
+    const sockets = new Set<Socket>();
+    const orm = new MikroORM({
+      entities: [CLIENT_SCHEMA],
+      dbName: 'as in the URL',
+      ensureDatabase: false,
+      logger: () => {},
+      pool: { min: 1, max: poolSize, idleTimeoutMillis: IDLE_MS },
+      driverOptions: {
+        // Not `clientUrl`, which would drop the URL's query: sslmode among others.
+        connectionString: url,
+        application_name: 'client-credentials-authorization-service',
+        connectionTimeoutMillis: acquireTimeoutMs(deadlineMs),
+        query_timeout: deadlineMs,
+        statement_timeout: deadlineMs,
+        lock_timeout: Math.ceil(deadlineMs / 2),
+        maxLifetimeSeconds: LIFETIME_SECONDS,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+        stream: () => rememberedSocket(sockets),
+      },
+    });
+    const pool = await orm.em.getConnection().getNativeClient();
+    return new Database(orm, pool, sockets);
+  }
+
+  /** The statements that make the table, as one text. */
+  createTableSql(): Promise<string> {
+    return this.#orm.schema.getCreateSchemaSQL({ wrap: false });
+  }
+
+  /** Waits for the statements under way, which their deadline bounds, and leaves no socket behind, not even to a peer that fell silent. */
+  async close(): Promise<void> {
+    if (!this.pool.ending) await this.pool.end();
+    await this.#orm.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** The longest wait for a connection, new or used: half the deadline, so that there is time to use it. */
+export function acquireTimeoutMs(deadlineMs: number): number {
+  return Math.ceil(deadlineMs / 2);
+}
+
+function rememberedSocket(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
+import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import { A_CLIENT } from '../../contracts/client-repository.ts';
+import { clientsTable } from '../../support/clients-table.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const TABLE = `create table clients (id bigint generated always as identity, client_id text unique, client_secret text,
+  client_name text, scope text)`;
+
+let database: TestDatabase;
+let lines: DatabaseLine[];
+beforeEach(async () => {
+  database = await createTestDatabase();
+  lines = [];
+}, 120_000);
+afterEach(() => database.drop());
+
+describe('the table clients, where there is none', () => {
+  it('is made, with a generated row id and unique client ids that are compared byte by byte', async () => {
+    await openAndClose();
+    expect(await columns()).toEqual([
+      ['id', 'bigint', 'NO', 'YES', null],
+      ['client_id', 'text', 'NO', 'NO', 'C'],
+      ['client_secret', 'text', 'NO', 'NO', null],
+      ['client_name', 'text', 'NO', 'NO', null],
+      ['scope', 'text', 'NO', 'NO', null],
+    ]);
+    const { add } = clientsTable(database);
+    await add(A_CLIENT);
+    await expect(add(A_CLIENT)).rejects.toMatchObject({ code: '23505' });
+    expect(lines).toEqual([{ event: 'table_created' }]);
+  });
+
+  it('is made once by many replicas that start at once, without an error', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      lines = [];
+      await database.query('drop table if exists clients');
+      await Promise.all(Array.from({ length: 8 }, () => openAndClose()));
+      expect(lines).toEqual([{ event: 'table_created' }]);
+    }
+  });
+
+  it('stops the start where the role may not make it', async () => {
+    const { url } = await database.createRole();
+    await expect(open(url)).rejects.toThrow('table clients does not exist, and the database role may not create it');
+  });
+});
+
+describe('the table clients, where somebody else made it', () => {
+  it('is read as it is, with more columns, and never altered', async () => {
+    await database.query(`${TABLE.slice(0, -1)}, created_at timestamptz default now(), notes text[])`);
+    await clientsTable(database).add(A_CLIENT);
+    const before = await columns();
+    await using repository = await opened();
+    expect((await repository.findByClientId('client-1')).kind).toBe('found');
+    expect(await columns()).toEqual(before);
+    expect(lines).toEqual([]);
+  });
+
+  it.each(['id', 'client_id', 'client_secret', 'client_name', 'scope'])(
+    'stops the start where it lacks %s',
+    async (name) => {
+      await database.query(TABLE);
+      await database.query(`alter table clients drop column ${name}`);
+      await expect(open()).rejects.toThrow(`table clients lacks the column ${name}`);
+    },
+  );
+
+  it('asks no more of its role than SELECT', async () => {
+    await database.query(TABLE);
+    await clientsTable(database).add(A_CLIENT);
+    const role = await database.createRole();
+    await database.query(`grant select on clients to ${role.name}`);
+    await using repository = await opened(role.url);
+    expect((await repository.findByClientId('client-1')).kind).toBe('found');
+  });
+
+  it('is content with SELECT on the five columns', async () => {
+    await database.query(`${TABLE.slice(0, -1)}, internal_notes text)`);
+    await clientsTable(database).add(A_CLIENT);
+    const role = await database.createRole();
+    await database.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
+    await using repository = await opened(role.url);
+    expect((await repository.findByClientId('client-1')).kind).toBe('found');
+  });
+
+  it('stops the start where the role may not read it, and says which columns', async () => {
+    await database.query(TABLE);
+    const role = await database.createRole();
+    await database.query(`grant select (id, client_id, client_name) on clients to ${role.name}`);
+    await expect(open(role.url)).rejects.toThrow(
+      'the database role may not read the column client_secret, scope of table clients',
+    );
+  });
+
+  it('may be a view, of names that are other in the table behind it', async () => {
+    await database.query('create table tenants (number int, name text, hash text)');
+    await database.query(`insert into tenants values (7, 'client-1', '!')`);
+    await database.query(
+      `create view clients as select number as id, name as client_id, hash as client_secret, name as client_name,
+        'read'::text as scope from tenants`,
+    );
+    await using repository = await opened();
+    expect(await repository.findByClientId('client-1')).toMatchObject({ kind: 'found', registration: { id: '7' } });
+  });
+});
+
+function open(url = database.url): Promise<PostgresClientRepository> {
+  return PostgresClientRepository.open({ url, poolSize: 2, deadlineMs: 5_000 }, (line) => lines.push(line));
+}
+
+async function opened(url?: string): Promise<PostgresClientRepository & AsyncDisposable> {
+  const repository = await open(url);
+  return Object.assign(repository, { [Symbol.asyncDispose]: () => repository.close() });
+}
+
+async function openAndClose(): Promise<void> {
+  await (await open()).close();
+}
+
+async function columns(): Promise<unknown[][]> {
+  const rows = await database.query(
+    `select column_name, data_type, is_nullable, is_identity, collation_name from information_schema.columns
+      where table_name = 'clients' order by ordinal_position`,
+  );
+  return rows.map((row) => Object.values(row));
+}

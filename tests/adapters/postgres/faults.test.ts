@@ -1,0 +1,353 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import { clientsTable } from '../../support/clients-table.ts';
+import { DatabaseServer } from '../../support/database-server.ts';
+import { FaultyProxy } from '../../support/faulty-proxy.ts';
+import { freePort } from '../../support/free-port.ts';
+import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
+import { type Program, runProgram } from '../../support/program.ts';
+import { GOOD_CLIENT, GOOD_SECRET } from '../../support/running-service.ts';
+import { until } from '../../support/until.ts';
+
+const ROLE = 'service';
+const PASSWORD = 'database-password';
+const DEADLINE_MS = 600;
+/** What an answer may take beyond the deadline, for the machine's sake. */
+const SLACK_MS = 500;
+
+/** The program as `npm start` runs it, so that a crash or an unhandled rejection cannot hide. */
+interface Service {
+  readonly program: Program;
+  readonly url: string;
+  ask(): Promise<HttpAnswer>;
+  /** A token that it issued, once it was well. */
+  token?: string;
+}
+
+let server: DatabaseServer;
+let service: Service;
+
+beforeAll(async () => {
+  server = await DatabaseServer.create('-c', 'max_connections=20', '-c', 'superuser_reserved_connections=5');
+  await server.query(`create role ${ROLE} login password '${PASSWORD}'`);
+  await server.query(`grant create on schema public to ${ROLE}`);
+}, 60_000);
+afterAll(() => server.stop());
+
+beforeEach(async () => {
+  await server.query('drop table if exists clients');
+  const maker = await PostgresClientRepository.open({ url: url(), poolSize: 1, deadlineMs: 5_000 }, () => {});
+  await maker.close();
+  await addGoodClient();
+});
+
+afterEach(async () => {
+  // Whatever the database did: alive up to the end, nothing on standard error, and no secret in the log.
+  service.program.process.kill('SIGTERM');
+  expect(await service.program.ended()).toBe(0);
+  expect(service.program.stderr()).toBe('');
+  expect(service.program.stdout()).not.toContain(PASSWORD);
+  expect(service.program.stdout()).not.toContain(GOOD_CLIENT.client_secret);
+});
+
+describe('a database that is down when the service starts', () => {
+  it('is waited for: 503 meanwhile, and tokens once it is up', async () => {
+    await server.kill();
+    service = await startService(url());
+    await expectUnavailable();
+    await server.start();
+    await untilWell();
+    expect(events()).toEqual(['database_unavailable', 'started', 'database_available']);
+  });
+
+  it('is not trusted when its table turns out to be unusable: 503 until somebody mends it', async () => {
+    await server.query('alter table clients rename column scope to scopes');
+    await server.kill();
+    service = await startService(url());
+    await server.start();
+    await until(() => events().includes('table_unusable'), 'the log names the problem');
+    await expectUnavailable();
+    expect(service.program.stdout()).toContain('table clients lacks the column scope');
+    await server.query('alter table clients rename column scopes to scope');
+    await untilWell();
+  });
+
+  it('may let nobody in yet, or not this password', async () => {
+    service = await startService(url('another-password'));
+    await expectUnavailable();
+    expect(service.program.stdout()).toContain('28P01');
+    await server.query(`alter role ${ROLE} password 'another-password'`);
+    await untilWell();
+    await server.query(`alter role ${ROLE} password '${PASSWORD}'`);
+  });
+
+  it('may have no connection left', async () => {
+    const hogs = await takeAllConnections();
+    service = await startService(url());
+    await expectUnavailable();
+    expect(service.program.stdout()).toContain('53300');
+    await Promise.all(hogs.map((hog) => hog.end()));
+    await untilWell();
+  });
+
+  it('may be a read-only copy that has the table already', async () => {
+    await server.restartAsStandby();
+    service = await startService(url());
+    await untilWell();
+    await server.restartAsPrimary();
+    await untilWell();
+  });
+});
+
+describe('a database that fails while the service runs', () => {
+  it('is killed and restarted under load', async () => {
+    await startWell();
+    let loaded = true;
+    const answers: HttpAnswer[] = [];
+    const load = Array.from({ length: 4 }, async () => {
+      while (loaded) answers.push(await askInTime());
+    });
+    await until(() => answers.length > 20, 'there is load');
+    await server.kill();
+    await until(() => answers.at(-1)?.status === 503, 'it is noticed');
+    await server.start();
+    await until(() => answers.at(-1)?.status === 200, 'it is back');
+    loaded = false;
+    await Promise.all(load);
+    answers.forEach(expectTokenOrUnavailable);
+    await untilWell();
+  });
+
+  it('is frozen', async () => {
+    await startWell();
+    await server.freeze();
+    await Promise.all([
+      expectUnavailable(),
+      expectUnavailable(),
+      expectUnavailable(),
+      expectUnavailable(),
+      expectUnavailable(),
+    ]);
+    await expectUnavailable();
+    await server.thaw();
+    await untilWell();
+  });
+
+  it('is frozen, and the service is told to stop: it ends all the same', async () => {
+    await startWell();
+    await server.freeze();
+    await expectUnavailable();
+    const asked = service.ask();
+    service.program.process.kill('SIGTERM');
+    await service.program.ended();
+    await asked.catch(() => 'refused, since the service stopped listening first');
+    await server.thaw();
+  });
+
+  it('is behind a network that swallows everything', async () => {
+    await using proxy = await FaultyProxy.to(server.port);
+    await startWell(url(PASSWORD, proxy.port));
+    await Promise.all(Array.from({ length: 4 }, () => service.ask()));
+    proxy.network = { kind: 'silent' };
+    await expectUnavailable();
+    await expectUnavailable();
+    proxy.network = { kind: 'well' };
+    await untilWell();
+    // Connections that idled meanwhile are as dead; none of them may be met now.
+    const answers = await Promise.all(Array.from({ length: 8 }, askInTime));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
+
+  it('is behind a slow network: answered as long as it is within the deadline', async () => {
+    await using proxy = await FaultyProxy.to(server.port);
+    await startWell(url(PASSWORD, proxy.port));
+    proxy.network = { kind: 'slow', delayMs: 50 };
+    expect((await askInTime()).status).toBe(200);
+    proxy.network = { kind: 'slow', delayMs: DEADLINE_MS };
+    await expectUnavailable();
+    proxy.network = { kind: 'well' };
+    await untilWell();
+  });
+
+  it('ends its connections again and again', async () => {
+    await startWell();
+    let ending = true;
+    const terminator = (async () => {
+      while (ending)
+        await server.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [ROLE]);
+    })();
+    for (let round = 0; round < 40; round += 1) {
+      for (const answer of await Promise.all([askInTime(), askInTime()])) expectTokenOrUnavailable(answer);
+    }
+    ending = false;
+    await terminator;
+    await untilWell();
+  });
+
+  it('is asked again, on a new connection, where the old one broke unnoticed', async () => {
+    await using proxy = await FaultyProxy.to(server.port);
+    await startWell(url(PASSWORD, proxy.port));
+    await Promise.all(Array.from({ length: 4 }, () => service.ask()));
+    proxy.forgetConnections();
+    expect((await askInTime()).status).toBe(200);
+    expect(events()).toEqual(['started']);
+  });
+
+  it('has no connection left', async () => {
+    await startWell();
+    await server.query(`alter role ${ROLE} connection limit 0`);
+    await server.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [ROLE]);
+    await expectUnavailable();
+    expect(service.program.stdout()).toContain('53300');
+    await server.query(`alter role ${ROLE} connection limit -1`);
+    await untilWell();
+  });
+
+  it('fails over to a read-only copy', async () => {
+    await startWell();
+    await server.restartAsStandby();
+    await untilWell();
+    await server.restartAsPrimary();
+    await untilWell();
+  });
+
+  it('has its table locked', async () => {
+    await startWell();
+    const locker = await connectAsOwner();
+    await locker.query('begin');
+    await locker.query('lock table clients in access exclusive mode');
+    await Promise.all([expectUnavailable(), expectUnavailable()]);
+    await locker.query('rollback');
+    await locker.end();
+    await untilWell();
+  });
+
+  it('loses its table: nobody is refused as unknown, and the table is not made anew', async () => {
+    await startWell();
+    await server.query('alter table clients rename to clients_elsewhere');
+    await expectUnavailable();
+    await until(() => events().includes('table_unusable'), 'the log names the problem');
+    await expectUnavailable();
+    expect(await server.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
+    await server.query('alter table clients_elsewhere rename to clients');
+    await untilWell();
+  });
+
+  it('takes the right to read away', async () => {
+    await startWell();
+    await server.query('alter table clients owner to postgres');
+    await expectUnavailable();
+    await server.query(`grant select on clients to ${ROLE}`);
+    await untilWell();
+  });
+});
+
+function url(password = PASSWORD, port = server.port): string {
+  return server.urlOf(ROLE, password, port);
+}
+
+function addGoodClient(): Promise<void> {
+  const { client_id, client_secret, client_name, scope } = GOOD_CLIENT;
+  const table = clientsTable({ query: (text, values) => server.query(text, values) });
+  return table.add({ clientId: client_id, clientSecret: client_secret, clientName: client_name, scope });
+}
+
+async function startService(databaseUrl: string): Promise<Service> {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const program = runProgram('config/main.ts', {
+    CLIENT_REPOSITORY: 'postgres',
+    CLIENT_SECRET_COST: '4',
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: '4',
+    DATABASE_DEADLINE_MS: String(DEADLINE_MS),
+    PORT: String(port),
+  });
+  await program.printed(/"event":"started"/);
+  return {
+    program,
+    url: base,
+    ask: () =>
+      requestToken(base, {
+        grant_type: 'client_credentials',
+        client_id: GOOD_CLIENT.client_id,
+        client_secret: GOOD_SECRET,
+      }),
+  };
+}
+
+async function startWell(databaseUrl = url()): Promise<void> {
+  service = await startService(databaseUrl);
+  const answer = await service.ask();
+  expect(answer.status).toBe(200);
+  service.token = String(answer.json()['access_token']);
+}
+
+/** A token request, which is answered by the deadline whatever happens. */
+async function askInTime(): Promise<HttpAnswer> {
+  const begin = performance.now();
+  const answer = await service.ask();
+  expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + SLACK_MS);
+  return answer;
+}
+
+async function expectUnavailable(): Promise<void> {
+  const answer = await askInTime();
+  expect(answer.status).toBe(503);
+  expectTokenOrUnavailable(answer);
+  expect((await askLocation()).status).toBe(service.token === undefined ? 401 : 200);
+}
+
+/** A path that needs no database. */
+function askLocation(): Promise<HttpAnswer> {
+  const headers: Record<string, string> =
+    service.token === undefined ? {} : { authorization: `Bearer ${service.token}` };
+  return send(service.url, '/v1/locations/NYC_USA', { headers });
+}
+
+/** Never `invalid_client`: that would tell a client in good standing to give up. */
+function expectTokenOrUnavailable(answer: HttpAnswer): void {
+  if (answer.status === 200) return;
+  expect([answer.status, answer.json()['error']]).toEqual([503, 'temporarily_unavailable']);
+  expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+}
+
+async function untilWell(): Promise<void> {
+  await until(async () => {
+    const answer = await askInTime();
+    expectTokenOrUnavailable(answer);
+    return answer.status === 200;
+  }, 'there are tokens again');
+}
+
+/** The log's events that are about the service's state, oldest first. */
+function events(): readonly unknown[] {
+  return service.program
+    .stdout()
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => (JSON.parse(line) as Record<string, unknown>)['event'])
+    .filter((event) => event !== undefined && !String(event).startsWith('token_'));
+}
+
+async function connectAsOwner(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: server.urlOf('postgres', 'postgres') });
+  await client.connect();
+  return client;
+}
+
+/** Opens connections of the service's role until the server refuses. */
+async function takeAllConnections(): Promise<readonly pg.Client[]> {
+  const hogs: pg.Client[] = [];
+  for (;;) {
+    const hog = new pg.Client({ connectionString: url() });
+    hog.on('error', () => {});
+    try {
+      await hog.connect();
+      hogs.push(hog);
+    } catch {
+      return hogs;
+    }
+  }
+}

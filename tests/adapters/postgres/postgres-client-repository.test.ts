@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
+import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
+import { clientsTable } from '../../support/clients-table.ts';
+import { requestToken } from '../../support/http.ts';
+import { runProgram } from '../../support/program.ts';
+import { startServiceUnderTest } from '../../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
+async function fresh(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
+  await database.query('drop table if exists clients');
+  const repository = await PostgresClientRepository.open({ url, poolSize: 4, deadlineMs: 2_000 }, log);
+  return { repository, ...clientsTable(database), close: () => repository.close() };
+}
+
+describeClientRepository('PostgresClientRepository', () => fresh());
+
+describe('PostgresClientRepository', () => {
+  let under: Awaited<ReturnType<typeof fresh>>;
+  let lines: DatabaseLine[];
+  beforeEach(async () => {
+    lines = [];
+    under = await fresh((line) => lines.push(line));
+    lines.length = 0;
+  });
+  afterEach(() => under.close());
+
+  const find = (clientId: string) => under.repository.findByClientId(clientId);
+  const alter = (action: string) => database.query(`alter table clients ${action}`);
+
+  it('keeps every digit of a row id above 2^53', async () => {
+    await alter(`alter column id restart with 9223372036854775806`);
+    await under.add(A_CLIENT);
+    expect(await find('client-1')).toMatchObject({ kind: 'found', registration: { id: '9223372036854775806' } });
+  });
+
+  it.each([
+    ['clientSecret', 'client_secret = null'],
+    ['clientName', 'client_name = null'],
+    ['scope', 'scope = null'],
+    ['clientName', `client_name = ''`],
+    ['scope', `scope = ' read'`],
+  ])('says that a row is broken by its %s (%s), in one line without its values', async (field, change) => {
+    for (const column of ['client_secret', 'client_name', 'scope']) await alter(`alter column ${column} drop not null`);
+    await under.add(A_CLIENT);
+    await database.query(`update clients set ${change}`);
+    await under.add({ ...A_CLIENT, clientId: 'client-2' });
+    expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
+    expect((await find('client-2')).kind).toBe('found');
+    expect(lines).toEqual([
+      { event: 'registration_broken', client_id: 'client-1', field, rule: expect.stringContaining('must') },
+    ]);
+  });
+
+  it('calls a client id broken that a table without a unique index has twice', async () => {
+    await alter('drop constraint clients_client_id_unique');
+    await under.add(A_CLIENT);
+    await under.add(A_CLIENT);
+    expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field: 'clientId' } });
+  });
+
+  it('compares trailing spaces also where the column ignores them', async () => {
+    await alter('alter column client_id type char(20)');
+    await under.add(A_CLIENT);
+    expect((await find('client-1')).kind).toBe('found');
+    expect(await find('client-1 ')).toEqual({ kind: 'unknown' });
+  });
+
+  it('goes on where a column changes its type or a column is added', async () => {
+    await under.add(A_CLIENT);
+    expect((await find('client-1')).kind).toBe('found');
+    await alter('alter column client_name type varchar(200)');
+    await alter('add column created_at timestamptz');
+    expect((await find('client-1')).kind).toBe('found');
+    expect(under.repository.readiness()).toEqual({ ready: true });
+  });
+
+  it('keeps a value that the database quotes in its error out of its own', async () => {
+    await alter('alter column client_id type integer using 0');
+    const fault: unknown = await find('a-secret-in-the-wrong-field').catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(DependencyUnavailable);
+    expect(JSON.stringify([fault, String((fault as Error).cause), lines])).not.toContain('a-secret');
+    expect((fault as Error).cause).toMatchObject({ message: 'the database refused a value', code: '22P02' });
+  });
+
+  it('takes a client id that the database cannot store for unknown', async () => {
+    const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
+    const repository = await PostgresClientRepository.open(
+      { url: latin.url, poolSize: 1, deadlineMs: 2_000 },
+      () => {},
+    );
+    expect(await repository.findByClientId('客户')).toEqual({ kind: 'unknown' });
+    await repository.close();
+    await latin.drop();
+  });
+
+  it('says whether it is ready, and becomes so again without being asked', async () => {
+    await database.query('alter table clients rename to elsewhere');
+    await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
+    await until(() => reason().includes('does not exist'), 'it knows why');
+    await database.query('alter table elsewhere rename to clients');
+    await until(() => under.repository.readiness().ready, 'it is ready');
+    expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_unusable', 'database_available']);
+  });
+
+  it('opens no more connections than its pool has, and leaves none behind', async () => {
+    const count = async () =>
+      Number((await database.query(CONNECTIONS, ['client-credentials-authorization-service']))[0]?.['count']);
+    await Promise.all(Array.from({ length: 100 }, () => find('client-1')));
+    expect(await count()).toBeLessThanOrEqual(4);
+    const { repository } = await fresh();
+    await repository.close();
+    await under.close();
+    await until(async () => (await count()) === 0, 'the server has no connection of ours');
+    await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
+  });
+
+  function reason(): string {
+    const readiness = under.repository.readiness();
+    return readiness.ready ? '' : readiness.reason;
+  }
+});
+
+const CONNECTIONS = `select count(*) from pg_stat_activity where datname = current_database() and application_name = $1`;
+
+describe('the service on PostgreSQL', () => {
+  const environment = () => ({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
+
+  it('refuses {noop} in the table as it refuses a wrong secret, and broken rows too', async () => {
+    const { add, close } = await fresh();
+    await close();
+    await using service = await startServiceUnderTest({ environment: environment() });
+    await add({ ...A_CLIENT, clientSecret: '{noop}plain-secret' });
+    await add({ ...A_CLIENT, clientId: 'broken', scope: '' });
+    const ask = (client_id: string) =>
+      requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret: 'plain-secret' });
+    for (const client of ['client-1', 'broken', 'nobody']) {
+      const { status, text } = await ask(client);
+      expect([status, text]).toEqual([401, '{"error":"invalid_client"}']);
+    }
+    expect(service.logLines().filter(({ event }) => event === 'registration_broken')).toEqual([
+      expect.objectContaining({ level: 'warn', client_id: 'broken', field: 'scope' }),
+    ]);
+  });
+
+  it('does not start on a table that lacks a column: says which, without the URL, and opens no port', async () => {
+    const { close } = await fresh();
+    await close();
+    await database.query('alter table clients drop column scope');
+    await using program = runProgram('config/main.ts', environment());
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe('The service does not start:\n  table clients lacks the column scope\n');
+    expect(program.stdout()).toBe('');
+  });
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TOKENS } from '../../config/tokens.ts';
+import { freePort } from '../support/free-port.ts';
+import { send } from '../support/http.ts';
+import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+
+describe('the management port', () => {
+  let service: ServiceUnderTest;
+  let url: string;
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    service = await startServiceUnderTest({ environment: { MANAGEMENT_PORT: String(port) } });
+  });
+  afterAll(async () => service.stop());
+
+  it('says that the process is alive', async () => {
+    const answer = await send(url, '/livez');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({ status: 'alive' });
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  it('says that the service is ready, check by check', async () => {
+    const answer = await send(url, '/readyz');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({ status: 'ready', checks: [{ name: 'service', ready: true }] });
+  });
+
+  it('answers nothing else without a token, the token endpoint neither', async () => {
+    for (const path of ['/', '/oauth2/token', '/oauth2/jwks', '/livez/', '/metrics']) {
+      expect((await send(url, path)).status).toBe(401);
+    }
+  });
+
+  it('takes only GET and HEAD', async () => {
+    const answer = await send(url, '/readyz', { method: 'POST' });
+    expect(answer.status).toBe(405);
+    expect(answer.headers['allow']).toBe('GET, HEAD');
+  });
+
+  it('is apart from the public port, which knows nothing of health', async () => {
+    expect((await send(service.url, '/livez')).status).toBe(401);
+    expect((await send(service.url, '/readyz')).status).toBe(401);
+  });
+
+  it('writes no log line for a probe', async () => {
+    const before = service.logLines().length;
+    await send(url, '/readyz');
+    expect(service.logLines().length).toBe(before);
+  });
+
+  it('says not ready while the service stops, with the reason', async () => {
+    service.container.resolve(TOKENS.lifecycle).stop();
+    const answer = await send(url, '/readyz');
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toEqual({
+      status: 'not_ready',
+      checks: [{ name: 'service', ready: false, reason: 'stopping' }],
+    });
+    expect((await send(url, '/livez')).status).toBe(200);
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { type Backend, Balancer } from '../support/balancer.ts';
+import { freePort } from '../support/free-port.ts';
+import { requestToken } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
+
+const RESTARTS = 20;
+const CALLERS = 6;
+const GOOD = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };
+
+function startReplica({ port, managementPort }: Backend, more: Readonly<Record<string, string>> = {}): Program {
+  return runProgram('config/main.ts', {
+    CLIENT_REPOSITORY: 'memory',
+    CLIENTS_FILE: 'config/demo/clients.json',
+    PORT: String(port),
+    MANAGEMENT_PORT: String(managementPort),
+    SHUTDOWN_GRACE_MS: '200',
+    ...more,
+  });
+}
+
+async function freeBackend(): Promise<Backend> {
+  return { port: await freePort(), managementPort: await freePort() };
+}
+
+describe('restarts', () => {
+  it(`lose no request: ${RESTARTS} of them, one replica after the other, under load behind a balancer`, async () => {
+    const backends = [await freeBackend(), await freeBackend()];
+    const replicas = backends.map((backend) => startReplica(backend));
+    const balancer = await Balancer.start(backends);
+    const lost: string[] = [];
+    let answered = 0;
+    let running = true;
+    const call = async () => {
+      while (running) {
+        const answer = await requestToken(balancer.url, GOOD).catch((error: Error) => ({
+          status: 0,
+          text: error.message,
+        }));
+        if (answer.status === 200) answered += 1;
+        else lost.push(`${answer.status} ${answer.text}`);
+      }
+    };
+    try {
+      await until(() => backends.every((backend) => balancer.isReady(backend)), 'both replicas are ready');
+      const callers = Array.from({ length: CALLERS }, call);
+      for (let restart = 0; restart < RESTARTS; restart += 1) {
+        const place = restart % 2;
+        const [backend, replica] = [backends[place], replicas[place]];
+        if (backend === undefined || replica === undefined) throw new Error('no replica');
+        replica.process.kill('SIGTERM');
+        expect(await replica.ended()).toBe(0);
+        replicas[place] = startReplica(backend);
+        await until(() => balancer.isReady(backend), 'the replica is ready again');
+      }
+      running = false;
+      await Promise.all(callers);
+      expect(lost).toEqual([]);
+      expect(answered).toBeGreaterThan(RESTARTS * CALLERS);
+    } finally {
+      running = false;
+      await balancer.close();
+      await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    }
+  }, 120_000);
+
+  it('end with exit code 0 in spite of a queue of hash checks that would take much longer', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'clients-'));
+    const file = join(folder, 'clients.json');
+    // A check of cost 12 takes about 0.2 s of a core; 300 of them would hold the process for half a minute on two.
+    const secret = await bcrypt.hash('its-secret', 12);
+    await writeFile(file, JSON.stringify([{ client_id: 'dear', client_secret: secret, client_name: 'x', scope: 'x' }]));
+    const backend = await freeBackend();
+    await using replica = startReplica(backend, {
+      CLIENTS_FILE: file,
+      SHUTDOWN_GRACE_MS: '0',
+      SHUTDOWN_DRAIN_MS: '300',
+    });
+    await replica.printed(/"event":"started"/);
+
+    const form = { ...GOOD, client_id: 'dear', client_secret: 'wrong-secret' };
+    const flood = Array.from({ length: 300 }, () =>
+      requestToken(`http://127.0.0.1:${backend.port}`, form).catch(() => undefined),
+    );
+    await Promise.race(flood);
+    const begin = performance.now();
+    replica.process.kill('SIGTERM');
+    expect(await replica.ended()).toBe(0);
+    expect(performance.now() - begin).toBeLessThan(10_000);
+
+    const statuses = (await Promise.all(flood)).map((answer) => answer?.status);
+    // Those that had their turn, and those that the end overtook: answered, not cut.
+    expect(new Set(statuses)).toEqual(new Set([401, 503]));
+    await rm(folder, { recursive: true });
+  }, 30_000);
+});

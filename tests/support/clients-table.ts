@@ -1,0 +1,28 @@
+import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import type { TestDatabase } from './test-database.ts';
+
+type Client = Omit<ClientRegistrationFields, 'id'>;
+
+/** What the program that manages registrations does to their table. */
+export function clientsTable({ query }: Pick<TestDatabase, 'query'>) {
+  return {
+    async add({ clientId, clientSecret, clientName, scope }: Client): Promise<void> {
+      await query('insert into clients (client_id, client_secret, client_name, scope) values ($1, $2, $3, $4)', [
+        clientId,
+        clientSecret,
+        clientName,
+        scope,
+      ]);
+    },
+    async change(clientId: string, { clientSecret, clientName, scope }: Partial<Client>): Promise<void> {
+      await query(
+        `update clients set client_secret = coalesce($2, client_secret), client_name = coalesce($3, client_name),
+          scope = coalesce($4, scope) where client_id = $1`,
+        [clientId, clientSecret, clientName, scope],
+      );
+    },
+    async remove(clientId: string): Promise<void> {
+      await query('delete from clients where client_id = $1', [clientId]);
+    },
+  };
+}

