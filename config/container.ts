@@ -28,7 +28,6 @@ import { createDatabaseLog } from './database-log.ts';
 import type { Dependency } from './dependency.ts';
 import { createSecretVerifier, fillClientRepository } from './in-memory-clients.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { openPostgresClients } from './postgres-clients.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
 import { createServer } from './server.ts';
@@ -104,6 +103,8 @@ export async function buildContainer(
   const dependencies: Dependency[] = [];
   container.registerInstance(TOKENS.dependencies, dependencies);
   if (!container.isRegistered(TOKENS.clientRepository)) {
+    // Loaded only where it is used: the ORM doubles the time until a service in memory answers.
+    const { openPostgresClients } = await import('./postgres-clients.ts');
     const database = await openPostgresClients(settings, createDatabaseLog(get(TOKENS.log)));
     container.registerInstance(TOKENS.clientRepository, database);
     dependencies.push(database);

@@ -1,0 +1,42 @@
+# The service, compiled, on a file system that holds Node.js, its libraries and nothing else: no shell, no npm.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY domain domain
+COPY application application
+COPY adapters adapters
+COPY config config
+COPY management management
+RUN npm run build
+
+FROM node:24-bookworm-slim AS production
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# bcrypt brings its binary for every platform; one is needed. Types and source maps of packages are not.
+RUN npm ci --omit=dev --no-audit --no-fund \
+  && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 -type d ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' \) -delete
+# Node.js and what it loads, as a root file system of their own.
+RUN mkdir -p /root-fs/tmp /root-fs/etc/ssl/certs \
+  && for file in "$(command -v node)" $(ldd "$(command -v node)" | grep -o '/[^ )]*'); do \
+       mkdir -p "/root-fs$(dirname "$file")" && cp -L "$file" "/root-fs$file"; done \
+  && cp /etc/ssl/certs/ca-certificates.crt /root-fs/etc/ssl/certs/ 2>/dev/null || true \
+  && echo 'service:x:10001:10001::/app:/sbin/nologin' > /root-fs/etc/passwd \
+  && ln -sf "$(command -v node)" /root-fs/node
+
+FROM scratch
+COPY --from=production /root-fs /
+COPY --from=production /app/package.json /app/package.json
+COPY --from=production /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
+WORKDIR /app
+USER 10001:10001
+ENV NODE_ENV=production HOST=0.0.0.0
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/node", "dist/config/health-check.js", "/livez"]
+ENTRYPOINT ["/node", "--enable-source-maps"]
+CMD ["dist/config/main.js"]
