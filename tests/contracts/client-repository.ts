@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
+import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+
+export type NewClient = Omit<ClientRegistrationFields, 'id'>;
+
+/** An empty repository, and what somebody else does to its registrations. */
+export interface ClientRepositoryUnderTest {
+  readonly repository: ClientRepository;
+  add(client: NewClient): Promise<void>;
+  change(clientId: string, changes: Partial<NewClient>): Promise<void>;
+  remove(clientId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const A_CLIENT: NewClient = {
+  clientId: 'client-1',
+  clientSecret: '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy',
+  clientName: 'First client',
+  scope: 'read write',
+};
+
+/** What every ClientRepository promises. `fresh` gives an empty one. */
+export function describeClientRepository(name: string, fresh: () => Promise<ClientRepositoryUnderTest>): void {
+  describe(`${name} as ClientRepository`, () => {
+    let under: ClientRepositoryUnderTest;
+    beforeEach(async () => {
+      under = await fresh();
+    });
+    afterEach(() => under.close());
+
+    const find = (clientId: string) => under.repository.findByClientId(clientId);
+
+    test('knows no client where none is registered', async () => {
+      expect(await find('client-1')).toEqual({ kind: 'unknown' });
+    });
+
+    test('finds a client with all that is registered of it', async () => {
+      await under.add(A_CLIENT);
+      const lookup = await find('client-1');
+      if (lookup.kind !== 'found') throw new Error(lookup.kind);
+      const { registration } = lookup;
+      expect(registration.clientId).toBe('client-1');
+      expect(registration.clientName).toBe('First client');
+      expect(registration.clientSecret.reveal()).toBe(A_CLIENT.clientSecret);
+      expect(registration.scope.toString()).toBe('read write');
+    });
+
+    test('gives each registration an id of its own, which stays', async () => {
+      await under.add(A_CLIENT);
+      await under.add({ ...A_CLIENT, clientId: 'client-2' });
+      const ids = await Promise.all(['client-1', 'client-2', 'client-1'].map(async (id) => idOf(await find(id))));
+      expect(ids[0]).not.toBe('');
+      expect(ids[0]).not.toBe(ids[1]);
+      expect(ids[0]).toBe(ids[2]);
+    });
+
+    test.each([
+      ['another case', 'CLIENT-1'],
+      ['a space after', 'client-1 '],
+      ['a space before', ' client-1'],
+      ['a part', 'client'],
+      ['a wildcard', 'client-_'],
+      ['another wildcard', '%'],
+      ['an accent', 'clíent-1'],
+      ['full-width letters', 'ｃlient-1'],
+      ['a soft hyphen', 'cli\u00adent-1'],
+      ['a quote', "client-1'"],
+      ['a NUL', 'client-1\0'],
+      ['half a surrogate pair', 'client-1\ud800'],
+      ['nothing', ''],
+      ['the limit of length and one more', 'x'.repeat(256)],
+    ])('takes %s for another client id', async (_what, clientId) => {
+      await under.add(A_CLIENT);
+      expect(await find(clientId)).toEqual({ kind: 'unknown' });
+    });
+
+    test.each([
+      ['a space after', 'client '],
+      ['capitals', 'CLIENT'],
+      ['a composed letter', 'caf\u00e9'],
+      ['a decomposed letter', 'cafe\u0301'],
+      ['letters beyond the basic plane', '\u{1F511}\u{20000}'],
+      ['all of RFC 6749 appendix A.1', String.fromCharCode(...Array.from({ length: 95 }, (_, code) => code + 0x20))],
+      ['255 characters of four bytes', '\u{1F511}'.repeat(255)],
+      ['the replacement character', '\ufffd'],
+      ['the name of a prototype member', '__proto__'],
+    ])('finds a client id with %s and tells it from its kin', async (_what, clientId) => {
+      await under.add({ ...A_CLIENT, clientId });
+      for (const kin of ['client', 'caf\u00e9', 'cafe\u0301', '\ud800', 'toString'].filter((id) => id !== clientId)) {
+        expect(await find(kin)).toEqual({ kind: 'unknown' });
+      }
+      expect((await find(clientId)).kind).toBe('found');
+    });
+
+    test('keeps registrations apart that differ in case alone', async () => {
+      await under.add({ ...A_CLIENT, clientName: 'lower' });
+      await under.add({ ...A_CLIENT, clientId: 'Client-1', clientName: 'upper' });
+      expect(await nameOf('client-1')).toBe('lower');
+      expect(await nameOf('Client-1')).toBe('upper');
+    });
+
+    test('sees a registration that is added, changed and removed at the next look-up', async () => {
+      expect((await find('client-1')).kind).toBe('unknown');
+      await under.add(A_CLIENT);
+      expect(await nameOf('client-1')).toBe('First client');
+      await under.change('client-1', { clientName: 'Renamed', scope: 'admin' });
+      expect(await nameOf('client-1')).toBe('Renamed');
+      await under.remove('client-1');
+      expect((await find('client-1')).kind).toBe('unknown');
+    });
+
+    test('finds a client whose secret nothing can match: it is locked, not broken', async () => {
+      await under.add({ ...A_CLIENT, clientSecret: '!locked' });
+      const lookup = await find('client-1');
+      expect(lookup.kind === 'found' && lookup.registration.clientSecret.kind).toBe('unusable');
+    });
+
+    test.each([
+      ['clientSecret', { clientSecret: '' }],
+      ['clientName', { clientName: '' }],
+      ['scope', { scope: '' }],
+      ['scope', { scope: 'read  write' }],
+      ['scope', { scope: 'say "please"' }],
+    ])('says that a registration is broken by its %s, and hurts no other', async (field, changes) => {
+      await under.add({ ...A_CLIENT, ...changes });
+      await under.add({ ...A_CLIENT, clientId: 'client-2' });
+      expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
+      expect((await find('client-2')).kind).toBe('found');
+    });
+
+    test('answers many look-ups at once, each with its own client', async () => {
+      const ids = Array.from({ length: 50 }, (_, number) => `client-${number}`);
+      await Promise.all(ids.map((clientId) => under.add({ ...A_CLIENT, clientId, clientName: `name of ${clientId}` })));
+      const names = await Promise.all([...ids, ...ids].map(nameOf));
+      expect(names).toEqual([...ids, ...ids].map((clientId) => `name of ${clientId}`));
+    });
+
+    async function nameOf(clientId: string): Promise<string> {
+      const lookup = await find(clientId);
+      return lookup.kind === 'found' ? lookup.registration.clientName : lookup.kind;
+    }
+
+    function idOf(lookup: Awaited<ReturnType<typeof find>>): string {
+      return lookup.kind === 'found' ? lookup.registration.id : '';
+    }
+  });
+}
