@@ -48,6 +48,35 @@ export default {
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
     },
+    {
+      name: 'management-is-a-program-of-its-own',
+      severity: 'error',
+      comment:
+        'The program shares the table, the clients file and the domain with the service, and nothing that runs in it.',
+      from: { path: '^management/' },
+      to: {
+        pathNot: [
+          '^(management|domain|adapters/postgres)/',
+          '^adapters/memory/clients-file\\.ts$',
+          '^node_modules/(@types/)?(commander|cli-table3|bcrypt)/',
+        ],
+        dependencyTypesNot: ['core'],
+      },
+    },
+    {
+      name: 'management-hashes-in-one-file',
+      severity: 'error',
+      comment: 'Call management/encode-secret.ts.',
+      from: { path: '^management/', pathNot: '^management/encode-secret\\.ts$' },
+      to: { path: '^node_modules/(@types/)?bcrypt/' },
+    },
+    {
+      name: 'the-service-knows-no-management',
+      severity: 'error',
+      comment: 'The service only reads registrations; what both need belongs into domain/ or an adapter.',
+      from: { path: '^config/' },
+      to: { path: '^management/' },
+    },
     ...Object.entries({
       http: 'koa|@koa/router|koa-bodyparser',
       bcrypt: 'bcrypt',

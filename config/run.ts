@@ -5,7 +5,7 @@ import type { Environment } from './settings.ts';
 
 /**
  * Runs the service in this process until SIGTERM, or SIGINT, which does without the grace time. Where it cannot start, says every reason on standard error
- * and sets a non-zero exit code; then no port was opened.
+ * and sets a non-zero exit code. Where it is a setting, no port was opened.
  */
 export async function run(environment: Environment): Promise<RunningService | undefined> {
   const configuration = loadConfiguration(environment, readTextFile);

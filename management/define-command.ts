@@ -17,5 +17,5 @@ export function defineCommand(program: Command, { usage, summary, description, e
     .command(usage)
     .summary(summary)
     .description(description)
-    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`);
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
 }

@@ -25,24 +25,24 @@ export class Terminal {
     this.stdin = stdin;
     this.#stdout = stdout;
     this.#stderr = stderr;
-    // A reader that went away, as `head` does, may have missed a secret.
-    stdout.on('error', () => this.#fail(EXIT.refused, ['standard output was closed before all was written']));
+    // `#write` says so.
+    stdout.on('error', () => {});
   }
 
   get exitCode(): ExitCode {
     return this.#exitCode;
   }
 
-  /** Shows what a command came to. */
-  finish(outcome: Outcome, { json }: AnswerOptions): void {
+  /** Shows what a command came to, and resolves when it is written. */
+  async finish(outcome: Outcome, { json }: AnswerOptions): Promise<void> {
     if (!outcome.ok) {
       this.#fail(outcome.problem.exitCode, outcome.problem.messages);
       return;
     }
     const { document, text, messages } = outcome.value;
     const shown = json === undefined ? text : printableJson(document);
-    if (shown !== '') this.#stdout.write(`${shown}\n`);
     this.#say(messages);
+    if (shown !== '') await this.#write(`${shown}\n`);
   }
 
   /** A help page, as the library has laid it out. */
@@ -50,10 +50,20 @@ export class Terminal {
     this.#stdout.write(text);
   }
 
-  /** The library's complaint about the arguments, without a value that somebody has tried to pass as `--secret=…`. */
+  /** The library's complaint about the arguments, without their values: somebody may have tried `--secret=…`. */
   writeUsageError(text: string): void {
-    const lines = text.trimEnd().split('\n');
-    this.#say(lines.map((line) => line.replace(/('-[^'=]*)=.*'/, "$1'")));
+    const withoutValues = text.replace(/(but got \d+): .*/s, '$1.').replace(/'(-[^'=]*)=.*'/s, "'$1'");
+    this.#say(withoutValues.trimEnd().split('\n'));
+  }
+
+  /** A reader that went away, as `head` does, may have missed a secret, so that is a failure. */
+  #write(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#stdout.write(text, (fault) => {
+        if (fault) this.#fail(EXIT.refused, ['Standard output was closed before all was written.']);
+        resolve();
+      });
+    });
   }
 
   #fail(exitCode: ExitCode, messages: readonly string[]): void {

@@ -61,6 +61,7 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'type' in error && error.type === 'entity.too.large';
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+/** RFC 9112 section 6.3: whether a request announces a body that is not empty. */
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -76,6 +76,7 @@ function writeRefusal(socket: Duplex, refusal: HttpRefusal, requestId: string): 
   const { status } = ANSWERS[refusal.code];
   const body = JSON.stringify(refusalBody(refusal));
   const headers = {
+    Date: new Date().toUTCString(),
     'Cache-Control': 'no-store',
     Pragma: 'no-cache',
     'X-Request-Id': requestId,

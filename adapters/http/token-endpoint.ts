@@ -3,7 +3,7 @@ import { isClientId } from '../../domain/client-id.ts';
 import { GRANT_TYPE } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type Exchange, refuse } from './exchange.ts';
-import { readForm } from './form-body.ts';
+import { hasBody, readForm } from './form-body.ts';
 import { type Authorization, readAuthorization } from './header-fields.ts';
 import { type HttpRefusal, httpRefusal } from './refusals.ts';
 import type { Handler } from './route.ts';
@@ -29,12 +29,15 @@ async function readTokenRequest(ctx: Exchange): Promise<Result<TokenRequest, Htt
   if (authorization.kind === 'repeated') return failure(httpRefusal('authorization_repeated'));
   if (authorization.kind === 'malformed') return failure(httpRefusal('authorization_malformed'));
 
+  const alone = hasBody(ctx.req) ? undefined : refuseAuthorization(authorization, undefined);
+  if (alone !== undefined) return failure(alone);
+
   const form = await readForm(ctx);
   if (!form.ok) return form;
   const parameter = (name: string) => form.value.get(name) || undefined;
 
   const refused =
-    refuseGrantType(parameter('grant_type')) ?? refuseAuthorization(authorization, parameter('client_secret'));
+    refuseAuthorization(authorization, parameter('client_secret')) ?? refuseGrantType(parameter('grant_type'));
   if (refused !== undefined) return failure(refused);
 
   const clientId = parameter('client_id');

@@ -4,8 +4,8 @@ import type { TokenDefect } from '../../application/ports/token-verifier.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { parseUnambiguously } from './parse-unambiguously.ts';
 
-/** No token of ours comes near; what is longer is refused before anything is decoded. */
-const TOKEN_MAX_LENGTH = 4096;
+/** In characters. What is longer is refused before anything is decoded; a request's header fields may have 16 KiB in all. */
+const TOKEN_MAX_LENGTH = 12 * 1024;
 
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 

@@ -38,7 +38,7 @@ export function addClient(program: Command, terminal: Terminal, environment: Env
     .addOption(costOption())
     .option('--json', 'answer with one JSON document')
     .action(async (clientId: string | undefined, options: Options) => {
-      terminal.finish(await add(clientId ?? randomUUID(), options, terminal, environment), options);
+      await terminal.finish(await add(clientId ?? randomUUID(), options, terminal, environment), options);
     });
 }
 

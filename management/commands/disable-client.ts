@@ -25,6 +25,6 @@ export function disableClient(program: Command, terminal: Terminal, environment:
                 messages: [`Client ${clientId} was disabled before; nothing was changed.`],
               });
         });
-      terminal.finish(await disable(), options);
+      await terminal.finish(await disable(), options);
     });
 }

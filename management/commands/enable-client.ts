@@ -19,7 +19,7 @@ export function enableClient(program: Command, terminal: Terminal, environment: 
   })
     .option('--json', 'answer with one JSON document')
     .action(async (clientId: string, options: AnswerOptions) => {
-      terminal.finish(await withClients(environment, (clients) => enable(clients, clientId)), options);
+      await terminal.finish(await withClients(environment, (clients) => enable(clients, clientId)), options);
     });
 }
 

@@ -19,7 +19,7 @@ export function hashSecret(program: Command, terminal: Terminal): void {
   })
     .addOption(costOption())
     .action(async (options: CostOption) => {
-      terminal.finish(await hash(options, terminal), {});
+      await terminal.finish(await hash(options, terminal), {});
     });
 }
 

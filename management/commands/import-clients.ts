@@ -29,7 +29,7 @@ export function importClients(program: Command, terminal: Terminal, environment:
     .addOption(costOption())
     .option('--json', 'answer with one JSON document')
     .action(async (file: string, options: Options) => {
-      terminal.finish(await importFile(file, options, environment), options);
+      await terminal.finish(await importFile(file, options, environment), options);
     });
 }
 

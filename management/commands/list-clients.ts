@@ -19,6 +19,6 @@ export function listClients(program: Command, terminal: Terminal, environment: E
     .action(async (options: AnswerOptions) => {
       const list = () =>
         withClients(environment, async (clients) => success(listAnswer(viewsOf(await clients.list()))));
-      terminal.finish(await list(), options);
+      await terminal.finish(await list(), options);
     });
 }

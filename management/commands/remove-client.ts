@@ -21,7 +21,7 @@ export function removeClient(program: Command, terminal: Terminal, environment: 
   })
     .option('--json', 'answer with one JSON document')
     .action(async (clientId: string, options: AnswerOptions) => {
-      terminal.finish(await withClients(environment, (clients) => remove(clients, clientId)), options);
+      await terminal.finish(await withClients(environment, (clients) => remove(clients, clientId)), options);
     });
 }
 

@@ -27,7 +27,7 @@ export function rotateSecret(program: Command, terminal: Terminal, environment: 
     .addOption(costOption())
     .option('--json', 'answer with one JSON document')
     .action(async (clientId: string, options: Options) => {
-      terminal.finish(await rotate(clientId, options, terminal, environment), options);
+      await terminal.finish(await rotate(clientId, options, terminal, environment), options);
     });
 }
 

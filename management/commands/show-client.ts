@@ -19,6 +19,6 @@ export function showClient(program: Command, terminal: Terminal, environment: En
         withClients(environment, async (clients) =>
           clientOutcome(clientId, await clients.find(clientId), { messages: [] }),
         );
-      terminal.finish(await show(), options);
+      await terminal.finish(await show(), options);
     });
 }

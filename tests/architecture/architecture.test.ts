@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests'];
+const FOLDERS = ['domain', 'application', 'adapters', 'config', 'management', 'tests'];
 
 interface Violation {
   readonly from: string;
@@ -45,6 +45,18 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   'no-adapter-imports-another': {
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system-clock.ts';\nexport type Planted = SystemClock;",
+  },
+  'management-is-a-program-of-its-own': {
+    file: 'management/planted.ts',
+    text: "import type { IssueToken } from '../application/issue-token.ts';\nexport type Planted = IssueToken;",
+  },
+  'management-hashes-in-one-file': {
+    file: 'management/commands/planted-bcrypt.ts',
+    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
+  },
+  'the-service-knows-no-management': {
+    file: 'config/planted-management.ts',
+    text: "import { generateSecret } from '../management/generate-secret.ts';\nexport const planted = generateSecret;",
   },
   'jose-packages-in-their-adapter': {
     file: 'adapters/http/planted.ts',

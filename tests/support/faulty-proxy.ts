@@ -7,10 +7,11 @@ export type NetworkState =
   | { readonly kind: 'slow'; readonly delayMs: number }
   | { readonly kind: 'silent' };
 
-/** A TCP proxy on loopback whose network can be made to fail. What it swallowed is lost: such a connection stays dead. */
+/** A TCP proxy on loopback whose network can be made to fail. A connection that met silence stays dead. */
 export class FaultyProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  readonly #silenced = new WeakSet<Socket>();
   readonly #forgotten = new WeakSet<Socket>();
   #state: NetworkState = { kind: 'well' };
 
@@ -35,6 +36,7 @@ export class FaultyProxy implements AsyncDisposable {
 
   set network(state: NetworkState) {
     this.#state = state;
+    if (state.kind === 'silent') for (const socket of this.#sockets) this.#silenced.add(socket);
   }
 
   /** Makes each connection that is open now break as soon as it is used again, as one does that a firewall has forgotten. */
@@ -49,23 +51,22 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   #pass(from: Socket, to: Socket): void {
-    let swallowed = false;
     this.#sockets.add(from);
+    if (this.#state.kind === 'silent') this.#silenced.add(from);
     from.on('data', (chunk) => {
       const state = this.#state;
       if (this.#forgotten.has(from)) {
         from.resetAndDestroy();
         return;
       }
-      if (state.kind === 'silent') swallowed = true;
-      if (swallowed) return;
+      if (this.#silenced.has(from)) return;
       if (state.kind === 'slow') setTimeout(() => to.write(chunk), state.delayMs);
       else to.write(chunk);
     });
     from.on('error', () => {});
     from.on('close', () => {
       this.#sockets.delete(from);
-      if (!swallowed) to.destroy();
+      if (!this.#silenced.has(from)) to.destroy();
     });
   }
 }

@@ -56,6 +56,7 @@ describe('what Node’s HTTP parser refuses', () => {
     ['a body that does not end in time', 408, 'request_timeout', `${POST}Content-Length: 100\r\n\r\ngrant_type=`],
     ['a tunnel', 401, 'token_missing', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n'],
     ['no Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a Host that is none', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a b/%zz\r\nConnection: close\r\n\r\n'],
     ['two Hosts', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
   ])('answers %s in JSON', async (_name, status, reason, request) => {
     const answer = lastAnswer(await sendRaw(service().port, request));
@@ -63,6 +64,7 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(answer.body['error']).toBe(status === 401 ? 'unauthorized' : 'invalid_request');
     expect(answer.headers).toMatch(/\r\nContent-Type: application\/json; charset=utf-8\r\n/i);
     expect(answer.headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
+    expect(answer.headers).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\r\n/);
     const requestId = /\r\nX-Request-Id: (\S+)/i.exec(answer.headers)?.[1];
     const lines = () =>
       service()

@@ -435,6 +435,21 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   });
 
   it.each([
+    ['without a grant_type', 'x=1'],
+    ['with a client_id, which is no credential', 'grant_type=client_credentials&client_id=good-client'],
+    ['without a body', ''],
+  ])('refuses Authorization alone with a challenge, %s', async (_name, body) => {
+    const answer = await send(service().url, '/oauth2/token', {
+      method: 'POST',
+      headers: { authorization: basic, ...(body !== '' && { 'content-type': 'application/x-www-form-urlencoded' }) },
+      body,
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.text).toBe('{"error":"invalid_client"}');
+    expect(answer.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
+  });
+
+  it.each([
     'client_id=good-client',
     'client_secret=good-secret',
     'grant_type=client_credentials',

@@ -1,0 +1,80 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import pg from 'pg';
+import { FIND_CLIENT } from '../../adapters/postgres/client-record.ts';
+import { CLIENT_SCHEMA } from '../../adapters/postgres/client-schema.ts';
+import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
+import { DatabaseServer } from '../support/database-server.ts';
+
+/** What one look-up costs, by way and by size of the table. `node tests/bench/client-lookup.ts` */
+const ROUNDS = 5;
+const LOOKUPS = 3_000;
+const POOL_SIZE = 8;
+const HASH = '$2b$10$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy';
+
+type Find = (clientId: string) => Promise<unknown>;
+
+const server = await DatabaseServer.create();
+const url = server.urlOf('postgres', 'postgres');
+const repository = await PostgresClientRepository.open({ url, poolSize: POOL_SIZE, deadlineMs: 5_000 }, () => {});
+const orm = new MikroORM({
+  entities: [CLIENT_SCHEMA],
+  dbName: 'postgres',
+  ensureDatabase: false,
+  pool: { max: POOL_SIZE },
+  driverOptions: { connectionString: url },
+});
+const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE });
+
+const WAYS: Readonly<Record<string, Find>> = {
+  'pg, statement sent each time': (id) => pool.query({ text: FIND_CLIENT.text, values: [id] }),
+  'pg, statement prepared': (id) => pool.query({ ...FIND_CLIENT, values: [id] }),
+  'this repository': (id) => repository.findByClientId(id),
+  'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND_CLIENT.text.replace('$1', '?'), [id]),
+  'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENT_SCHEMA, { clientId: id }),
+};
+
+for (const size of [100, 1_000_000]) {
+  await server.query('truncate clients');
+  await server.query(
+    `insert into clients (client_id, client_secret, client_name, scope)
+      select 'client-' || n, $1, 'Client ' || n, 'read write' from generate_series(1, $2::int) n`,
+    [HASH, size],
+  );
+  await server.query('vacuum analyze clients');
+  for (const concurrency of [1, POOL_SIZE]) {
+    process.stdout.write(
+      `\n${size} registrations, ${concurrency} look-ups at once: µs a look-up, µs of this process's CPU\n`,
+    );
+    for (const [way, find] of Object.entries(WAYS)) {
+      await measure(find, size, concurrency);
+      const rounds: { elapsed: number; cpu: number }[] = [];
+      for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(find, size, concurrency));
+      process.stdout.write(
+        `  ${way.padEnd(30)} ${median(rounds.map(({ elapsed }) => elapsed))} ${median(rounds.map(({ cpu }) => cpu))}\n`,
+      );
+    }
+  }
+}
+await orm.close();
+await pool.end();
+await repository.close();
+await server.stop();
+
+/** Microseconds a look-up of random clients, by the clock and by this process's CPU time. */
+async function measure(find: Find, size: number, concurrency: number): Promise<{ elapsed: number; cpu: number }> {
+  const cpuBegin = process.cpuUsage();
+  const begin = performance.now();
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      for (let n = 0; n < LOOKUPS / concurrency; n += 1) await find(`client-${1 + Math.floor(Math.random() * size)}`);
+    }),
+  );
+  const elapsed = ((performance.now() - begin) * 1_000) / LOOKUPS;
+  const { user, system } = process.cpuUsage(cpuBegin);
+  return { elapsed, cpu: (user + system) / LOOKUPS };
+}
+
+function median(values: readonly number[]): string {
+  const sorted = values.toSorted((one, other) => one - other);
+  return (sorted[Math.floor(sorted.length / 2)] ?? 0).toFixed(0).padStart(6);
+}

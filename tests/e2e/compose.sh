@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds the image, brings docker-compose.yml up, adds a client with the program and gets a token for it; then takes
+# everything down again. Needs a Docker engine, Compose, and the two base images; ports are taken where they are free.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+compose() { if docker compose version >/dev/null 2>&1; then docker compose "$@"; else docker-compose "$@"; fi; }
+free_port() { node -e "const s=require('net').createServer().listen(0,'127.0.0.1',()=>{console.log(s.address().port);s.close()})"; }
+say() { echo "compose: $*"; }
+fail() { say "FAILED: $*"; compose logs --no-color --tail 40 || true; exit 1; }
+
+export COMPOSE_PROJECT_NAME="cc-e2e-$$"
+export POSTGRES_PASSWORD="e2e-$(node -p 'crypto.randomUUID()')"
+POSTGRES_PORT=$(free_port)
+SERVICE_PORT=$(free_port)
+export POSTGRES_PORT SERVICE_PORT
+export DATABASE_URL="postgresql://auth:$POSTGRES_PASSWORD@127.0.0.1:$POSTGRES_PORT/auth"
+base="http://127.0.0.1:$SERVICE_PORT"
+trap 'compose down --volumes --remove-orphans --rmi local >/dev/null 2>&1 || true' EXIT
+
+compose up --build --detach >/dev/null
+
+healthy=false
+for _ in $(seq 120); do
+  state=$(docker inspect --format '{{.State.Health.Status}}' "$(compose ps -q service)" 2>/dev/null || true)
+  if [ "$state" = healthy ]; then healthy=true; break; fi
+  sleep 0.5
+done
+[ "$healthy" = true ] || fail 'the service did not become healthy'
+
+added=$(npm run --silent clients -- add e2e-client --name 'End to end' --scope 'read write' --json)
+secret=$(node -p 'JSON.parse(process.argv[1]).client_secret' "$added")
+answer=$(curl -sS "$base/oauth2/token" -d grant_type=client_credentials -d client_id=e2e-client --data-urlencode "client_secret=$secret")
+token=$(node -p 'JSON.parse(process.argv[1]).access_token ?? ""' "$answer")
+[ -n "$token" ] || fail "no token: $answer"
+location=$(curl -sS "$base/v1/locations/NYC_USA" -H "Authorization: Bearer $token")
+[[ $location == *'"New York City"'* ]] || fail "no location: $location"
+say 'a client that was added with the program gets a token, and reads a location with it'
+
+container=$(compose ps -q service)
+[ "$(docker inspect --format '{{.Config.User}}' "$container")" = 10001:10001 ] || fail 'the service runs as root'
+[ "$(docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system can be written'
+docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system can be written'
+docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
+say "the service runs as user 10001 on a read-only file system; image size: $(docker image inspect --format '{{.Size}}' client-credentials-authorization-service) bytes"
+
+compose stop service >/dev/null 2>&1
+[ "$(docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ] || fail 'the service did not stop with exit code 0'
+say 'the service stops with exit code 0'
