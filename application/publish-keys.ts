@@ -5,6 +5,12 @@ export interface KeySet {
   readonly keys: readonly PublicKeyJwk[];
 }
 
+export interface PublishedKeys {
+  readonly keySet: KeySet;
+  /** How long a reader may keep it, in whole seconds. */
+  readonly maxAgeSeconds: number;
+}
+
 /** The keys that a resource server verifies our tokens with. */
 export class PublishKeys {
   readonly #keys: KeyProvider;
@@ -14,7 +20,7 @@ export class PublishKeys {
   }
 
   /** Public keys alone. Throws what the key provider throws. */
-  async execute(): Promise<KeySet> {
-    return { keys: await this.#keys.publicKeys() };
+  async execute(): Promise<PublishedKeys> {
+    return { keySet: { keys: await this.#keys.publicKeys() }, maxAgeSeconds: this.#keys.maxAgeSeconds() };
   }
 }

@@ -8,9 +8,10 @@ import {
 import { BcryptSecretVerifier } from '../adapters/bcrypt/bcrypt-secret-verifier.ts';
 import { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
-import { InMemoryKeyProvider } from '../adapters/jose/in-memory-key-provider.ts';
+import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
 import { JoseTokenSigner } from '../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
+import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../adapters/memory/places.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
@@ -27,6 +28,8 @@ import type { Configuration } from './configuration.ts';
 import { createDatabaseLog } from './database-log.ts';
 import type { Dependency } from './dependency.ts';
 import { createSecretVerifier, fillClientRepository } from './in-memory-clients.ts';
+import { createKeyRing } from './key-ring.ts';
+import { KeyRotation } from './key-rotation.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
@@ -60,6 +63,10 @@ export async function buildContainer(
   } else {
     part(TOKENS.secretVerifier, () => new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, get(TOKENS.checkQueue)));
   }
+  part(TOKENS.keyFactory, () => new InMemoryKeyFactory(get(TOKENS.ids)));
+  part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
+  part(TOKENS.keyRing, () => createKeyRing(settings, get));
+  part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
   part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider)));
   part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
   part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
@@ -97,8 +104,6 @@ export async function buildContainer(
   // Probes come every second: what they are told is logged where it changes, not each time.
   part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, get));
 
-  container.registerInstance(TOKENS.keyProvider, await InMemoryKeyProvider.generate(get(TOKENS.ids)));
-
   override(container);
   const dependencies: Dependency[] = [];
   container.registerInstance(TOKENS.dependencies, dependencies);
@@ -109,6 +114,7 @@ export async function buildContainer(
     container.registerInstance(TOKENS.clientRepository, database);
     dependencies.push(database);
   }
+  dependencies.push(await KeyRotation.start(get(TOKENS.keyRing), settings.KEY_PUBLICATION_SECONDS, get(TOKENS.log)));
   return container;
 }
 

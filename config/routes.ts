@@ -6,7 +6,7 @@ import {
 } from '../adapters/http/health-endpoints.ts';
 import { KEY_SET_PATH, keySetEndpoint } from '../adapters/http/key-set-endpoint.ts';
 import { LOCATION_PATH, locationEndpoint } from '../adapters/http/location-endpoint.ts';
-import { METADATA_PATH, metadataEndpoint, TOKEN_PATH } from '../adapters/http/metadata-endpoint.ts';
+import { metadataEndpoint, metadataPath, TOKEN_PATH } from '../adapters/http/metadata-endpoint.ts';
 import type { Access, Route } from '../adapters/http/route.ts';
 import { tokenEndpoint } from '../adapters/http/token-endpoint.ts';
 import type { Settings } from './settings.ts';
@@ -14,15 +14,13 @@ import { type Get, TOKENS } from './tokens.ts';
 
 /** Every path that the service answers, and who may come in. */
 export function createRoutes(settings: Settings, get: Get): readonly Route[] {
-  const metadata: Access = { kind: settings.PUBLIC_METADATA ? 'public' : 'bearer' };
+  const access: Access = { kind: settings.PUBLIC_METADATA ? 'public' : 'bearer' };
+  const cacheability = settings.PUBLIC_METADATA ? 'public' : 'private';
+  const metadata = { issuer: settings.TOKEN_ISSUER, baseUrl: settings.BASE_URL, cacheability } as const;
   return [
     { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(get(TOKENS.issueToken)) } },
-    { path: KEY_SET_PATH, access: metadata, methods: { GET: keySetEndpoint(get(TOKENS.publishKeys)) } },
-    {
-      path: METADATA_PATH,
-      access: metadata,
-      methods: { GET: metadataEndpoint(settings.TOKEN_ISSUER, settings.BASE_URL) },
-    },
+    { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(get(TOKENS.publishKeys), cacheability) } },
+    { path: metadataPath(settings.TOKEN_ISSUER), access, methods: { GET: metadataEndpoint(metadata) } },
     ...(settings.EXAMPLE_RESOURCE ? [locationRoute(settings, get)] : []),
   ];
 }

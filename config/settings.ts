@@ -27,6 +27,9 @@ export const SETTINGS_SCHEMA = z.object({
   TOKEN_ISSUER: text().optional(),
   TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300),
   TOKEN_SCOPE_CLAIM: trueOrFalse().default(false),
+  KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400),
+  KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60),
+  KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory'),
   EXAMPLE_RESOURCE: trueOrFalse().default(true),
   LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
   PUBLIC_METADATA: trueOrFalse().default(false),
@@ -50,6 +53,9 @@ export function readSettings(environment: Environment): Result<Settings, readonl
   if (!parsed.success || problems.length > 0) return failure(problems);
 
   const values = parsed.data;
+  if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
+    return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
+  }
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   return success(Object.freeze({ ...values, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
 }
@@ -59,8 +65,9 @@ function missingCompanions(given: Environment): string[] {
   if (given['CLIENT_REPOSITORY'] === 'memory' && given['CLIENTS_FILE'] === undefined) {
     problems.push('CLIENTS_FILE: is required where CLIENT_REPOSITORY is memory');
   }
-  if (given['CLIENT_REPOSITORY'] === 'postgres' && given['DATABASE_URL'] === undefined) {
-    problems.push('DATABASE_URL: is required where CLIENT_REPOSITORY is postgres');
+  for (const name of ['CLIENT_REPOSITORY', 'KEY_DIRECTORY']) {
+    if (given[name] !== 'postgres' || given['DATABASE_URL'] !== undefined) continue;
+    problems.push(`DATABASE_URL: is required where ${name} is postgres`);
   }
   if (given['PORT'] === '0' && given['BASE_URL'] === undefined) {
     problems.push('BASE_URL: is required where PORT is 0, any free port');

@@ -9,10 +9,13 @@ import type { AuthenticateClient } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
 import type { IssueToken } from '../application/issue-token.ts';
+import type { KeyRing } from '../application/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
+import type { KeyDirectory } from '../application/ports/key-directory.ts';
+import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { LocationCatalog } from '../application/ports/location-catalog.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
@@ -39,6 +42,9 @@ export const TOKENS = {
   clientRepository: token<ClientRepository>('ClientRepository'),
   checkQueue: token<CheckQueue>('CheckQueue'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
+  keyFactory: token<KeyFactory>('KeyFactory'),
+  keyDirectory: token<KeyDirectory>('KeyDirectory'),
+  keyRing: token<KeyRing>('KeyRing'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   tokenSigner: token<TokenSigner>('TokenSigner'),
   tokenVerifier: token<TokenVerifier>('TokenVerifier'),

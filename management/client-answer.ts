@@ -15,9 +15,13 @@ export function clientAnswer(
 ): Answer {
   const { id, client_id, client_secret, ...rest } = client;
   const document = { id, client_id, ...(client_secret !== undefined && { client_secret }), ...rest };
+  return { document, text: () => tableOf(document), messages };
+}
+
+function tableOf(document: object): string {
   const table = new Table({ style: { head: [], border: [] } });
   for (const [member, value] of Object.entries(document)) {
     if (value !== null) table.push([member, printable(String(value))]);
   }
-  return { document, text: table.toString(), messages };
+  return table.toString();
 }

@@ -5,8 +5,8 @@ import type { ExitCode } from './exit-code.ts';
 export interface Answer {
   /** The one JSON document of `--json`, its members named as in a clients file. */
   readonly document: unknown;
-  /** The same for people, on standard output; empty where there is nothing to show. */
-  readonly text: string;
+  /** The same for people, on standard output, laid out when it is asked for; empty where there is nothing to show. */
+  text(): string;
   /** For standard error, one line each. */
   readonly messages: readonly string[];
 }

@@ -40,7 +40,7 @@ export class Terminal {
       return;
     }
     const { document, text, messages } = outcome.value;
-    const shown = json === undefined ? text : printableJson(document);
+    const shown = json === undefined ? text() : printableJson(document);
     this.#say(messages);
     if (shown !== '') await this.#write(`${shown}\n`);
   }

@@ -23,6 +23,7 @@ export async function withClients(
     const { clients, close } = await openClients(url);
     return await work(clients).finally(close);
   } catch (fault) {
+    if (fault instanceof TypeError || fault instanceof RangeError) throw fault; // A bug here is no fault of the database.
     return databaseProblem(fault);
   }
 }

@@ -1,12 +1,30 @@
 import { CLIENT_AUTHENTICATION_METHOD, GRANT_TYPE } from '../../domain/client-registration.ts';
+import { answerCacheable, type Cacheability } from './cacheable.ts';
 import { KEY_SET_PATH } from './key-set-endpoint.ts';
 import type { Handler } from './route.ts';
 
-export const METADATA_PATH = '/.well-known/oauth-authorization-server';
+const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export const TOKEN_PATH = '/oauth2/token';
 
+/** In seconds. The document changes with the settings alone. */
+const MAX_AGE_SECONDS = 3_600;
+
+export interface MetadataOptions {
+  readonly issuer: string;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly cacheability: Cacheability;
+}
+
+/** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is no URL has none. */
+export function metadataPath(issuer: string): string {
+  const path = URL.parse(issuer)?.pathname.replace(/\/$/, '') ?? '';
+  // What means something in a route's path is to mean itself.
+  return path.startsWith('/') ? `${WELL_KNOWN}${path.replace(/[{}()[\]+?!:*\\]/g, '\\$&')}` : WELL_KNOWN;
+}
+
 /** GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). */
-export function metadataEndpoint(issuer: string, baseUrl: string): Handler {
+export function metadataEndpoint({ issuer, baseUrl, cacheability }: MetadataOptions): Handler {
   const metadata = {
     issuer,
     token_endpoint: `${baseUrl}${TOKEN_PATH}`,
@@ -16,8 +34,5 @@ export function metadataEndpoint(issuer: string, baseUrl: string): Handler {
     // Required by RFC 8414; empty, since there is no authorization endpoint.
     response_types_supported: [],
   };
-  return async (ctx) => {
-    ctx.status = 200;
-    ctx.body = metadata;
-  };
+  return async (ctx) => answerCacheable(ctx, metadata, cacheability, MAX_AGE_SECONDS);
 }

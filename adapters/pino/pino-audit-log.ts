@@ -11,6 +11,11 @@ export class PinoAuditLog implements AuditLog {
 
   record(event: AuditEvent): void {
     switch (event.event) {
+      case 'key_published':
+      case 'key_signing':
+      case 'key_retired':
+        this.#log.info({ event: event.event, at: event.at, key_id: event.keyId });
+        break;
       case 'token_issued':
         this.#log.info({
           event: event.event,

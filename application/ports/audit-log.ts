@@ -1,7 +1,16 @@
 import type { RefusalReason } from '../../domain/refusal.ts';
 
-/** What an auditor asks about later: who got a token, and who was refused one. Times in seconds since the epoch. */
-export type AuditEvent =
+/** What an auditor asks about later: who got a token, who was refused one, and which key signed when. Times in seconds since the epoch. */
+export type AuditEvent = TokenEvent | KeyEvent;
+
+/** The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may lie ahead. */
+export interface KeyEvent {
+  readonly event: 'key_published' | 'key_signing' | 'key_retired';
+  readonly at: number;
+  readonly keyId: string;
+}
+
+type TokenEvent =
   | {
       readonly event: 'token_issued';
       readonly at: number;

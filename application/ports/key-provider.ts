@@ -19,12 +19,21 @@ export interface PublicKeyJwk {
 
 /** The keys that sign and verify tokens: RSA of at least 2048 bits, for RS256 (RFC 7518 section 3.3). */
 export interface KeyProvider {
-  /** The key that new tokens are signed with. Its public half is among `publicKeys` and found by `verificationKey`. */
+  /**
+   * The key that new tokens are signed with. Its public half is among `publicKeys` and found by `verificationKey`.
+   * Throws DependencyUnavailable where there is none, or none yet that every verifier can know.
+   */
   signingKey(): Promise<SigningKey>;
 
-  /** The public key of that id, or undefined where no such key is trusted. Costs a look-up in memory. */
+  /**
+   * The public key of that id, or undefined where no such key is trusted. Costs a look-up in memory, and for an unknown
+   * id at times a question to other replicas. Throws DependencyUnavailable where that question cannot be asked.
+   */
   verificationKey(kid: string): Promise<KeyHandle | undefined>;
 
   /** Every public key that a token may be verified with now. */
   publicKeys(): Promise<readonly PublicKeyJwk[]>;
+
+  /** How long a reader may keep what `publicKeys` answers now without missing a key, in whole seconds. */
+  maxAgeSeconds(): number;
 }

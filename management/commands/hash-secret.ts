@@ -27,5 +27,5 @@ async function hash({ cost }: CostOption, terminal: Terminal): Promise<Outcome> 
   const secret = await readSecret(terminal.stdin);
   if (!secret.ok) return secret;
   const encoded = await encodeSecret(secret.value, cost);
-  return success({ document: encoded, text: encoded, messages: [] });
+  return success({ document: encoded, text: () => encoded, messages: [] });
 }

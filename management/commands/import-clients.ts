@@ -67,5 +67,5 @@ function answer({ added, replaced }: Imported): Answer {
   };
   const disabled = document.still_disabled.map((clientId) => `Client ${clientId} stays disabled.`);
   const summary = `${document.added.length} added, ${document.replaced.length} replaced.`;
-  return { document, text: '', messages: [summary, ...disabled] };
+  return { document, text: () => '', messages: [summary, ...disabled] };
 }

@@ -1,14 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { InMemoryKeyProvider } from '../../adapters/jose/in-memory-key-provider.ts';
 import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
-import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
 import { Scope } from '../../domain/scope.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
+import { freshKeyRing } from '../support/fresh-key-ring.ts';
 
 const ISSUER = 'http://issuer.test';
 const NOW = 1_800_000_000;
@@ -27,7 +26,7 @@ let signer: JoseTokenSigner;
 let verifier: JoseTokenVerifier;
 
 beforeAll(async () => {
-  const keys = await InMemoryKeyProvider.generate(new RandomIdGenerator());
+  const keys = await freshKeyRing();
   signer = new JoseTokenSigner(keys);
   verifier = new JoseTokenVerifier(keys);
 });

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BcryptSecretVerifier } from '../../adapters/bcrypt/bcrypt-secret-verifier.ts';
-import { InMemoryKeyProvider } from '../../adapters/jose/in-memory-key-provider.ts';
 import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
@@ -10,11 +9,13 @@ import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import { IssueToken } from '../../application/issue-token.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
+import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
 
@@ -29,10 +30,10 @@ const CLIENT = {
 const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
 const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];
 
-let keys: InMemoryKeyProvider;
+let keys: KeyProvider;
 
 beforeAll(async () => {
-  keys = await InMemoryKeyProvider.generate(new RandomIdGenerator());
+  keys = await freshKeyRing();
 });
 
 interface WorldOptions {

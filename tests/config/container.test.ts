@@ -1,21 +1,33 @@
+import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import type { InjectionToken } from 'tsyringe';
+import type { DependencyContainer, InjectionToken } from 'tsyringe';
+import { createJsonLog } from '../../adapters/pino/json-log.ts';
 import { loadConfiguration } from '../../config/configuration.ts';
 import { buildContainer } from '../../config/container.ts';
 import { TOKENS } from '../../config/tokens.ts';
 
-async function build() {
+const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
+
+/** The container of a service in memory; what it opened is closed when the test ends. */
+async function build(): Promise<AsyncDisposable & { readonly container: DependencyContainer }> {
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => '[]');
   if (!configuration.ok) throw new Error(configuration.problem.join());
-  return buildContainer(configuration.value);
+  const container = await buildContainer(configuration.value, (own) => own.registerInstance(TOKENS.log, silent));
+  return {
+    container,
+    async [Symbol.asyncDispose]() {
+      for (const dependency of container.resolve(TOKENS.dependencies)) await dependency.close();
+    },
+  };
 }
 
 describe('the container', () => {
   const names = Object.keys(TOKENS) as (keyof typeof TOKENS)[];
 
   it.each(names)('resolves %s, and the same one again', async (name) => {
-    const container = await build();
+    await using built = await build();
+    const { container } = built;
     const token: InjectionToken<unknown> = TOKENS[name];
     const part = container.resolve(token);
     expect(part).toBeDefined();
@@ -23,8 +35,10 @@ describe('the container', () => {
   });
 
   it('shares no part with another container', async () => {
-    const [one, other] = await Promise.all([build(), build()]);
-    expect(one.resolve(TOKENS.keyProvider)).not.toBe(other.resolve(TOKENS.keyProvider));
-    expect(one.resolve(TOKENS.issueToken)).not.toBe(other.resolve(TOKENS.issueToken));
+    await using one = await build();
+    await using other = await build();
+    for (const token of [TOKENS.keyProvider, TOKENS.issueToken]) {
+      expect(one.container.resolve<unknown>(token)).not.toBe(other.container.resolve<unknown>(token));
+    }
   });
 });

@@ -24,7 +24,13 @@ describe('the management port', () => {
   it('says that the service is ready, check by check', async () => {
     const answer = await send(url, '/readyz');
     expect(answer.status).toBe(200);
-    expect(answer.json()).toEqual({ status: 'ready', checks: [{ name: 'service', ready: true }] });
+    expect(answer.json()).toEqual({
+      status: 'ready',
+      checks: [
+        { name: 'service', ready: true },
+        { name: 'signing key', ready: true },
+      ],
+    });
   });
 
   it('answers nothing else without a token, the token endpoint neither', async () => {
@@ -56,7 +62,10 @@ describe('the management port', () => {
     expect(answer.status).toBe(503);
     expect(answer.json()).toEqual({
       status: 'not_ready',
-      checks: [{ name: 'service', ready: false, reason: 'stopping' }],
+      checks: [
+        { name: 'service', ready: false, reason: 'stopping' },
+        { name: 'signing key', ready: true },
+      ],
     });
     expect((await send(url, '/livez')).status).toBe(200);
   });

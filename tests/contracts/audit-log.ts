@@ -7,14 +7,14 @@ export interface AuditLogFixture {
   readonly recorded: () => readonly AuditEvent[];
 }
 
-const ISSUED: AuditEvent = {
+const ISSUED = {
   event: 'token_issued',
   at: 1_800_000_000,
   clientId: 'a-client',
   tokenId: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
   scope: 'read write',
   expiresAt: 1_800_000_300,
-};
+} satisfies AuditEvent;
 
 export function describeAuditLog(name: string, fresh: () => AuditLogFixture): void {
   describe(`${name} keeps the promises of AuditLog`, () => {
@@ -22,6 +22,9 @@ export function describeAuditLog(name: string, fresh: () => AuditLogFixture): vo
       ISSUED,
       { event: 'token_refused', at: 1_800_000_000, reason: 'secret_wrong', clientId: 'a-client' },
       { event: 'token_refused', at: 1_800_000_000, reason: 'client_unknown' },
+      { event: 'key_published', at: 1_800_000_000, keyId: 'a-key' },
+      { event: 'key_signing', at: 1_800_000_000, keyId: 'a-key' },
+      { event: 'key_retired', at: 1_800_000_000, keyId: 'a-key' },
     ])('keeps all of $event', (event) => {
       const { auditLog, recorded } = fresh();
       auditLog.record(event);

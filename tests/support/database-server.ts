@@ -59,16 +59,26 @@ export class DatabaseServer implements AsyncDisposable {
     return runAt(this.urlOf('postgres', 'postgres'), text, values);
   }
 
-  /** Resolves when it answers queries, on a standby too. */
+  /** Resolves when it answers queries, on a standby too. Starts it again where what the last one left is still in its way. */
   async start(): Promise<void> {
-    this.#server.start().catch(() => {});
-    await until(() => this.#answers(), 'the database server answers');
+    let ended = true;
+    await until(async () => {
+      if (ended) {
+        ended = false;
+        this.#server.start().catch(() => {
+          ended = true;
+        });
+      }
+      return this.#answers();
+    }, 'the database server answers');
   }
 
   /** As a power cut does it: every process at once, nothing said to anyone. */
   async kill(): Promise<void> {
     const main = await this.#mainProcess();
-    for (const pid of [main, ...(await childrenOf(main))]) signal(pid, 'SIGKILL');
+    // Stopped, so that it makes no child that the list would miss.
+    signal(main, 'SIGSTOP');
+    for (const pid of [...(await childrenOf(main)), main]) signal(pid, 'SIGKILL');
     await until(() => !signal(main, 0), 'the database server is gone');
   }
 

@@ -1,10 +1,9 @@
 import { constants, createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { InMemoryKeyProvider } from '../../../adapters/jose/in-memory-key-provider.ts';
 import { JoseTokenVerifier } from '../../../adapters/jose/jose-token-verifier.ts';
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
 import type { TokenDefect } from '../../../application/ports/token-verifier.ts';
+import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
 const CLAIMS = {
   iss: 'http://issuer.test',
@@ -28,7 +27,7 @@ let privateKey: KeyObject;
 let publicKey: KeyObject;
 
 beforeAll(async () => {
-  const keys = await InMemoryKeyProvider.generate(new RandomIdGenerator());
+  const keys = await freshKeyRing();
   const signingKey = await keys.signingKey();
   verifier = new JoseTokenVerifier(keys);
   kid = signingKey.kid;

@@ -5,7 +5,12 @@ import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { describeAuditLog } from '../../contracts/audit-log.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 
-const MEMBERS: Record<string, string> = { client_id: 'clientId', token_id: 'tokenId', expires_at: 'expiresAt' };
+const MEMBERS: Record<string, string> = {
+  client_id: 'clientId',
+  token_id: 'tokenId',
+  expires_at: 'expiresAt',
+  key_id: 'keyId',
+};
 
 /** The event that a line of the log tells. */
 function eventOf(line: string): AuditEvent {

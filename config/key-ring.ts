@@ -1,0 +1,22 @@
+import { KeyRing } from '../application/key-ring.ts';
+import { SharedKeys } from '../application/shared-keys.ts';
+import { KeySchedule } from '../domain/key-schedule.ts';
+import type { Settings } from './settings.ts';
+import { type Get, TOKENS } from './tokens.ts';
+
+/** The keys of this process and of its fellow replicas. Nothing is made before the first `advance`. */
+export function createKeyRing(settings: Settings, get: Get): KeyRing {
+  const factory = get(TOKENS.keyFactory);
+  const clock = get(TOKENS.clock);
+  return new KeyRing({
+    factory,
+    shared: new SharedKeys(get(TOKENS.keyDirectory), factory, clock),
+    schedule: new KeySchedule({
+      rotationSeconds: settings.KEY_ROTATION_SECONDS,
+      publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
+      tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
+    }),
+    clock,
+    auditLog: get(TOKENS.auditLog),
+  });
+}

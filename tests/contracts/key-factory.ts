@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KeyFactory } from '../../application/ports/key-factory.ts';
+
+const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const DATA = new TextEncoder().encode('to be signed');
+
+export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory>): void {
+  describe(`${name} keeps the promises of KeyFactory`, () => {
+    it('makes a pair whose halves belong together, and reads the public half back', async () => {
+      const factory = await fresh();
+      const { kid, privateKey, publicKey, jwk } = await factory.make();
+      const signature = await crypto.subtle.sign(RS256, privateKey, DATA);
+      expect(await crypto.subtle.verify(RS256, publicKey, signature, DATA)).toBe(true);
+      const read = await factory.read(jwk);
+      expect(read !== undefined && (await crypto.subtle.verify(RS256, read, signature, DATA))).toBe(true);
+      expect(jwk).toEqual({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: expect.any(String), e: expect.any(String) });
+    });
+
+    it('makes private keys that cannot be exported', async () => {
+      const { privateKey } = await (await fresh()).make();
+      expect(privateKey).toMatchObject({ type: 'private', extractable: false });
+    });
+
+    it.each([
+      ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
+      ['no modulus', { n: '', e: 'AQAB' }],
+      ['something that is no base64url', { n: '***', e: '***' }],
+    ])('reads no key out of %s', async (_name, members) => {
+      const factory = await fresh();
+      const { jwk } = await factory.make();
+      expect(await factory.read({ ...jwk, ...members })).toBeUndefined();
+    });
+  });
+}

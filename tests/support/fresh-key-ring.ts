@@ -1,0 +1,39 @@
+import { InMemoryKeyFactory } from '../../adapters/jose/in-memory-key-factory.ts';
+import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
+import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
+import { KeyRing } from '../../application/key-ring.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { KeyDirectory } from '../../application/ports/key-directory.ts';
+import type { KeyFactory } from '../../application/ports/key-factory.ts';
+import { SharedKeys } from '../../application/shared-keys.ts';
+import { KeySchedule, type KeyTimes } from '../../domain/key-schedule.ts';
+import { FixedClock } from './fixed-clock.ts';
+import { InMemoryAuditLog } from './in-memory-audit-log.ts';
+
+export interface KeyRingOptions extends Partial<KeyTimes> {
+  readonly clock?: Clock;
+  readonly factory?: KeyFactory;
+  readonly directory?: KeyDirectory;
+}
+
+/** A key ring that has its first key, built of the real parts; in memory and without rotation unless told otherwise. */
+export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRing> {
+  const ring = unstartedKeyRing(options);
+  await ring.advance();
+  return ring;
+}
+
+export function unstartedKeyRing({
+  clock = new FixedClock(),
+  factory = new InMemoryKeyFactory(new RandomIdGenerator()),
+  directory = new InMemoryKeyDirectory(),
+  ...times
+}: KeyRingOptions = {}): KeyRing {
+  return new KeyRing({
+    factory,
+    shared: new SharedKeys(directory, factory, clock),
+    schedule: new KeySchedule({ rotationSeconds: 0, publicationSeconds: 60, tokenLifetimeSeconds: 300, ...times }),
+    clock,
+    auditLog: new InMemoryAuditLog(),
+  });
+}
