@@ -1,4 +1,4 @@
-import type { AccessTokenClaims } from '../domain/access-token-claims.ts';
+import { type AccessTokenClaims, scopesOf } from '../domain/access-token-claims.ts';
 import { type Refusal, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -12,6 +12,14 @@ export interface BearerRequest {
   readonly requiredScope?: Scope | undefined;
 }
 
+/** Whose tokens, and for whom. */
+export interface ExpectedToken {
+  /** Claim `iss`, to the letter. */
+  readonly issuer: string;
+  /** Claim `aud`; not looked at where it is undefined, since it is the client's own id then. */
+  readonly audience?: string | undefined;
+}
+
 export interface Caller {
   readonly clientId: string;
   readonly tokenId: string;
@@ -21,12 +29,12 @@ export interface Caller {
 export class AuthorizeRequest {
   readonly #verifier: TokenVerifier;
   readonly #clock: Clock;
-  readonly #issuer: string;
+  readonly #expected: ExpectedToken;
 
-  constructor(verifier: TokenVerifier, clock: Clock, issuer: string) {
+  constructor(verifier: TokenVerifier, clock: Clock, expected: ExpectedToken) {
     this.#verifier = verifier;
     this.#clock = clock;
-    this.#issuer = issuer;
+    this.#expected = expected;
   }
 
   /** The caller, or an `invalid_token` or `insufficient_scope` refusal. Throws what the verifier throws. */
@@ -35,9 +43,12 @@ export class AuthorizeRequest {
     if (!verified.ok) return failure(refusal(verified.problem));
     const claims = verified.value;
     const now = this.#clock.now();
+    const { issuer, audience } = this.#expected;
 
-    // RFC 7519 sections 4.1.1, 4.1.4 (refused on the second of `exp`) and 4.1.5. The clock is the issuer's own, so no leeway.
-    if (claims.iss !== this.#issuer) return failure(refusal('token_issuer_foreign'));
+    // RFC 7519 sections 4.1.1, 4.1.3, 4.1.4 (refused on the second of `exp`) and 4.1.5. The clock is the issuer's own, so no leeway.
+    if (claims.iss !== issuer) return failure(refusal('token_issuer_foreign'));
+    if (audience !== undefined && claims.aud !== audience)
+      return failure(refusal('token_audience_foreign', claims.sub));
     if (now >= claims.exp) return failure(refusal('token_expired', claims.sub));
     if (now < claims.nbf) return failure(refusal('token_not_yet_valid', claims.sub));
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
@@ -48,5 +59,6 @@ export class AuthorizeRequest {
 }
 
 function holds(claims: AccessTokenClaims, required: Scope): boolean {
-  return required.toArray().every((token) => claims.scope?.includes(token) === true);
+  const held = scopesOf(claims);
+  return required.toArray().every((token) => held.includes(token));
 }

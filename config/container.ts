@@ -8,6 +8,7 @@ import {
 import { BcryptSecretVerifier } from '../adapters/bcrypt/bcrypt-secret-verifier.ts';
 import { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
+import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
 import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
 import { JoseTokenSigner } from '../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
@@ -44,7 +45,7 @@ export async function buildContainer(
   configuration: Configuration,
   override: Override = () => {},
 ): Promise<DependencyContainer> {
-  const { settings, clients } = configuration;
+  const { settings, clients, keyFile } = configuration;
   const container = rootContainer.createChildContainer();
   const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
   const part = <Part>(token: InjectionToken<Part>, make: () => Part) =>
@@ -63,11 +64,11 @@ export async function buildContainer(
   } else {
     part(TOKENS.secretVerifier, () => new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, get(TOKENS.checkQueue)));
   }
-  part(TOKENS.keyFactory, () => new InMemoryKeyFactory(get(TOKENS.ids)));
+  part(TOKENS.keyFactory, () => (keyFile ? new FileKeyFactory(keyFile) : new InMemoryKeyFactory(get(TOKENS.ids))));
   part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
   part(TOKENS.keyRing, () => createKeyRing(settings, get));
   part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
-  part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider)));
+  part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
   part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
   part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
 
@@ -90,7 +91,11 @@ export async function buildContainer(
   );
   part(
     TOKENS.authorizeRequest,
-    () => new AuthorizeRequest(get(TOKENS.tokenVerifier), get(TOKENS.clock), settings.TOKEN_ISSUER),
+    () =>
+      new AuthorizeRequest(get(TOKENS.tokenVerifier), get(TOKENS.clock), {
+        issuer: settings.TOKEN_ISSUER,
+        audience: settings.TOKEN_AUDIENCE,
+      }),
   );
   part(TOKENS.findLocation, () => new FindLocation(get(TOKENS.locationCatalog)));
   part(TOKENS.publishKeys, () => new PublishKeys(get(TOKENS.keyProvider)));
@@ -122,6 +127,8 @@ function tokenPolicyOptions(settings: Configuration['settings']) {
   return {
     issuer: settings.TOKEN_ISSUER,
     lifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
+    profile: settings.TOKEN_PROFILE,
+    audience: settings.TOKEN_AUDIENCE,
     scopeClaim: settings.TOKEN_SCOPE_CLAIM ? 'array' : 'absent',
   } as const;
 }

@@ -76,5 +76,7 @@ async function closeAll(
   for (const listener of opened.toReversed()) {
     await listener.close(drainMs, () => container.resolve(TOKENS.checkQueue).close());
   }
+  // The callers may all have left while their checks still wait.
+  container.resolve(TOKENS.checkQueue).close();
   for (const dependency of container.resolve(TOKENS.dependencies).toReversed()) await dependency.close();
 }

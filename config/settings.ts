@@ -26,9 +26,12 @@ export const SETTINGS_SCHEMA = z.object({
   BASE_URL: baseUrl().optional(),
   TOKEN_ISSUER: text().optional(),
   TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300),
+  TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default'),
+  TOKEN_AUDIENCE: text().optional(),
   TOKEN_SCOPE_CLAIM: trueOrFalse().default(false),
   KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400),
   KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60),
+  KEY_FILE: text().optional(),
   KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory'),
   EXAMPLE_RESOURCE: trueOrFalse().default(true),
   LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
@@ -52,7 +55,8 @@ export function readSettings(environment: Environment): Result<Settings, readonl
   ];
   if (!parsed.success || problems.length > 0) return failure(problems);
 
-  const values = parsed.data;
+  // A key from a file stays: there is nothing to rotate to.
+  const values = parsed.data.KEY_FILE === undefined ? parsed.data : { ...parsed.data, KEY_ROTATION_SECONDS: 0 };
   if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
     return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
   }
@@ -69,6 +73,9 @@ function missingCompanions(given: Environment): string[] {
     if (given[name] !== 'postgres' || given['DATABASE_URL'] !== undefined) continue;
     problems.push(`DATABASE_URL: is required where ${name} is postgres`);
   }
+  if (given['KEY_FILE'] !== undefined && (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0') {
+    problems.push('KEY_ROTATION_SECONDS: must be 0 where KEY_FILE is set');
+  }
   if (given['PORT'] === '0' && given['BASE_URL'] === undefined) {
     problems.push('BASE_URL: is required where PORT is 0, any free port');
   }
@@ -83,7 +90,7 @@ function unknownNames(given: Environment): string[] {
 }
 
 function text() {
-  return z.string('must be set');
+  return z.string('must be set').refine((value) => value.trim() === value, 'must not begin or end with a space');
 }
 
 function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
@@ -111,6 +118,7 @@ function isBaseUrl(value: string): boolean {
   const url = URL.parse(value);
   return (
     url !== null &&
+    [value, `${value}/`].includes(url.href) &&
     ['http:', 'https:'].includes(url.protocol) &&
     url.username === '' &&
     url.password === '' &&

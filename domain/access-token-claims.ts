@@ -2,12 +2,14 @@ import { failure, type Result, success } from './result.ts';
 
 /**
  * The claims of an access token (RFC 7519 section 4.1). Times are whole seconds since the epoch.
- * `scope`, an array of strings, stands only in tokens of a deployment that asks for it.
+ * `scope` stands only in tokens of a deployment that asks for it: as an array of strings, or in tokens of RFC 9068 as
+ * one space-delimited string.
  */
 export interface AccessTokenClaims {
   readonly iss: string;
-  /** The client's id; so is `aud`, as long as no resource server is named. */
+  /** The client's id. */
   readonly sub: string;
+  /** The client's id too, as long as the deployment names no audience. */
   readonly aud: string;
   readonly iat: number;
   readonly nbf: number;
@@ -15,8 +17,13 @@ export interface AccessTokenClaims {
   readonly exp: number;
   /** A UUID of its own for every token. */
   readonly jti: string;
-  readonly scope?: readonly string[];
+  readonly scope?: readonly string[] | string;
+  /** The client's id once more (RFC 8693 section 4.3), in tokens of RFC 9068. */
+  readonly client_id?: string;
 }
+
+/** The media type of an access token, header member `typ` (RFC 9068 section 2.1). */
+export type TokenType = 'at+jwt';
 
 /** Reads the claims of a token whose signature is good: each one there, of its type, times whole and in order. */
 export function readAccessTokenClaims(payload: unknown): Result<AccessTokenClaims, 'malformed'> {
@@ -35,7 +42,8 @@ function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
     isSecond(claims.nbf) &&
     isSecond(claims.exp) &&
     claims.nbf < claims.exp &&
-    (claims.scope === undefined || (Array.isArray(claims.scope) && claims.scope.every(isText)))
+    (claims.client_id === undefined || isText(claims.client_id)) &&
+    (claims.scope === undefined || isText(claims.scope) || (Array.isArray(claims.scope) && claims.scope.every(isText)))
   );
 }
 
@@ -45,4 +53,9 @@ function isText(value: unknown): value is string {
 
 function isSecond(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** The scopes that a token holds; none where it names none. */
+export function scopesOf({ scope = [] }: AccessTokenClaims): readonly string[] {
+  return typeof scope === 'string' ? scope.split(' ') : scope;
 }

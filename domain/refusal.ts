@@ -20,6 +20,7 @@ const CODE_OF_REASON = {
   token_signature_wrong: 'invalid_token',
   token_claims_malformed: 'invalid_token',
   token_issuer_foreign: 'invalid_token',
+  token_audience_foreign: 'invalid_token',
   token_expired: 'invalid_token',
   token_not_yet_valid: 'invalid_token',
 

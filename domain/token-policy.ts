@@ -1,4 +1,4 @@
-import type { AccessTokenClaims } from './access-token-claims.ts';
+import type { AccessTokenClaims, TokenType } from './access-token-claims.ts';
 import type { ClientRegistration } from './client-registration.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import { failure, type Result, success } from './result.ts';
@@ -13,9 +13,15 @@ export interface TokenPolicyOptions {
   readonly issuer: string;
   /** `exp - iat`, a whole number of seconds from 1 to 86400. */
   readonly lifetimeSeconds: number;
-  /** Whether a token names its scopes: not at all, or as an array of strings. */
+  /** `rfc9068`: header `typ` is `at+jwt`, and the claims are those that strict verifiers ask for. */
+  readonly profile?: TokenProfile;
+  /** Claim `aud`; the client's own id where it is undefined. */
+  readonly audience?: string | undefined;
+  /** Whether a token of the default profile names its scopes: not at all, or as an array of strings. */
   readonly scopeClaim: 'absent' | 'array';
 }
+
+export type TokenProfile = 'default' | 'rfc9068';
 
 /** One token's own facts. */
 export interface TokenFacts {
@@ -30,9 +36,11 @@ export interface TokenFacts {
 export class TokenPolicy {
   readonly issuer: string;
   readonly lifetimeSeconds: number;
+  readonly #profile: TokenProfile;
+  readonly #audience: string | undefined;
   readonly #scopeClaim: TokenPolicyOptions['scopeClaim'];
 
-  constructor({ issuer, lifetimeSeconds, scopeClaim }: TokenPolicyOptions) {
+  constructor({ issuer, lifetimeSeconds, profile = 'default', audience, scopeClaim }: TokenPolicyOptions) {
     if (issuer === '') throw new RangeError('the issuer must not be empty');
     if (
       !Number.isInteger(lifetimeSeconds) ||
@@ -43,7 +51,14 @@ export class TokenPolicy {
     }
     this.issuer = issuer;
     this.lifetimeSeconds = lifetimeSeconds;
+    this.#profile = profile;
+    this.#audience = audience;
     this.#scopeClaim = scopeClaim;
+  }
+
+  /** Header member `typ` (RFC 9068 section 2.1), or undefined where a token has none. */
+  get type(): TokenType | undefined {
+    return this.#profile === 'rfc9068' ? 'at+jwt' : undefined;
   }
 
   /** The scopes that a request gets: those it asks for, all of the registration's where it asks for none, and never one beyond (RFC 6749 section 3.3). */
@@ -58,12 +73,18 @@ export class TokenPolicy {
     return {
       iss: this.issuer,
       sub: registration.clientId,
-      aud: registration.clientId,
+      aud: this.#audience ?? registration.clientId,
       iat: issuedAt,
       nbf: issuedAt,
       exp: issuedAt + this.lifetimeSeconds,
       jti: tokenId,
-      ...(this.#scopeClaim === 'array' && { scope: scope.toArray() }),
+      ...this.#profileClaims(registration, scope),
     };
+  }
+
+  /** RFC 9068 section 2.2: `client_id`, and `scope` as RFC 8693 section 4.2 has it. */
+  #profileClaims(registration: ClientRegistration, scope: Scope): Pick<AccessTokenClaims, 'client_id' | 'scope'> {
+    if (this.#profile === 'rfc9068') return { client_id: registration.clientId, scope: scope.toString() };
+    return this.#scopeClaim === 'array' ? { scope: scope.toArray() } : {};
   }
 }

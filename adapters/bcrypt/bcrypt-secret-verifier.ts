@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcrypt';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
+import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 import { CheckQueue } from './check-queue.ts';
 
+/** A cost that the library refuses to work off, after the same way through the pool. */
+const NO_COST = 31;
+
 /**
- * Compares with BCrypt, and makes every refusal cost 2^cost rounds, whatever its reason:
+ * Compares with BCrypt, and makes every refusal cost 2^cost rounds and the same number of checks, whatever its reason:
  *
  * - where there is nothing to compare with (unknown client, unusable hash, secret that BCrypt would cut), one dummy
  *   check at that cost takes the comparison's place;
  * - where the stored hash is cheaper, dummy checks at its cost c and at c, c+1, … cost-1 fill up the difference:
- *   2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost rounds.
+ *   2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost rounds;
+ * - checks that do no round make up for those that a cheaper hash takes more, each of which is one more way to libuv's
+ *   pool and back.
  *
  * A hash that is dearer than `cost` takes longer than the rest; so `cost` has to be the highest that registrations use.
  */
@@ -35,14 +40,22 @@ export class BcryptSecretVerifier implements SecretVerifier {
     const encoding = withCurrentVersion(stored.reveal());
     return this.#checks.run(async () => {
       if (await bcrypt.compare(presented, encoding)) return 'match';
-      for (let cost = stored.cost; cost < this.#cost; cost += 1) await spendCheck(cost);
+      await this.#fillUp(stored.cost);
       return 'mismatch';
     });
   }
 
   async #refuse(verdict: SecretVerdict): Promise<SecretVerdict> {
-    await this.#checks.run(() => spendCheck(this.#cost));
-    return verdict;
+    return this.#checks.run(async () => {
+      await spendCheck(this.#cost);
+      await this.#fillUp(this.#cost);
+      return verdict;
+    });
+  }
+
+  /** What is left of a refusal after one check at `spent`. */
+  async #fillUp(spent: number): Promise<void> {
+    for (let cost = BCRYPT_COST_MIN; cost < this.#cost; cost += 1) await spendCheck(cost < spent ? NO_COST : cost);
   }
 }
 

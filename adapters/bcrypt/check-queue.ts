@@ -6,6 +6,12 @@ interface Waiting {
   readonly refuse: (fault: DependencyUnavailable) => void;
 }
 
+/** The threads of libuv's pool, of which one is left to the signatures. */
+const POOL_THREADS = 4;
+
+/** How many checks may wait: on two cores, about three seconds of BCrypt at cost 10. */
+const WAITING_MAX = 128;
+
 /**
  * Lets a bounded number of checks run at once, the others in the order in which they came. A check that has been handed
  * to libuv's pool cannot be taken back, holds up the signatures behind it, and keeps the process from ending; so only as
@@ -17,12 +23,18 @@ export class CheckQueue {
   #running = 0;
   #closed = false;
 
-  /** @param atOnce how many checks may run at the same time. */
-  constructor(atOnce: number = availableParallelism()) {
+  readonly #waitingMax: number;
+
+  /**
+   * @param atOnce how many checks may run at the same time.
+   * @param waitingMax how many more may wait; what comes then is refused at once.
+   */
+  constructor(atOnce: number = Math.min(availableParallelism(), POOL_THREADS - 1), waitingMax: number = WAITING_MAX) {
     this.#atOnce = atOnce;
+    this.#waitingMax = waitingMax;
   }
 
-  /** Runs a check when its turn comes. Throws DependencyUnavailable once the queue is closed. */
+  /** Runs a check when its turn comes. Throws DependencyUnavailable where too many wait already, and once the queue is closed. */
   async run<Outcome>(check: () => Promise<Outcome>): Promise<Outcome> {
     await this.#turn();
     try {
@@ -36,12 +48,13 @@ export class CheckQueue {
   /** Refuses what waits, and what comes; what runs cannot be stopped. */
   close(): void {
     this.#closed = true;
-    for (const { refuse } of this.#waiting.splice(0)) refuse(closedFault());
+    for (const { refuse } of this.#waiting.splice(0)) refuse(refusal('the service stops'));
   }
 
   #turn(): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(closedFault());
+      if (this.#closed) return reject(refusal('the service stops'));
+      if (this.#waiting.length >= this.#waitingMax) return reject(refusal('too many checks wait already'));
       const start = () => {
         this.#running += 1;
         resolve();
@@ -56,6 +69,6 @@ export class CheckQueue {
   }
 }
 
-function closedFault(): DependencyUnavailable {
-  return new DependencyUnavailable('secret verification', new Error('the service stops'));
+function refusal(reason: string): DependencyUnavailable {
+  return new DependencyUnavailable('secret verification', new Error(reason));
 }

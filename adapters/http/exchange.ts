@@ -1,7 +1,7 @@
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { hasOneHost } from './header-fields.ts';
+import { malformationOf } from './malformed-request.ts';
 import { parserRefusalOf } from './parser-refusals.ts';
 import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
 import type { RequestLine, RequestLog } from './request-log.ts';
@@ -32,8 +32,9 @@ export function exchange(ids: IdGenerator, log: RequestLog): Koa.Middleware<Exch
     ctx.state.requestId = ids.uuid();
     ctx.set({ ...ANSWER_HEADERS, 'X-Request-Id': ctx.state.requestId });
     try {
-      if (hasOneHost(ctx.req)) await next();
-      else refuse(ctx, httpRefusal('host_malformed'));
+      const malformed = malformationOf(ctx.req);
+      if (malformed === undefined) await next();
+      else refuse(ctx, httpRefusal(malformed, { Connection: 'close' }));
     } catch (error) {
       answerFault(ctx, error);
     }

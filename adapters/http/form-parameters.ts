@@ -7,8 +7,6 @@ export const PARAMETERS_MAX = 50;
  * Reads application/x-www-form-urlencoded (WHATWG URL section 5.1) into a flat map, strictly: percent-encoding that is
  * broken, bytes that are no UTF-8 and a name that comes twice are refused instead of repaired, since repairing would let
  * two readers of one request see different credentials. Brackets and dots in a name mean nothing.
- *
- * @param text the body, decoded from UTF-8; bytes that could not be decoded stand in it as U+FFFD.
  */
 export function readFormParameters(text: string): Result<ReadonlyMap<string, string>, HttpReason> {
   const pairs = text.split('&').filter((pair) => pair !== '');
@@ -27,7 +25,6 @@ export function readFormParameters(text: string): Result<ReadonlyMap<string, str
 }
 
 function decode(encoded: string): string | undefined {
-  if (encoded.includes('\uFFFD')) return undefined;
   try {
     return decodeURIComponent(encoded.replaceAll('+', ' '));
   } catch {

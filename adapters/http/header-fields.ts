@@ -10,17 +10,6 @@ export function fieldValues(request: IncomingMessage, name: string): readonly st
   return values;
 }
 
-// The characters of uri-host [ ":" port ] (RFC 9110 section 7.2); empty where the target has no authority.
-const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
-
-/** RFC 9112 section 3.2: an HTTP/1.1 request has exactly one well-formed Host. Its value is never used. */
-export function hasOneHost(request: IncomingMessage): boolean {
-  const hosts = fieldValues(request, 'host');
-  const [host] = hosts;
-  if (host === undefined) return request.httpVersion === '1.0';
-  return hosts.length === 1 && HOST.test(host);
-}
-
 /** The Authorization header, as far as its scheme (RFC 9110 section 11.4). */
 export type Authorization =
   | { readonly kind: 'absent' }

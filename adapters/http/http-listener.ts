@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 /** Milliseconds that answers may take to be sent once they were forced. */
 const LAST_ANSWERS_MS = 1_000;
@@ -8,10 +8,15 @@ const LAST_ANSWERS_MS = 1_000;
 /** An HTTP server from its first connection to its last, so that none of its requests is lost when it ends. */
 export class HttpListener {
   readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
   #retired = false;
 
   constructor(server: Server) {
     this.#server = server;
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     server.prependListener('request', (_request, response: ServerResponse) => {
       if (this.#retired) response.setHeader('Connection', 'close');
     });
@@ -37,6 +42,8 @@ export class HttpListener {
     this.retire();
     const closed = once(this.#server, 'close');
     this.#server.close();
+    // Node takes a connection that never said a word for a busy one.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const timers = [
       setTimeout(force, withinMs),
       setTimeout(() => this.#server.closeAllConnections(), withinMs + LAST_ANSWERS_MS),

@@ -24,6 +24,9 @@ export const HTTP_TIMEOUTS: HttpTimeouts = {
   checkEveryMs: 1_000,
 };
 
+/** Beyond it a connection is closed at once; each that is open costs about 20 KiB. */
+const CONNECTIONS_MAX = 10_000;
+
 const HEADER_FIELDS_MAX_BYTES = 16 * 1024;
 
 /** A Node HTTP server, not yet listening, that answers nothing in another form than the application's own. */
@@ -44,8 +47,12 @@ export function createHttpServer(
   });
   const handle = application.callback();
   server.on('request', handle);
-  // An expectation that we do not know is ignored, as RFC 9110 section 10.1.1 lets us, instead of answered 417 without a body.
-  server.on('checkExpectation', handle);
+  // What a caller expects is no other kind of request. An expectation that we do not know is ignored, as RFC 9110 section
+  // 10.1.1 lets us, instead of answered 417 without a body; `100-continue` is answered when the body is wanted.
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    server.on(event, (request, response) => server.emit('request', request, response));
+  }
+  server.maxConnections = CONNECTIONS_MAX;
   answerParserErrors(server, ids, log);
   return server;
 }

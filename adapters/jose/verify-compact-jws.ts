@@ -23,6 +23,8 @@ export async function verifyCompactJws(
 
   const header = readHeader(token);
   if (header === undefined || typeof header.kid !== 'string') return failure('token_malformed');
+  // RFC 8725 section 3.11: a token of another kind that the same key signed is not taken for this one.
+  if (header.typ !== undefined && header.typ !== 'at+jwt') return failure('token_malformed');
   if (header.alg !== 'RS256') return failure('token_algorithm_refused');
 
   const key = await keys.verificationKey(header.kid);
@@ -47,7 +49,7 @@ function isCanonicalBase64url(part: string): boolean {
 }
 
 /** The header, where it can be read in one way only: no member twice, no escapes, no white space, no `b64` (RFC 7797), which would change what is signed. */
-function readHeader(token: string): { alg?: unknown; kid?: unknown } | undefined {
+function readHeader(token: string): { alg?: unknown; kid?: unknown; typ?: unknown } | undefined {
   const header = parseUnambiguously(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url'));
   return typeof header === 'object' && header !== null && !('b64' in header) ? header : undefined;
 }

@@ -39,7 +39,7 @@ interface Question {
 }
 
 async function ask({ claims = {}, at = NOW, required }: Question = {}) {
-  const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(at), ISSUER);
+  const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(at), { issuer: ISSUER });
   const token = await signer.sign({ ...CLAIMS, ...claims });
   return authorizeRequest.execute({ token, requiredScope: required === undefined ? undefined : scope(required) });
 }
@@ -146,7 +146,7 @@ describe('AuthorizeRequest', () => {
   });
 
   it('refuses what is no token of ours with the reason that the verifier gives, and names nobody', async () => {
-    const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(NOW), ISSUER);
+    const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(NOW), { issuer: ISSUER });
     const [head, payload] = (await signer.sign(CLAIMS)).split('.');
     const answers = [
       await authorizeRequest.execute({ token: 'no token' }),
@@ -161,7 +161,7 @@ describe('AuthorizeRequest', () => {
   it('passes an outage of the verifier on as it is', async () => {
     const outage = new DependencyUnavailable('key directory', new Error('connection refused'));
     const unreachable: TokenVerifier = { verify: () => Promise.reject(outage) };
-    const authorizeRequest = new AuthorizeRequest(unreachable, new FixedClock(NOW), ISSUER);
+    const authorizeRequest = new AuthorizeRequest(unreachable, new FixedClock(NOW), { issuer: ISSUER });
     await expect(authorizeRequest.execute({ token: 'any' })).rejects.toBe(outage);
   });
 });

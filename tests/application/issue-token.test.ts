@@ -12,6 +12,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
+import { scopesOf } from '../../domain/access-token-claims.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
@@ -179,7 +180,7 @@ describe('IssueToken, asked for a scope', () => {
         const isCovered = (requested ?? []).every((token) => registered.includes(token));
         expect(outcome.ok).toBe(isCovered);
         if (!outcome.ok) return expect(outcome.problem.reason).toBe('scope_not_registered');
-        const granted = outcome.value.claims.scope ?? [];
+        const granted = scopesOf(outcome.value.claims);
         expect(granted.filter((token) => !registered.includes(token))).toEqual([]);
         expect(outcome.value.scope).toBe(granted.join(' '));
       }),

@@ -117,6 +117,12 @@ describe('a table that somebody else made', () => {
     expect(run).toMatchObject({ exitCode: 1, stderr: 'The client id good is taken; nothing was changed.\n' });
   });
 
+  it('is searched byte by byte, even where its ids have a type that ignores spaces', async () => {
+    await database.query('alter table clients alter client_id type char(300)');
+    expect((await clients(['show', 'good'])).exitCode).toBe(0);
+    expect(await clients(['remove', 'good '])).toMatchObject({ exitCode: 1, stderr: 'No client has the id good .\n' });
+  });
+
   it('says which rule of its own a client breaks', async () => {
     await database.query("alter table clients add column tenant text default ''");
     await database.query("alter table clients add check (tenant <> '') not valid");

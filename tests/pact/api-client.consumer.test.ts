@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MatchersV3, type V3Interaction } from '@pact-foundation/pact';
 import { ApiClient, type TokenRequest } from './api-client.ts';
 import { ContractRecording } from './contract-recording.ts';
-import { TOKEN_PLACEHOLDER } from './provider-states.ts';
+import { TOKEN_PLACEHOLDER } from './token-placeholder.ts';
 
 const { boolean, integer, regex, string } = MatchersV3;
 
@@ -11,8 +11,9 @@ const REGISTERED = {
   description: 'a client is registered',
   parameters: { client_id: 'good-client', client_secret: 'good-secret', scope: 'read write' },
 };
-const JSON_BODY = { 'Content-Type': regex(/^application\/json(;|$)/, 'application/json') };
-const JWT = regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln');
+const JSON_BODY = { 'Content-Type': regex(/^application\/json(;.*)?$/, 'application/json') };
+const EXAMPLE_TOKEN = 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln';
+const JWT = regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, EXAMPLE_TOKEN);
 
 let recording: ContractRecording;
 
@@ -27,10 +28,10 @@ function tokenRequest(
   willRespondWith: V3Interaction['willRespondWith'],
   states: V3Interaction['states'] = [REGISTERED],
 ): V3Interaction {
-  const headers = {
-    'Content-Type': regex(/^application\/x-www-form-urlencoded(;|$)/, 'application/x-www-form-urlencoded'),
-  };
-  return { states, uponReceiving, withRequest: { method: 'POST', path: '/oauth2/token', headers, body }, willRespondWith };
+  const contentType = 'application/x-www-form-urlencoded';
+  const headers = { 'Content-Type': regex(/^application\/x-www-form-urlencoded(;.*)?$/, contentType) };
+  const withRequest = { method: 'POST', path: '/oauth2/token', headers, contentType, body };
+  return { states, uponReceiving, withRequest, willRespondWith };
 }
 
 describe('a token request', () => {
@@ -47,7 +48,7 @@ describe('a token request', () => {
       ),
       async (baseUrl) => {
         const told = await new ApiClient(baseUrl).getToken(CREDENTIALS);
-        expect(told).toEqual({ kind: 'value', value: { accessToken: JWT.example ?? JWT.value, expiresInSeconds: 300 } });
+        expect(told).toEqual({ kind: 'value', value: { accessToken: EXAMPLE_TOKEN, expiresInSeconds: 300 } });
       },
     ));
 
@@ -124,7 +125,10 @@ describe('a location', () => {
   const KNOWN = { description: 'a location is known', parameters: { code: 'NYC_USA' } };
   const UNKNOWN = { description: 'a location is not known', parameters: { code: 'NOWHERE' } };
 
-  function locationRequest(code: string, authenticated: 'with a token' | 'without a token'): V3Interaction['withRequest'] {
+  function locationRequest(
+    code: string,
+    authenticated: 'with a token' | 'without a token',
+  ): V3Interaction['withRequest'] {
     const headers = { Authorization: `Bearer ${TOKEN_PLACEHOLDER}` };
     return {
       method: 'GET',

@@ -66,10 +66,10 @@ export class ApiClient {
 
 async function read<Value>(
   response: Response,
-  valueOf: (answer: Record<string, unknown>) => Value,
+  convert: (answer: Record<string, unknown>) => Value,
 ): Promise<Told<Value>> {
   const answer = (await response.json()) as Record<string, unknown>;
-  if (response.ok) return { kind: 'value', value: valueOf(answer) };
+  if (response.ok) return { kind: 'value', value: convert(answer) };
   const challenge = response.headers.get('WWW-Authenticate');
   const refused = { kind: 'refused', status: response.status, error: String(answer['error']) } as const;
   return challenge === null ? refused : { ...refused, challenge };

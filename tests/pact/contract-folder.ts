@@ -13,9 +13,9 @@ export function contractFile(consumer: string, folder = CONTRACT_FOLDER): string
   return join(folder, `${consumer}-${PROVIDER}.json`);
 }
 
-/** The name of every contract that is kept, without its folder. */
-export function contractNames(): readonly string[] {
-  return readdirSync(CONTRACT_FOLDER)
+/** The name of every contract in a folder. */
+export function contractNames(folder = CONTRACT_FOLDER): readonly string[] {
+  return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .sort();
 }

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { PactV3, PactV4, SpecificationVersion, type V3Interaction, type V3ProviderState } from '@pact-foundation/pact';
 import { CONTRACT_FOLDER, contractFile, PROVIDER } from './contract-folder.ts';
+import { quietPact } from './quiet-pact.ts';
 
 /** Set to `true`, it makes a consumer's tests write its contract instead of comparing it. */
-const UPDATE_VARIABLE = 'UPDATE_CONTRACTS';
+export const UPDATE_VARIABLE = 'UPDATE_CONTRACTS';
 
 export interface MessageInteraction {
   readonly states: readonly V3ProviderState[];
@@ -38,6 +39,7 @@ export class ContractRecording implements AsyncDisposable {
   }
 
   static async start(consumer: string): Promise<ContractRecording> {
+    quietPact();
     return new ContractRecording(consumer, await mkdtemp(join(tmpdir(), 'contract-')));
   }
 
@@ -60,7 +62,7 @@ export class ContractRecording implements AsyncDisposable {
 
   /** Fails where what was recorded is not what is kept in the folder of contracts, or keeps it if that was asked for. */
   async expectKept(folder = CONTRACT_FOLDER): Promise<void> {
-    const recorded = await this.#text();
+    const recorded = await this.text();
     const kept = contractFile(this.#consumer, folder);
     if (process.env[UPDATE_VARIABLE] === 'true') await writeFile(kept, recorded);
     expect(recorded).toBe(await readFile(kept, 'utf8'));
@@ -71,7 +73,7 @@ export class ContractRecording implements AsyncDisposable {
   }
 
   /** The contract alone: without the versions of the tools that wrote it, and in an order that no tool or test decides. */
-  async #text(): Promise<string> {
+  async text(): Promise<string> {
     const text = await readFile(contractFile(this.#consumer, this.#folder), 'utf8');
     const { consumer, interactions, metadata, provider } = JSON.parse(text) as RecordedContract;
     const contract = {

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import type { VerifierOptions } from '@pact-foundation/pact';
+import { decodeJwt } from 'jose';
+
 import { TOKENS } from '../../config/tokens.ts';
 import { encodeSecret } from '../../management/encode-secret.ts';
 import type { NewClient } from '../contracts/client-repository.ts';
 import type { FixedClock } from '../support/fixed-clock.ts';
-import { getAccessToken } from '../support/http.ts';
+import { getAccessToken, send } from '../support/http.ts';
 import type { ServiceUnderTest } from '../support/running-service.ts';
-
-/** Stands in a contract where a request has an access token. */
-export const TOKEN_PLACEHOLDER = 'ACCESS_TOKEN';
 
 /** What somebody else does to the registrations that the service reads. */
 export interface Registrations {
@@ -16,56 +13,106 @@ export interface Registrations {
   remove(clientId: string): Promise<void>;
 }
 
-export interface ProviderParts {
-  readonly service: ServiceUnderTest;
-  readonly registrations: Registrations;
-  /** The service's clock, at which tokens expire. */
-  readonly clock: FixedClock;
-}
+export type StateParameters = Readonly<Record<string, string>>;
 
-type Parameters = Readonly<Record<string, string>>;
-
-/** One state: how it is brought about, and how it is taken back after the interaction. */
-interface State {
-  setup(parameters: Parameters): Promise<void>;
-  teardown?(parameters: Parameters): Promise<void>;
+/** How a state is brought about, and what is taken back after the interaction. */
+export interface ProviderState {
+  setup(parameters: StateParameters): Promise<void>;
+  teardown?(parameters: StateParameters): Promise<void>;
 }
 
 const BCRYPT_COST = 4;
-const PAST_EVERY_LIFETIME_SECONDS = 86_401;
+const TOKEN_CLIENT_SECRET = 'provider-state-secret';
 
-/** Brings the real service into the states that contracts name. */
+/** Every state that a contract may name, brought about in the real service. docs/contracts.md explains each. */
 export class ProviderStates {
-  readonly #parts: ProviderParts;
-  /** Pact prints what a handler throws, and goes on as if the state were there; so it is kept. */
-  readonly #faults: string[] = [];
+  readonly #service: ServiceUnderTest;
+  readonly #registrations: Registrations;
+  readonly #clock: FixedClock;
   #accessToken: string | undefined;
 
-  readonly #states: Readonly<Record<string, State>> = {
+  readonly byName: Readonly<Record<string, ProviderState>> = {
     'a client is registered': {
-      setup: ({ client_id, client_secret, scope }) => this.#register(client_id, client_secret, scope),
-      teardown: ({ client_id = '' }) => this.#parts.registrations.remove(client_id),
+      setup: ({ client_id, client_secret, scope }) => this.#register(given({ client_id, client_secret, scope })),
+      teardown: ({ client_id }) => this.#unregister(given({ client_id })),
     },
     'a client is not registered': {
-      setup: ({ client_id = '' }) => this.#parts.registrations.remove(client_id),
+      setup: ({ client_id }) => this.#unregister(given({ client_id })),
     },
     'an access token was issued': {
-      setup: ({ client_id, scope }) => this.#issue(client_id, scope),
-      teardown: (parameters) => this.#forget(parameters),
+      setup: async ({ client_id, scope }) => {
+        await this.#issueToken(given({ client_id, scope }));
+      },
+      teardown: ({ client_id }) => this.#unregister(given({ client_id })),
     },
     'an access token has expired': {
       setup: async ({ client_id, scope }) => {
-        await this.#issue(client_id, scope);
-        this.#parts.clock.advance(PAST_EVERY_LIFETIME_SECONDS);
+        const token = await this.#issueToken(given({ client_id, scope }));
+        this.#clock.advance((decodeJwt(token).exp ?? 0) - this.#clock.now());
       },
-      teardown: (parameters) => this.#forget(parameters),
+      teardown: ({ client_id }) => this.#unregister(given({ client_id })),
     },
-    'a location is known': { setup: ({ code }) => this.#expectLocation(code, true) },
-    'a location is not known': { setup: ({ code }) => this.#expectLocation(code, false) },
-    'the metadata is public': { setup: () => this.#expectPublicMetadata() },
+    'a location is known': {
+      setup: ({ code }) => this.#expectLocation(given({ code }), 'known'),
+    },
+    'a location is not known': {
+      setup: ({ code }) => this.#expectLocation(given({ code }), 'not known'),
+    },
+    'the metadata is public': {
+      setup: () => this.#expectPublicMetadata(),
+    },
   };
 
-  constructor(parts: ProviderParts) {
-    this.#parts = parts;
+  constructor(service: ServiceUnderTest, registrations: Registrations, clock: FixedClock) {
+    this.#service = service;
+    this.#registrations = registrations;
+    this.#clock = clock;
   }
+
+  /** The token of the interaction's state, where it names one that has a token. */
+  get accessToken(): string | undefined {
+    return this.#accessToken;
+  }
+
+  async #register({ client_id, client_secret, scope }: Given<'client_id' | 'client_secret' | 'scope'>): Promise<void> {
+    await this.#registrations.add({
+      clientId: client_id,
+      clientSecret: await encodeSecret(client_secret, BCRYPT_COST),
+      clientName: `The client ${client_id} of a contract`,
+      scope,
+    });
+  }
+
+  async #unregister({ client_id }: Given<'client_id'>): Promise<void> {
+    this.#accessToken = undefined;
+    await this.#registrations.remove(client_id);
+  }
+
+  async #issueToken({ client_id, scope }: Given<'client_id' | 'scope'>): Promise<string> {
+    await this.#register({ client_id, client_secret: TOKEN_CLIENT_SECRET, scope });
+    const token = await getAccessToken(this.#service.url, client_id, TOKEN_CLIENT_SECRET);
+    this.#accessToken = token;
+    return token;
+  }
+
+  async #expectLocation({ code }: Given<'code'>, expected: 'known' | 'not known'): Promise<void> {
+    const location = await this.#service.container.resolve(TOKENS.findLocation).execute(code);
+    const actual = location === undefined ? 'not known' : 'known';
+    if (actual !== expected) throw new Error(`location ${code} is ${actual}`);
+  }
+
+  async #expectPublicMetadata(): Promise<void> {
+    const { status } = await send(this.#service.url, '/.well-known/oauth-authorization-server');
+    if (status !== 200) throw new Error(`the metadata is answered with ${status}`);
+  }
+}
+
+type Given<Name extends string> = Readonly<Record<Name, string>>;
+
+/** The parameters of a state, each of them there. */
+function given<Name extends string>(parameters: Readonly<Record<Name, string | undefined>>): Given<Name> {
+  for (const [name, value] of Object.entries(parameters)) {
+    if (typeof value !== 'string') throw new Error(`the state lacks its parameter ${name}`);
+  }
+  return parameters as Given<Name>;
 }

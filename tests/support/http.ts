@@ -47,10 +47,10 @@ export type FormFields = Readonly<Record<string, string>>;
 /** POST /oauth2/token with a form, as a client does. */
 export function requestToken(
   url: string,
-  form: FormFields | string,
+  form: FormFields | string | Buffer,
   headers: HttpRequest['headers'] = {},
 ): Promise<HttpAnswer> {
-  const body = typeof form === 'string' ? form : new URLSearchParams(form).toString();
+  const body = typeof form === 'string' || Buffer.isBuffer(form) ? form : new URLSearchParams(form).toString();
   return send(url, '/oauth2/token', {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },

@@ -35,6 +35,18 @@ describe('CheckQueue', () => {
     expect(await queue.run(async () => 'next')).toBe('next');
   });
 
+  it('refuses what comes while as many wait as may, and takes the next when there is room again', async () => {
+    const queue = new CheckQueue(1, 1);
+    const { end, check } = heldCheck();
+    const running = queue.run(check);
+    const waiting = queue.run(async () => 'waited');
+    await expect(queue.run(async () => 'one too many')).rejects.toThrow(DependencyUnavailable);
+    end();
+    await running;
+    expect(await waiting).toBe('waited');
+    expect(await queue.run(async () => 'next')).toBe('next');
+  });
+
   it('refuses what waits and what comes once it is closed, and lets what runs end', async () => {
     const queue = new CheckQueue(1);
     const { end, check } = heldCheck();

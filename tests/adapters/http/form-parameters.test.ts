@@ -31,8 +31,4 @@ describe('readFormParameters', () => {
       }),
     );
   });
-
-  it('refuses bytes that could not be decoded', () => {
-    expect(readFormParameters('a=\uFFFD')).toEqual({ ok: false, problem: 'form_encoding_malformed' });
-  });
 });

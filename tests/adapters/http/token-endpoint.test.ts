@@ -79,6 +79,7 @@ describe('POST /oauth2/token: valid client_id and client_secret', () => {
     'application/x-www-form-urlencoded; charset="utf-8"',
     'Application/X-WWW-Form-Urlencoded ; Charset=utf-8',
     'application/x-www-form-urlencoded; version=1',
+    'application/x-www-form-urlencoded; charset-x=1',
   ])('reads a body of type %s', async (type) => {
     expect((await requestToken(service().url, GOOD, { 'content-type': type })).status).toBe(200);
   });
@@ -217,6 +218,7 @@ describe('POST /oauth2/token: the cases of invalid_client that nothing tells apa
 describe('POST /oauth2/token: refusals that cost nothing', () => {
   const lookedUp: string[] = [];
   const service = serviceForSuite({
+    clients: [GOOD_CLIENT, { ...PLAIN_CLIENT, client_id: 'utf-8-client', client_secret: '{noop}gehéim-secret😀' }],
     override: (container) => {
       const clients = container.resolve(TOKENS.clientRepository);
       container.registerInstance(TOKENS.clientRepository, {
@@ -233,7 +235,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     status: number,
     error: string,
     reason: string,
-    body: string | Record<string, string>,
+    body: string | Buffer | Record<string, string>,
     headers?: Record<string, string | string[]>,
   ];
   const without = (...names: string[]) =>
@@ -337,6 +339,22 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
       'content_type_unsupported',
       text,
       { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8; charset=utf-7' },
+    ],
+    [
+      'a charset in a quotation that does not end',
+      400,
+      'invalid_request',
+      'content_type_unsupported',
+      text,
+      { 'content-type': 'application/x-www-form-urlencoded; charset="utf-8' },
+    ],
+    ['a byte order mark', 400, 'invalid_request', 'grant_type_missing', `\ufeff${text}`],
+    [
+      'a byte that is no UTF-8',
+      400,
+      'invalid_request',
+      'form_encoding_malformed',
+      Buffer.from(`${text}&x=\xff`, 'latin1'),
     ],
     ['a broken percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%zz`],
     ['a cut percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%4`],
@@ -476,6 +494,14 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
       expectAnswerHeaders(answer);
     },
   );
+
+  it.each([
+    ['percent-encoded', encodeURIComponent('gehéim-secret😀')],
+    ['as it is', 'gehéim-secret😀'],
+  ])('reads UTF-8 beyond ASCII %s', async (_name, secret) => {
+    const form = `grant_type=client_credentials&client_id=utf-8-client&client_secret=${secret}`;
+    expect((await requestToken(service().url, form)).status).toBe(200);
+  });
 
   it('reads a body of exactly 16 KiB', async () => {
     const body = `${text}&x=`.padEnd(16 * 1024, 'x');

@@ -1,0 +1,2 @@
+/** Stands in a contract where a request has an access token. */
+export const TOKEN_PLACEHOLDER = 'ACCESS_TOKEN';
