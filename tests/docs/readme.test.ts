@@ -10,6 +10,7 @@ import { SETTINGS_SCHEMA } from '../../config/settings.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
 import { type Program, runProgram } from '../support/program.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
@@ -55,12 +56,22 @@ describe('the README', () => {
   });
 
   it('shows no shell block that this test does not know', () => {
-    const npm = ['npm ci && npm run demo', 'npm ci && npm test', 'npm start'];
+    // tests/e2e/compose.sh runs the last; the test below the one with the program.
+    const known = [
+      'npm ci && npm run demo',
+      'npm ci && npm test',
+      'npm start',
+      'POSTGRES_PASSWORD=choose-one docker compose up --build',
+    ];
     const shown = blocks('sh');
-    expect(shown.filter((block) => !npm.includes(block) && !block.includes('curl'))).toEqual([]);
-    for (const block of npm) expect(shown).toContain(block);
+    expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);
+    for (const block of known) expect(shown).toContain(block);
     // tests/e2e runs these files as processes of their own; CI runs `npm ci`, `npm run check` and `npm test`.
-    expect(SCRIPTS).toMatchObject({ demo: 'node config/demo.ts', start: 'node config/main.ts' });
+    expect(SCRIPTS).toMatchObject({
+      demo: 'node config/demo.ts',
+      start: 'node config/main.ts',
+      clients: 'node management/main.ts',
+    });
   });
 
   it('shows curl lines that work when they are pasted', async () => {
@@ -69,6 +80,28 @@ describe('the README', () => {
     expect(JSON.parse(await bash(token))).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
     expect(JSON.parse(await bash(location))).toMatchObject({ code: 'NYC_USA' });
     expect(JSON.parse(await bash(wrong))).toEqual(JSON.parse(blocks('json')[1] ?? ''));
+  });
+
+  it('shows how a client is added to the table, and gets its token from a service on it', async () => {
+    const block = blocks('sh').find((shown) => shown.includes('npm run clients')) ?? '';
+    const [, add = '', start = ''] = block.split('\n');
+    expect(start).toBe('CLIENT_REPOSITORY=postgres npm start');
+    const database = await createTestDatabase();
+    try {
+      const added = await bash(`DATABASE_URL='${database.url}' ${add.replace('npm run', 'npm run --silent')} --json`);
+      const { client_id, client_secret } = JSON.parse(added);
+      await using service = runProgram('config/main.ts', {
+        CLIENT_REPOSITORY: 'postgres',
+        DATABASE_URL: database.url,
+        BASE_URL: 'http://issuer.test',
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+      });
+      const [, own] = await service.printed(/"event":"started".*"port":(\d+)/);
+      expect(await getAccessToken(`http://127.0.0.1:${own}`, client_id, client_secret)).toMatch(/^eyJ/);
+    } finally {
+      await database.drop();
+    }
   });
 
   it('shows the header and the claims that a token has', async () => {

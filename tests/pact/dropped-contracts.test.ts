@@ -48,6 +48,12 @@ const DROPPED = {
       request: { method: 'GET', path: '/v1/locations/NOWHERE' },
       response: { status: 401 },
     },
+    {
+      description: 'a request in a state without its parameter',
+      providerStates: [{ name: 'a location is known' }],
+      request: { method: 'GET', path: '/v1/locations/NYC_USA' },
+      response: { status: 401 },
+    },
   ],
   metadata: { pactSpecification: { version: '3.0.0' } },
 };
@@ -86,6 +92,9 @@ describe('a contract that another team drops into the folder', () => {
   it('is told of a state that cannot be brought about, though the answer is right', () => {
     expect(problemsOf('a request in a state that cannot be')).toEqual([
       'the provider state "a location is known" could not be brought about: location NOWHERE is not known',
+    ]);
+    expect(problemsOf('a request in a state without its parameter')).toEqual([
+      'the provider state "a location is known" could not be brought about: the state lacks its parameter code',
     ]);
   });
 });

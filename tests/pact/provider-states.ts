@@ -1,5 +1,4 @@
 import { decodeJwt } from 'jose';
-
 import { TOKENS } from '../../config/tokens.ts';
 import { encodeSecret } from '../../management/encode-secret.ts';
 import type { NewClient } from '../contracts/client-repository.ts';

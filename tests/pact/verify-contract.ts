@@ -73,9 +73,11 @@ async function runVerifier(options: VerifierOptions): Promise<readonly CoreResul
 function stateHandlers(states: ProviderStates, faults: StateFault[]): NonNullable<VerifierOptions['stateHandlers']> {
   const guarded = (name: string, handle: (parameters: StateParameters) => Promise<void>) => async (given: unknown) => {
     const parameters = (given ?? {}) as StateParameters;
-    await handle(parameters).catch(({ message }: Error) => {
-      faults.push({ name, parameters, message });
-    });
+    try {
+      await handle(parameters);
+    } catch (fault) {
+      faults.push({ name, parameters, message: fault instanceof Error ? fault.message : String(fault) });
+    }
   };
   return Object.fromEntries(
     Object.entries(states.byName).map(([name, { setup, teardown = async () => {} }]) => [
