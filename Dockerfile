@@ -19,16 +19,15 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund \
   && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 -type d ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' \) -delete
-# Node.js and what it loads, as a root file system of their own.
-RUN mkdir -p /root-fs/tmp /root-fs/etc/ssl/certs \
+# Node.js and what it loads, as a file system of its own. It brings its own list of certificate authorities.
+RUN mkdir -p /rootfs/tmp /rootfs/etc \
   && for file in "$(command -v node)" $(ldd "$(command -v node)" | grep -o '/[^ )]*'); do \
-       mkdir -p "/root-fs$(dirname "$file")" && cp -L "$file" "/root-fs$file"; done \
-  && cp /etc/ssl/certs/ca-certificates.crt /root-fs/etc/ssl/certs/ 2>/dev/null || true \
-  && echo 'service:x:10001:10001::/app:/sbin/nologin' > /root-fs/etc/passwd \
-  && ln -sf "$(command -v node)" /root-fs/node
+       mkdir -p "/rootfs$(dirname "$file")" && cp -L "$file" "/rootfs$file" || exit 1; done \
+  && echo 'service:x:10001:10001::/app:/sbin/nologin' > /rootfs/etc/passwd \
+  && ln -s "$(command -v node)" /rootfs/node
 
 FROM scratch
-COPY --from=production /root-fs /
+COPY --from=production /rootfs /
 COPY --from=production /app/package.json /app/package.json
 COPY --from=production /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist

@@ -70,3 +70,27 @@ describe('the management port', () => {
     expect((await send(url, '/livez')).status).toBe(200);
   });
 });
+
+describe('the management port, while the database is out of reach', () => {
+  it('says which check is not ready and why, and that the process is alive all the same', async () => {
+    const managementPort = await freePort();
+    const url = `http://127.0.0.1:${managementPort}`;
+    await using service = await startServiceUnderTest({
+      environment: {
+        CLIENT_REPOSITORY: 'postgres',
+        DATABASE_URL: `postgresql://service:its-password@127.0.0.1:${await freePort()}/auth`,
+        MANAGEMENT_PORT: String(managementPort),
+      },
+    });
+    const answer = await send(url, '/readyz');
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toMatchObject({
+      status: 'not_ready',
+      checks: expect.arrayContaining([
+        { name: 'client repository', ready: false, reason: expect.stringMatching(/^database unavailable/) },
+      ]),
+    });
+    expect((await send(url, '/livez')).status).toBe(200);
+    expect(service.logText()).not.toContain('its-password');
+  });
+});
