@@ -81,6 +81,7 @@ export default {
       http: 'koa|@koa/router|koa-bodyparser',
       bcrypt: 'bcrypt',
       jose: 'jose',
+      'lru-cache': 'lru-cache',
       pino: 'pino',
       postgres: '@mikro-orm/[^/]+|pg',
     }).map(([adapter, packages]) => ({

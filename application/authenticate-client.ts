@@ -1,13 +1,9 @@
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
+import type { ClientCredentials } from './ports/client-credentials.ts';
 import type { ClientLookup, ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
-
-export interface ClientCredentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
 
 const REASON_OF_VERDICT: Record<Exclude<SecretVerdict, 'match'>, RefusalReason> = {
   mismatch: 'secret_wrong',
@@ -30,10 +26,11 @@ export class AuthenticateClient {
    * one look-up and one secret check, whether or not there is a registration to check against.
    * Throws what the repository throws.
    */
-  async execute({ clientId, clientSecret }: ClientCredentials): Promise<Result<ClientRegistration, Refusal>> {
+  async execute(credentials: ClientCredentials): Promise<Result<ClientRegistration, Refusal>> {
+    const { clientId } = credentials;
     const lookup = await this.#clients.findByClientId(clientId);
     const registration = lookup.kind === 'found' ? lookup.registration : undefined;
-    const verdict = await this.#secrets.verify(clientSecret, registration?.clientSecret);
+    const verdict = await this.#secrets.verify(credentials, registration?.clientSecret);
 
     if (registration === undefined) return failure(refusalWithoutRegistration(lookup, clientId));
     return verdict === 'match'

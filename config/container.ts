@@ -5,7 +5,6 @@ import {
   instanceCachingFactory,
   container as rootContainer,
 } from 'tsyringe';
-import { BcryptSecretVerifier } from '../adapters/bcrypt/bcrypt-secret-verifier.ts';
 import { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
 import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
@@ -28,12 +27,13 @@ import { TokenPolicy } from '../domain/token-policy.ts';
 import type { Configuration } from './configuration.ts';
 import { createDatabaseLog } from './database-log.ts';
 import type { Dependency } from './dependency.ts';
-import { createSecretVerifier, fillClientRepository } from './in-memory-clients.ts';
+import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyRing } from './key-ring.ts';
 import { KeyRotation } from './key-rotation.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
+import { createSecretVerifier } from './secret-verifier.ts';
 import { createServer } from './server.ts';
 import { TOKENS } from './tokens.ts';
 
@@ -56,13 +56,9 @@ export async function buildContainer(
   part(TOKENS.ids, () => new RandomIdGenerator());
   part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
   part(TOKENS.checkQueue, () => new CheckQueue());
+  part(TOKENS.secretVerifier, () => createSecretVerifier(configuration, get));
   if (settings.CLIENT_REPOSITORY === 'memory') {
     part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
-    part(TOKENS.secretVerifier, () =>
-      createSecretVerifier(clients, settings.CLIENT_SECRET_COST, get(TOKENS.checkQueue)),
-    );
-  } else {
-    part(TOKENS.secretVerifier, () => new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, get(TOKENS.checkQueue)));
   }
   part(TOKENS.keyFactory, () => (keyFile ? new FileKeyFactory(keyFile) : new InMemoryKeyFactory(get(TOKENS.ids))));
   part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());

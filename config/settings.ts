@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { failure, type Result, success } from '../domain/result.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../domain/token-policy.ts';
+import { type Environment, readEnvironment } from './read-environment.ts';
 import { SecretText } from './secret-text.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** A name that begins so is ours, and if we do not know it, it is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
@@ -17,6 +17,7 @@ export const SETTINGS_SCHEMA = z.object({
   DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
+  CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),
   HOST: text().default('127.0.0.1'),
   PORT: wholeNumber(0, 65_535).default(8080),
   MANAGEMENT_HOST: text().default('127.0.0.1'),
@@ -45,18 +46,11 @@ export type Settings = Readonly<Omit<Values, 'BASE_URL' | 'TOKEN_ISSUER'> & { BA
 
 /** Reads the environment. Answers every problem there is, by the name of its setting and never with a value. */
 export function readSettings(environment: Environment): Result<Settings, readonly string[]> {
-  // An empty value counts as absent: it is what a compose file or a shell leaves of an unset variable.
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = SETTINGS_SCHEMA.safeParse(given);
-  const problems = [
-    ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
-    ...missingCompanions(given),
-    ...unknownNames(given),
-  ];
-  if (!parsed.success || problems.length > 0) return failure(problems);
+  const read = readEnvironment(SETTINGS_SCHEMA, OWN_PREFIXES, environment, missingCompanions);
+  if (!read.ok) return read;
 
   // A key from a file stays: there is nothing to rotate to.
-  const values = parsed.data.KEY_FILE === undefined ? parsed.data : { ...parsed.data, KEY_ROTATION_SECONDS: 0 };
+  const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
     return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
   }
@@ -80,34 +74,6 @@ function missingCompanions(given: Environment): string[] {
     problems.push('BASE_URL: is required where PORT is 0, any free port');
   }
   return problems;
-}
-
-function unknownNames(given: Environment): string[] {
-  return Object.keys(given)
-    .filter((name) => OWN_PREFIXES.some((prefix) => name.startsWith(prefix)))
-    .filter((name) => !Object.hasOwn(SETTINGS_SCHEMA.shape, name))
-    .map((name) => `${name}: is no setting of this service`);
-}
-
-function text() {
-  return z.string('must be set').refine((value) => value.trim() === value, 'must not begin or end with a space');
-}
-
-function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
-  return z.enum(choices, `must be ${choices.join(' or ')}`);
-}
-
-function trueOrFalse() {
-  return oneOf('true', 'false').transform((value) => value === 'true');
-}
-
-function wholeNumber(least: number, most: number) {
-  const rule = `must be a whole number from ${least} to ${most}`;
-  return z
-    .string(rule)
-    .regex(/^(0|[1-9]\d{0,8})$/, { error: rule, abort: true })
-    .transform(Number)
-    .refine((value) => value >= least && value <= most, rule);
 }
 
 function baseUrl() {

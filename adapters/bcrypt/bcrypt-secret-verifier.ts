@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcrypt';
+import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 import { CheckQueue } from './check-queue.ts';
@@ -32,7 +33,10 @@ export class BcryptSecretVerifier implements SecretVerifier {
     this.#checks = checks;
   }
 
-  async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
+  async verify(
+    { clientSecret: presented }: ClientCredentials,
+    stored: StoredSecret | undefined,
+  ): Promise<SecretVerdict> {
     if (!isPresentableSecret(presented)) return this.#refuse('unusable_presented');
     if (stored === undefined) return this.#refuse('mismatch');
     if (stored.kind !== 'bcrypt') return this.#refuse('unusable_stored');

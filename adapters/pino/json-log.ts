@@ -1,4 +1,6 @@
+import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** The process's log: one JSON object a line, with `level` and an ISO 8601 `time`, to standard output unless told otherwise. */
 export function createJsonLog(destination?: DestinationStream): Logger {
@@ -13,10 +15,23 @@ export function createJsonLog(destination?: DestinationStream): Logger {
   );
 }
 
-/** An error as the log shows it: name, message, code and stack of it and of its causes; none of the other members that libraries hang on errors. */
+/**
+ * An error as the log shows it: name, message and code of it and of its causes; none of the other members that libraries
+ * hang on errors. Where it stood in the code is told of what is unforeseen, not of a dependency that is out of reach,
+ * which under load is told a thousand times a second.
+ */
 function describeFault(fault: unknown): unknown {
-  if (!(fault instanceof Error)) return { name: typeof fault };
+  return describe(fault, !(fault instanceof DependencyUnavailable));
+}
+
+function describe(fault: unknown, stacks: boolean): unknown {
+  if (!types.isNativeError(fault)) return { name: typeof fault };
   const { name, message, stack, cause } = fault;
-  const code = 'code' in fault ? fault.code : undefined;
-  return { name, message, code, stack, ...(cause !== undefined && { cause: describeFault(cause) }) };
+  return {
+    name,
+    message,
+    code: 'code' in fault ? fault.code : undefined,
+    stack: stacks ? stack : undefined,
+    cause: cause === undefined ? undefined : describe(cause, stacks),
+  };
 }

@@ -78,6 +78,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted-orm.ts',
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
   },
+  'lru-cache-packages-in-their-adapter': {
+    file: 'adapters/memory/planted-cache.ts',
+    text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
+  },
   'wiring-in-config-alone': {
     file: 'adapters/jose/planted-wiring.ts',
     text: "import type { InjectionToken } from 'tsyringe';\nexport type Planted = InjectionToken;",

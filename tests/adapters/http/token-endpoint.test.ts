@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { CheckQueue } from '../../../adapters/bcrypt/check-queue.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { TOKENS } from '../../../config/tokens.ts';
@@ -523,6 +524,28 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     expect(answer.status).toBe(400);
     expect(answer.json()['error']).toBe('invalid_scope');
     expect(logLineOf(service(), answer)).toMatchObject({ reason: 'scope_not_registered', client_id: 'good-client' });
+  });
+});
+
+describe('POST /oauth2/token: no capacity', () => {
+  const service = serviceForSuite({
+    override: (container) => container.registerInstance(TOKENS.checkQueue, new CheckQueue(1, 1)),
+  });
+
+  it('answers 503 with Retry-After at once to whom it cannot check, and goes on serving a client that it has checked', async () => {
+    expect((await requestToken(service().url, GOOD)).status).toBe(200);
+    const flood = Array.from({ length: 20 }, () => requestToken(service().url, { ...GOOD, client_id: 'nobody' }));
+    const good = await requestToken(service().url, GOOD);
+    const answers = await Promise.all(flood);
+    expect(good.status).toBe(200);
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(answers.length);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) {
+      expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
+      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'dependency_unavailable' });
+    }
   });
 });
 
