@@ -18,6 +18,8 @@ export interface ExpectedToken {
   readonly issuer: string;
   /** Claim `aud`; not looked at where it is undefined, since it is the client's own id then. */
   readonly audience?: string | undefined;
+  /** Seconds by which the issuer's clock and ours may differ; 0 where they are the same. */
+  readonly leewaySeconds?: number;
 }
 
 export interface Caller {
@@ -43,14 +45,14 @@ export class AuthorizeRequest {
     if (!verified.ok) return failure(refusal(verified.problem));
     const claims = verified.value;
     const now = this.#clock.now();
-    const { issuer, audience } = this.#expected;
+    const { issuer, audience, leewaySeconds = 0 } = this.#expected;
 
-    // RFC 7519 sections 4.1.1, 4.1.3, 4.1.4 (refused on the second of `exp`) and 4.1.5. The clock is the issuer's own, so no leeway.
+    // RFC 7519 sections 4.1.1, 4.1.3, 4.1.4 (refused on the second of `exp`) and 4.1.5.
     if (claims.iss !== issuer) return failure(refusal('token_issuer_foreign'));
     if (audience !== undefined && claims.aud !== audience)
       return failure(refusal('token_audience_foreign', claims.sub));
-    if (now >= claims.exp) return failure(refusal('token_expired', claims.sub));
-    if (now < claims.nbf) return failure(refusal('token_not_yet_valid', claims.sub));
+    if (now - leewaySeconds >= claims.exp) return failure(refusal('token_expired', claims.sub));
+    if (now + leewaySeconds < claims.nbf) return failure(refusal('token_not_yet_valid', claims.sub));
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
       return failure(refusal('scope_insufficient', claims.sub));
     }

@@ -81,11 +81,11 @@ export class KeyRing implements KeyProvider {
   }
 
   maxAgeSeconds(): number {
-    const { clock, schedule } = this.#parts;
+    const { clock, schedule, shared } = this.#parts;
     const signing = this.#signing();
     const successor = this.#own.some((key) => key.signsFrom === Infinity && key.publishedAt !== undefined);
     const next = signing === undefined || successor ? Infinity : schedule.successorPublishedAt(signing.signsFrom);
-    return schedule.maxAgeSeconds(clock.now(), next);
+    return schedule.maxAgeSeconds(clock.now(), next, shared.learntAt);
   }
 
   async #advance(): Promise<void> {
@@ -127,12 +127,14 @@ export class KeyRing implements KeyProvider {
     }));
     const others = await shared.publish(keys);
     this.#publishedAt = now;
+    // The directory may have taken its time: nobody could know a new key before it answered.
+    const known = clock.now();
     for (const key of this.#own.filter(({ publishedAt }) => publishedAt === undefined)) {
-      key.publishedAt = now;
-      auditLog.record({ event: 'key_published', at: now, keyId: key.pair.kid });
+      key.publishedAt = known;
+      auditLog.record({ event: 'key_published', at: known, keyId: key.pair.kid });
       if (this.#own.length > 1) continue;
       // The first key of a process signs at once where nobody can hold a set without it.
-      key.signsFrom = others === 0 ? now : now + schedule.publicationSeconds;
+      key.signsFrom = others === 0 ? known : schedule.knownToAllAt(known);
       auditLog.record({ event: 'key_signing', at: key.signsFrom, keyId: key.pair.kid });
     }
   }

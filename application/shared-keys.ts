@@ -1,3 +1,4 @@
+import type { KeySchedule } from '../domain/key-schedule.ts';
 import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
 import type { KeyDirectory, TrustedKey } from './ports/key-directory.ts';
@@ -15,35 +16,47 @@ interface KnownKey extends TrustedKey {
 export class SharedKeys {
   readonly #directory: KeyDirectory;
   readonly #factory: KeyFactory;
+  readonly #schedule: KeySchedule;
   readonly #clock: Clock;
   #known: ReadonlyMap<string, KnownKey> = new Map();
-  #lookedAt = -Infinity;
+  #learntAt = -Infinity;
   #looking: Promise<void> | undefined;
-  #fault: unknown;
+  /** The last question that failed, since the last that did not. */
+  #failure: { readonly at: number; readonly fault: unknown } | undefined;
+  /** Questions asked, and the last of them that was learnt from. */
+  #asked = 0;
+  #learnt = 0;
 
-  constructor(directory: KeyDirectory, factory: KeyFactory, clock: Clock) {
+  constructor(directory: KeyDirectory, factory: KeyFactory, schedule: KeySchedule, clock: Clock) {
     this.#directory = directory;
     this.#factory = factory;
+    this.#schedule = schedule;
     this.#clock = clock;
+  }
+
+  /** The second in which the question was asked whose answer is what is known now; -Infinity before the first. */
+  get learntAt(): number {
+    return this.#learntAt;
   }
 
   /** Publishes these keys and learns all others. Answers how many others there are. Throws DependencyUnavailable. */
   async publish(keys: readonly TrustedKey[]): Promise<number> {
-    await this.#learn((now) => this.#directory.publish(keys, now));
+    const there = await this.#learn((now) => this.#directory.publish(keys, now));
     const own = new Set(keys.map(({ jwk }) => jwk.kid));
-    return [...this.#known.keys()].filter((kid) => !own.has(kid)).length;
+    return there.filter(({ jwk }) => !own.has(jwk.kid)).length;
   }
 
   /**
-   * The key of that id. For an id that is not known it asks the directory, once for all who wait, and not again for 5 s.
+   * The key of that id. For an id that is not known it asks the directory, once for all who wait, and not again for 5 s
+   * or the publication time, whichever is less: no key that signs can be missing from what was learnt since.
    * Throws DependencyUnavailable where the id is unknown and the directory was out of reach: the token may be good.
    */
   async find(kid: string): Promise<KeyHandle | undefined> {
     const known = this.#trusted(kid);
-    if (known !== undefined) return known;
-    await this.#look();
+    if (known !== undefined || this.#isRecent(this.#learntAt)) return known;
+    if (!this.#isRecent(this.#failure?.at)) await this.#look();
     const found = this.#trusted(kid);
-    if (found === undefined && this.#fault !== undefined) throw new DependencyUnavailable('key directory', this.#fault);
+    if (found === undefined && this.#failure) throw new DependencyUnavailable('key directory', this.#failure.fault);
     return found;
   }
 
@@ -58,26 +71,41 @@ export class SharedKeys {
     return key !== undefined && this.#clock.now() < key.trustedUntil ? key.handle : undefined;
   }
 
+  #isRecent(askedAt = -Infinity): boolean {
+    const now = this.#clock.now();
+    return now - askedAt < COOLDOWN_SECONDS && this.#schedule.isComplete(askedAt, now);
+  }
+
   #look(): Promise<void> {
-    if (this.#looking === undefined && this.#clock.now() - this.#lookedAt < COOLDOWN_SECONDS) return Promise.resolve();
     this.#looking ??= this.#learn((now) => this.#directory.trusted(now))
-      // Kept in #fault, and told to whoever asks for a key that is not known.
-      .catch(() => {})
+      // Kept in #failure, and told to whoever asks for a key that is not known.
+      .then(
+        () => {},
+        () => {},
+      )
       .finally(() => {
         this.#looking = undefined;
       });
     return this.#looking;
   }
 
-  async #learn(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<void> {
-    this.#lookedAt = this.#clock.now();
+  async #learn(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly KnownKey[]> {
+    const at = this.#clock.now();
+    this.#asked += 1;
+    const question = this.#asked;
     try {
-      const keys = await ask(this.#lookedAt);
-      const known = await Promise.all(keys.map((key) => this.#read(key)));
-      this.#known = new Map(known.filter((key) => key !== undefined).map((key) => [key.jwk.kid, key]));
-      this.#fault = undefined;
+      const read = await Promise.all((await ask(at)).map((key) => this.#read(key)));
+      const keys = read.filter((key) => key !== undefined);
+      // An answer that was overtaken may lack what the later one has.
+      if (question > this.#learnt) {
+        this.#learnt = question;
+        this.#learntAt = at;
+        this.#known = new Map(keys.map((key) => [key.jwk.kid, key]));
+        this.#failure = undefined;
+      }
+      return keys;
     } catch (fault) {
-      this.#fault = fault;
+      this.#failure = { at, fault };
       throw fault;
     }
   }

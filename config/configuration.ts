@@ -2,7 +2,8 @@ import { type KeyFile, readKeyFile } from '../adapters/jose/read-key-file.ts';
 import { readClientsFile } from '../adapters/memory/clients-file.ts';
 import type { ClientRegistrationFields } from '../domain/client-registration.ts';
 import { failure, type Result, success } from '../domain/result.ts';
-import { type Environment, readSettings, type Settings } from './settings.ts';
+import type { Environment } from './read-environment.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 /** All that the service needs to know before it starts. */
 export interface Configuration {

@@ -61,7 +61,7 @@ export async function buildContainer(
     part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
   }
   part(TOKENS.keyFactory, () => (keyFile ? new FileKeyFactory(keyFile) : new InMemoryKeyFactory(get(TOKENS.ids))));
-  part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
+  if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
   part(TOKENS.keyRing, () => createKeyRing(settings, get));
   part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
   part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
@@ -115,8 +115,27 @@ export async function buildContainer(
     container.registerInstance(TOKENS.clientRepository, database);
     dependencies.push(database);
   }
+  if (!container.isRegistered(TOKENS.keyDirectory)) {
+    const { openPostgresKeys } = await import('./postgres-keys.ts');
+    const log = get(TOKENS.log).child({ dependency: 'key directory' });
+    const { directory, dependency } = await openOrClose(dependencies, () =>
+      openPostgresKeys(settings, createDatabaseLog(log)),
+    );
+    container.registerInstance(TOKENS.keyDirectory, directory);
+    dependencies.push(dependency);
+  }
   dependencies.push(await KeyRotation.start(get(TOKENS.keyRing), settings.KEY_PUBLICATION_SECONDS, get(TOKENS.log)));
   return container;
+}
+
+/** Opens one more; where that fails, it closes those that are open. */
+async function openOrClose<Opened>(others: readonly Dependency[], open: () => Promise<Opened>): Promise<Opened> {
+  try {
+    return await open();
+  } catch (problem) {
+    for (const other of others.toReversed()) await other.close();
+    throw problem;
+  }
 }
 
 function tokenPolicyOptions(settings: Configuration['settings']) {

@@ -5,24 +5,30 @@ import type { Dependency } from './dependency.ts';
 
 /** How often replicas look at the directory while a key is on its way to be known: word gets around in a quarter of that time. */
 const LOOKS_A_PUBLICATION = 4;
+/** The longest between two looks, so that the word of this replica never grows old; and while something fails. */
+const LOOK_EVERY_MS = 15_000;
+const RETRY_EVERY_MS = 1_000;
 
 /** Lets time pass for the key ring, in the background. */
 export class KeyRotation implements Dependency {
   readonly name = 'signing key';
   readonly #ring: KeyRing;
+  readonly #everyMs: number;
   readonly #log: Logger;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
   #failed = false;
 
   private constructor(ring: KeyRing, everyMs: number, log: Logger) {
     this.#ring = ring;
+    this.#everyMs = everyMs;
     this.#log = log;
-    this.#timer = setInterval(() => void this.#advance(), everyMs);
   }
 
   /** Resolves when the first key was made, whether or not it could be published yet. */
   static async start(ring: KeyRing, publicationSeconds: number, log: Logger): Promise<KeyRotation> {
-    const rotation = new KeyRotation(ring, (publicationSeconds * 1000) / LOOKS_A_PUBLICATION, log);
+    const everyMs = Math.min(LOOK_EVERY_MS, (publicationSeconds * 1000) / LOOKS_A_PUBLICATION);
+    const rotation = new KeyRotation(ring, everyMs, log);
     await rotation.#advance();
     return rotation;
   }
@@ -33,18 +39,30 @@ export class KeyRotation implements Dependency {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#closed = true;
+    clearTimeout(this.#timer);
   }
 
-  /** Logs the change of state, not each failure. */
   async #advance(): Promise<void> {
-    try {
-      await this.#ring.advance();
-      if (this.#failed) this.#log.info({ event: 'key_directory_available' });
-      this.#failed = false;
-    } catch (fault) {
-      if (!this.#failed) this.#log.error({ event: 'key_directory_unavailable', fault });
-      this.#failed = true;
-    }
+    const begin = performance.now();
+    await this.#ring.advance().then(
+      () => this.#succeeded(),
+      (fault) => this.#fell(fault),
+    );
+    if (this.#closed) return;
+    const everyMs = this.#failed ? Math.min(RETRY_EVERY_MS, this.#everyMs) : this.#everyMs;
+    this.#timer = setTimeout(() => void this.#advance(), everyMs - (performance.now() - begin));
+  }
+
+  // They log the change of state, not each time.
+
+  #succeeded(): void {
+    if (this.#failed && !this.#closed) this.#log.info({ event: 'key_directory_available' });
+    this.#failed = false;
+  }
+
+  #fell(fault: unknown): void {
+    if (!this.#failed && !this.#closed) this.#log.error({ event: 'key_directory_unavailable', fault });
+    this.#failed = true;
   }
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { complainOfStart } from './complain-of-start.ts';
 import { loadConfiguration } from './configuration.ts';
+import type { Environment } from './read-environment.ts';
 import { type RunningService, startService } from './service.ts';
-import type { Environment } from './settings.ts';
 
 /**
  * Runs the service in this process until SIGTERM, or SIGINT, which does without the grace time. Where it cannot start, says every reason on standard error
@@ -10,7 +11,7 @@ import type { Environment } from './settings.ts';
 export async function run(environment: Environment): Promise<RunningService | undefined> {
   const configuration = loadConfiguration(environment, readTextFile);
   if (!configuration.ok) {
-    complain(configuration.problem);
+    complainOfStart('The service', configuration.problem);
     return undefined;
   }
   try {
@@ -19,14 +20,9 @@ export async function run(environment: Environment): Promise<RunningService | un
     process.once('SIGINT', () => void service.stop('at once'));
     return service;
   } catch (error) {
-    complain([error instanceof Error ? error.message : 'unknown fault']);
+    complainOfStart('The service', [error instanceof Error ? error.message : 'unknown fault']);
     return undefined;
   }
-}
-
-function complain(problems: readonly string[]): void {
-  process.stderr.write(`The service does not start:\n${problems.map((problem) => `  ${problem}\n`).join('')}`);
-  process.exitCode = 1;
 }
 
 function readTextFile(path: string): string | undefined {

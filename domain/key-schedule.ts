@@ -37,9 +37,14 @@ export class KeySchedule {
     return this.#rotationSeconds === 0 ? Infinity : signsFrom + this.#rotationSeconds - this.publicationSeconds;
   }
 
-  /** When a successor that was published at `publishedAt` signs in the place of a key that signs since `signsFrom`. */
+  /** When a key signs at the earliest that was published by `publishedAt`, where others may hold a set without it. */
+  knownToAllAt(publishedAt: number): number {
+    return publishedAt + this.publicationSeconds;
+  }
+
+  /** When a successor that was published by `publishedAt` signs in the place of a key that signs since `signsFrom`. */
   successorSignsAt(signsFrom: number, publishedAt: number): number {
-    return Math.max(signsFrom + this.#rotationSeconds, publishedAt + this.publicationSeconds);
+    return Math.max(signsFrom + this.#rotationSeconds, this.knownToAllAt(publishedAt));
   }
 
   /** When the last token of a key has expired that signed until `retiredAt`. */
@@ -52,12 +57,18 @@ export class KeySchedule {
     return publishedAt + LEASE_SECONDS;
   }
 
+  /** Whether what was read of the directory at `learntAt` has every key that signs by now: one that was published later does not yet. */
+  isComplete(learntAt: number, now: number): boolean {
+    return now < this.knownToAllAt(learntAt);
+  }
+
   /**
-   * How long the published set may be kept by a reader, in seconds: never past the next publication, and half of the
-   * time between publication and first use, the other half of which is for the word to get around between replicas.
+   * How long the published set may be kept by a reader, in seconds: never past the next publication, no longer than what
+   * was learnt at `learntAt` is complete, and half of the time between publication and first use, the other half of
+   * which is for the word to get around between replicas. A second less than complete, for the part of one that `now` lacks.
    */
-  maxAgeSeconds(now: number, nextPublication: number): number {
+  maxAgeSeconds(now: number, nextPublication: number, learntAt: number): number {
     const half = Math.floor(this.publicationSeconds / 2);
-    return Math.max(0, Math.min(half, nextPublication - now));
+    return Math.max(0, Math.min(half, nextPublication - now, this.knownToAllAt(learntAt) - 1 - now));
   }
 }

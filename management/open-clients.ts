@@ -1,5 +1,6 @@
-import { ClientsTable } from '../adapters/postgres/clients-table.ts';
+import { CLIENTS_TABLE } from '../adapters/postgres/clients-table.ts';
 import { Database } from '../adapters/postgres/database.ts';
+import { DatabaseTable } from '../adapters/postgres/database-table.ts';
 import { StatementRunner } from '../adapters/postgres/statement-runner.ts';
 import { ManagedClients } from './managed-clients.ts';
 
@@ -13,10 +14,10 @@ export interface OpenClients {
 
 /** Connects, and makes the table where there is none, with the service's own code. Throws TableUnusable and the driver's errors, with nothing left open. */
 export async function openClients(url: string): Promise<OpenClients> {
-  const database = await Database.open({ url, poolSize: 1, deadlineMs: DEADLINE_MS });
+  const database = await Database.open({ url, poolSize: 1, deadlineMs: DEADLINE_MS }, CLIENTS_TABLE);
   // A connection that breaks between two statements is met by the second.
   database.pool.on('error', () => {});
-  const table = new ClientsTable(new StatementRunner(database.pool, DEADLINE_MS), () => database.createTableSql());
+  const table = new DatabaseTable(CLIENTS_TABLE, database, new StatementRunner(database.pool, DEADLINE_MS));
   try {
     await table.prepare();
   } catch (fault) {

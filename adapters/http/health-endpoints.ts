@@ -3,8 +3,8 @@ import type { Handler } from './route.ts';
 /** Something that the service cannot do without, and whether it is there now. */
 export interface HealthCheck {
   readonly name: string;
-  /** With the reason in an operator's words where it is not. Costs nothing. */
-  readiness(): { readonly ready: true } | { readonly ready: false; readonly reason: string };
+  /** With the reason in an operator's words where it is not, and a note where something is amiss that it does without for a while. Costs nothing. */
+  readiness(): { readonly ready: true; readonly note?: string } | { readonly ready: false; readonly reason: string };
 }
 
 export const LIVENESS_PATH = '/livez';

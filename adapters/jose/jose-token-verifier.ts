@@ -1,15 +1,15 @@
-import type { KeyProvider } from '../../application/ports/key-provider.ts';
+import type { VerificationKeys } from '../../application/ports/key-provider.ts';
 import type { TokenDefect, TokenVerifier } from '../../application/ports/token-verifier.ts';
 import { type AccessTokenClaims, readAccessTokenClaims } from '../../domain/access-token-claims.ts';
 import { failure, type Result } from '../../domain/result.ts';
 import { parseUnambiguously } from './parse-unambiguously.ts';
 import { verifyCompactJws } from './verify-compact-jws.ts';
 
-/** Verifies with jose, by the key that the token names among those that the provider trusts. */
+/** Verifies with jose, by the key that the token names among those that are trusted. */
 export class JoseTokenVerifier implements TokenVerifier {
-  readonly #keys: KeyProvider;
+  readonly #keys: VerificationKeys;
 
-  constructor(keys: KeyProvider) {
+  constructor(keys: VerificationKeys) {
     this.#keys = keys;
   }
 

@@ -1,5 +1,5 @@
 import { compactVerify, errors } from 'jose';
-import type { KeyProvider } from '../../application/ports/key-provider.ts';
+import type { VerificationKeys } from '../../application/ports/key-provider.ts';
 import type { TokenDefect } from '../../application/ports/token-verifier.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { parseUnambiguously } from './parse-unambiguously.ts';
@@ -17,7 +17,7 @@ const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
  */
 export async function verifyCompactJws(
   token: string,
-  keys: Pick<KeyProvider, 'verificationKey'>,
+  keys: VerificationKeys,
 ): Promise<Result<Uint8Array, TokenDefect>> {
   if (!isExactForm(token)) return failure('token_malformed');
 

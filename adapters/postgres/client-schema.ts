@@ -15,6 +15,3 @@ export const CLIENT_SCHEMA = defineEntity({
     scope: p.text().fieldName('scope'),
   },
 });
-
-/** What a table that somebody else made has to have; it may have more. */
-export const CLIENT_COLUMNS = ['id', 'client_id', 'client_secret', 'client_name', 'scope'] as const;

@@ -1,22 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { ClientsTable } from './clients-table.ts';
 import { loggableFault } from './database-fault.ts';
 import type { DatabaseLog } from './database-log.ts';
+import type { DatabaseTable } from './database-table.ts';
 import { TableUnusable } from './table-unusable.ts';
 
-/** Whether look-ups can be expected to succeed now, and if not, why not. */
+/** Whether statements can be expected to succeed now, and if not, why not. */
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 
 /**
- * Knows how the database is, by what look-ups meet, and asks it by itself for as long as it is not well: after 0.1 s,
+ * Knows how the database is, by what statements meet, and asks it by itself for as long as it is not well: after 0.1 s,
  * 0.2 s, … up to every 2 s. So a service that gets no requests while it is not ready becomes ready again.
  */
 export class DatabaseWatch {
-  readonly #table: ClientsTable;
+  readonly #dependency: string;
+  readonly #table: DatabaseTable;
   readonly #log: DatabaseLog;
   readonly #closing = new AbortController();
   #prepared = false;
@@ -25,7 +26,9 @@ export class DatabaseWatch {
   #fault: unknown;
   #logged: string | undefined;
 
-  constructor(table: ClientsTable, log: DatabaseLog) {
+  /** @param dependency which one it is for, in an operator's word. */
+  constructor(dependency: string, table: DatabaseTable, log: DatabaseLog) {
+    this.#dependency = dependency;
     this.#table = table;
     this.#log = log;
   }
@@ -46,10 +49,10 @@ export class DatabaseWatch {
 
   /** Throws DependencyUnavailable as long as the table was never seen to be there. */
   assertPrepared(): void {
-    if (!this.#prepared) throw new DependencyUnavailable('client repository', this.#fault);
+    if (!this.#prepared) throw new DependencyUnavailable(this.#dependency, this.#fault);
   }
 
-  /** To be told of every fault that a look-up meets. */
+  /** To be told of every fault that a statement meets. */
   failed(fault: unknown): void {
     this.#note(fault);
     void this.#askUntilWell(FIRST_RETRY_MS);
@@ -60,7 +63,7 @@ export class DatabaseWatch {
     void this.#askUntilWell(0);
   }
 
-  /** To be told of every look-up that gets an answer. */
+  /** To be told of every statement that gets an answer. */
   succeeded(): void {
     if (this.#fault === undefined) return;
     this.#fault = undefined;

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import { CLIENT_SCHEMA } from './client-schema.ts';
+import type { TableDefinition } from './table-definition.ts';
 
 export interface DatabaseOptions {
   /** PostgreSQL connection URL, with its password. A secret. */
@@ -17,7 +17,7 @@ const IDLE_MS = 30_000;
 const LIFETIME_SECONDS = 1_800;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-/** The ORM and its pool. Nothing is connected until the first statement. */
+/** The ORM and its pool, for one table. Nothing is connected until the first statement. */
 export class Database {
   readonly pool: Pool;
   readonly #orm: MikroORM;
@@ -29,10 +29,10 @@ export class Database {
     this.#sockets = sockets;
   }
 
-  static async open({ url, poolSize, deadlineMs }: DatabaseOptions): Promise<Database> {
+  static async open({ url, poolSize, deadlineMs }: DatabaseOptions, table: TableDefinition): Promise<Database> {
     const sockets = new Set<Socket>();
     const orm = new MikroORM({
-      entities: [CLIENT_SCHEMA],
+      entities: [table.schema],
       dbName: 'as in the URL',
       ensureDatabase: false,
       logger: () => {},

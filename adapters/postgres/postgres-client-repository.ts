@@ -2,10 +2,11 @@ import type { ClientLookup, ClientRepository } from '../../application/ports/cli
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { isClientId } from '../../domain/client-id.ts';
 import { type ClientRecord, FIND_CLIENT, lookupOf } from './client-record.ts';
-import { ClientsTable } from './clients-table.ts';
+import { CLIENTS_TABLE } from './clients-table.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { isUnstorableText, loggableFault } from './database-fault.ts';
 import type { DatabaseLog } from './database-log.ts';
+import { DatabaseTable } from './database-table.ts';
 import { DatabaseWatch, type Readiness } from './database-watch.ts';
 import { StatementRunner } from './statement-runner.ts';
 
@@ -35,10 +36,9 @@ export class PostgresClientRepository implements ClientRepository {
    * and cannot be read from, with nothing left open.
    */
   static async open(options: DatabaseOptions, log: DatabaseLog): Promise<PostgresClientRepository> {
-    const database = await Database.open(options);
+    const database = await Database.open(options, CLIENTS_TABLE);
     const runner = new StatementRunner(database.pool, options.deadlineMs);
-    const table = new ClientsTable(runner, () => database.createTableSql());
-    const watch = new DatabaseWatch(table, log);
+    const watch = new DatabaseWatch(NAME, new DatabaseTable(CLIENTS_TABLE, database, runner), log);
     // An idle connection that the server closes is noticed before a caller meets it.
     database.pool.on('error', () => watch.suspected());
     try {

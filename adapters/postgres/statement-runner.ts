@@ -1,7 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import { acquireTimeoutMs } from './database.ts';
 import { isSessionSpoilt } from './database-fault.ts';
 
+/** A statement; or several in one text without a name and values, which are one transaction. */
 export interface Statement {
   /** With a name, the server prepares it once a connection. */
   readonly name?: string;
@@ -24,7 +25,7 @@ export class StatementRunner {
     this.#acquireMs = acquireTimeoutMs(deadlineMs);
   }
 
-  /** The rows. Throws the driver's errors, at the deadline at the latest. */
+  /** The rows, of the last statement where there are several. Throws the driver's errors, at the deadline at the latest. */
   async run<Row>(statement: Statement): Promise<readonly Row[]> {
     const end = performance.now() + this.#deadlineMs;
     const connection = await this.#pool.connect();
@@ -47,9 +48,9 @@ export class StatementRunner {
       ...(values !== undefined && { values: [...values] }),
     };
     try {
-      const { rows } = await connection.query(limited);
+      const answer: QueryResult | readonly QueryResult[] = await connection.query(limited);
       connection.release();
-      return rows;
+      return [answer].flat().at(-1)?.rows ?? [];
     } catch (fault) {
       // Only after an answer of the server's is it known to be waiting for the next statement.
       connection.release(isSessionSpoilt(fault));

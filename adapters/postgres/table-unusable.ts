@@ -1,4 +1,4 @@
-/** Why the table `clients` cannot be read from, in an operator's words. Waiting does not mend it, somebody has to. */
+/** Why a table cannot be used, in an operator's words. Waiting does not mend it, somebody has to. */
 export class TableUnusable extends Error {
   constructor(problem: string) {
     super(problem);

@@ -17,19 +17,22 @@ export interface PublicKeyJwk {
   readonly e: string;
 }
 
-/** The keys that sign and verify tokens: RSA of at least 2048 bits, for RS256 (RFC 7518 section 3.3). */
-export interface KeyProvider {
+/** The keys that tokens are verified with: RSA of at least 2048 bits, for RS256 (RFC 7518 section 3.3). All that a resource server needs. */
+export interface VerificationKeys {
+  /**
+   * The public key of that id, or undefined where no such key is trusted. Costs a look-up in memory, and for an unknown
+   * id at times a question to somebody else. Throws DependencyUnavailable where that question cannot be asked.
+   */
+  verificationKey(kid: string): Promise<KeyHandle | undefined>;
+}
+
+/** The keys that sign and verify tokens. */
+export interface KeyProvider extends VerificationKeys {
   /**
    * The key that new tokens are signed with. Its public half is among `publicKeys` and found by `verificationKey`.
    * Throws DependencyUnavailable where there is none, or none yet that every verifier can know.
    */
   signingKey(): Promise<SigningKey>;
-
-  /**
-   * The public key of that id, or undefined where no such key is trusted. Costs a look-up in memory, and for an unknown
-   * id at times a question to other replicas. Throws DependencyUnavailable where that question cannot be asked.
-   */
-  verificationKey(kid: string): Promise<KeyHandle | undefined>;
 
   /** Every public key that a token may be verified with now. */
   publicKeys(): Promise<readonly PublicKeyJwk[]>;

@@ -36,10 +36,12 @@ interface Question {
   /** Seconds since the epoch at which the token is shown. */
   readonly at?: number;
   readonly required?: string;
+  readonly audience?: string;
+  readonly leewaySeconds?: number;
 }
 
-async function ask({ claims = {}, at = NOW, required }: Question = {}) {
-  const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(at), { issuer: ISSUER });
+async function ask({ claims = {}, at = NOW, required, ...expected }: Question = {}) {
+  const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(at), { issuer: ISSUER, ...expected });
   const token = await signer.sign({ ...CLAIMS, ...claims });
   return authorizeRequest.execute({ token, requiredScope: required === undefined ? undefined : scope(required) });
 }
@@ -91,6 +93,47 @@ describe('AuthorizeRequest', () => {
     });
   });
 
+  describe('with a leeway between the clocks', () => {
+    const leewaySeconds = 5;
+
+    it('lets a token in that many seconds before its nbf and after its last second', async () => {
+      expect(await ask({ leewaySeconds, at: CLAIMS.nbf - 5 })).toEqual(CALLER);
+      expect(await ask({ leewaySeconds, at: CLAIMS.exp + 4 })).toEqual(CALLER);
+    });
+
+    it('refuses it a second further', async () => {
+      const early = refused('invalid_token', 'token_not_yet_valid', CLAIMS.sub);
+      const expired = refused('invalid_token', 'token_expired', CLAIMS.sub);
+      expect(await ask({ leewaySeconds, at: CLAIMS.nbf - 6 })).toEqual(early);
+      expect(await ask({ leewaySeconds, at: CLAIMS.exp + 5 })).toEqual(expired);
+    });
+  });
+
+  describe('of a resource that has an audience', () => {
+    const audience = 'https://api.test';
+
+    it('lets in a token for that audience, whoever the client is', async () => {
+      expect(await ask({ claims: { aud: audience }, audience })).toEqual(CALLER);
+    });
+
+    it.each(['a-client', `${audience}/`, 'HTTPS://API.TEST', 'https://api.test https://other.test', 'x'])(
+      'refuses a token for %j, which is not it to the letter',
+      async (aud) => {
+        const foreign = refused('invalid_token', 'token_audience_foreign', CLAIMS.sub);
+        expect(await ask({ claims: { aud }, audience })).toEqual(foreign);
+      },
+    );
+
+    it('names no client of a foreign issuer', async () => {
+      const answer = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
+      expect(answer).toEqual(refused('invalid_token', 'token_issuer_foreign'));
+    });
+  });
+
+  it('lets in a token for any audience where the resource has none', async () => {
+    expect(await ask({ claims: { aud: 'https://other.test' } })).toEqual(CALLER);
+  });
+
   it.each([
     `${ISSUER}/`,
     'HTTP://issuer.test',
@@ -133,6 +176,13 @@ describe('AuthorizeRequest', () => {
 
     it('does not read one string of the claim as several scopes', async () => {
       expect(await ask({ claims: { scope: ['read write'] }, required: 'read' })).toEqual(insufficient);
+    });
+
+    it('reads one string of scopes with single spaces between, as RFC 9068 has it', async () => {
+      const claims = { scope: 'read write' };
+      for (const required of ['read', 'write', 'write read']) expect(await ask({ claims, required })).toEqual(CALLER);
+      for (const required of ['admin', 'rea', 'read admin'])
+        expect(await ask({ claims, required })).toEqual(insufficient);
     });
 
     it('says that a token is expired rather than short of scope', async () => {

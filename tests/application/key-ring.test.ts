@@ -6,17 +6,20 @@ import type { KeyDirectory, TrustedKey } from '../../application/ports/key-direc
 import { describeKeyProvider } from '../contracts/key-provider.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../support/fresh-key-ring.ts';
+import { until } from '../support/until.ts';
 
 const ROTATION = 1000;
 const PUBLICATION = 100;
 const LIFETIME = 300;
 const TIMES = { rotationSeconds: ROTATION, publicationSeconds: PUBLICATION, tokenLifetimeSeconds: LIFETIME };
 
-/** A directory that can be cut off, and that counts the questions it is asked. */
+/** A directory that can be cut off, that counts the questions it is asked, and whose answers can be held back. */
 class SwitchedDirectory implements KeyDirectory {
   readonly #directory = new InMemoryKeyDirectory();
   reachable = true;
   questions = 0;
+  /** What is awaited before the next answer that is on its way arrives. */
+  delivery: Promise<void> = Promise.resolve();
 
   publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]> {
     return this.#ask(() => this.#directory.publish(keys, now));
@@ -29,7 +32,10 @@ class SwitchedDirectory implements KeyDirectory {
   async #ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     this.questions += 1;
     if (!this.reachable) throw new DependencyUnavailable('key directory', new Error('cut off'));
-    return question();
+    const { delivery } = this;
+    const answer = await question();
+    await delivery;
+    return answer;
   }
 }
 
@@ -164,6 +170,68 @@ describe('replicas that share a directory', () => {
     const before = await signingKid(await freshKeyRing({ clock, directory, ...TIMES }));
     const after = await freshKeyRing({ clock, directory, ...TIMES });
     expect(await after.verificationKey(before)).toBeDefined();
+  });
+});
+
+describe('a directory that takes its time', () => {
+  it('delays the first signature: the time in which all get to know a key begins with the answer', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    await freshKeyRing({ clock, directory, ...TIMES });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    directory.delivery = promise;
+    const later = unstartedKeyRing({ clock, directory, ...TIMES });
+    const advancing = later.advance();
+    await until(() => directory.questions === 2, 'it publishes');
+    clock.advance(2);
+    resolve();
+    await advancing;
+    clock.advance(PUBLICATION - 1);
+    expect(later.whyNotSigning()).toContain('waits');
+    clock.advance(1);
+    expect(later.whyNotSigning()).toBeUndefined();
+  });
+
+  it('loses no key to an answer that a later one overtook', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    clock.advance(10);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    directory.delivery = promise;
+    const looking = ring.verificationKey(crypto.randomUUID());
+    await until(() => directory.questions === 2, 'it looks');
+    directory.delivery = Promise.resolve();
+    await freshKeyRing({ clock, directory, ...TIMES });
+    await ring.advance();
+    expect(await kidsOf(ring)).toHaveLength(2);
+    resolve();
+    await looking;
+    expect(await kidsOf(ring)).toHaveLength(2);
+  });
+});
+
+describe('what was learnt long ago', () => {
+  it('is not given out to be kept any longer than until a key that it lacks may sign', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
+    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
+    directory.reachable = false;
+    clock.advance(PUBLICATION - 10);
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    expect(ring.maxAgeSeconds()).toBe(9);
+    clock.advance(10);
+    expect(ring.maxAgeSeconds()).toBe(0);
+    directory.reachable = true;
+    await ring.advance();
+    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
+  });
+
+  it('refuses no key id by itself, also where keys are published for less than five seconds', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const times = { rotationSeconds: 4, publicationSeconds: 2, tokenLifetimeSeconds: 10 };
+    const ring = await freshKeyRing({ clock, directory, ...times });
+    const other = await freshKeyRing({ clock, directory, ...times });
+    clock.advance(2);
+    expect(await ring.verificationKey(await signingKid(other))).toBeDefined();
   });
 });
 

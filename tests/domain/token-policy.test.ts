@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { readAccessTokenClaims, scopesOf } from '../../domain/access-token-claims.ts';
 import { ClientRegistration } from '../../domain/client-registration.ts';
 import { Scope } from '../../domain/scope.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
@@ -69,6 +70,50 @@ describe('TokenPolicy', () => {
         },
       ),
     );
+  });
+
+  it('gives every token the audience of the deployment, whoever the client is, and changes nothing else', () => {
+    fc.assert(
+      fc.property(registration, facts, fc.string({ minLength: 1 }), (client, own, audience) => {
+        const options = { issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, scopeClaim: 'absent' } as const;
+        const about = { registration: client, scope: client.scope, issuedAt: own.issuedAt, tokenId: own.tokenId };
+        const claims = new TokenPolicy({ ...options, audience }).claimsOf(about);
+        expect(claims).toStrictEqual({ ...new TokenPolicy(options).claimsOf(about), aud: audience });
+      }),
+    );
+  });
+
+  it('gives a token of RFC 9068 the client’s id and its granted scopes as one string, whatever the default profile would', () => {
+    fc.assert(
+      fc.property(
+        registration,
+        requested,
+        facts,
+        fc.constantFrom('absent' as const, 'array' as const),
+        fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+        (client, asked, own, scopeClaim, audience) => {
+          const options = { issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, audience };
+          const policy = new TokenPolicy({ ...options, profile: 'rfc9068', scopeClaim });
+          const scope = asked ?? client.scope;
+          const about = { registration: client, scope, issuedAt: own.issuedAt, tokenId: own.tokenId };
+          const claims = policy.claimsOf(about);
+          expect(claims).toStrictEqual({
+            ...new TokenPolicy({ ...options, scopeClaim: 'absent' }).claimsOf(about),
+            client_id: client.clientId,
+            scope: scope.toString(),
+          });
+          expect(scopesOf(claims)).toEqual(scope.toArray());
+          expect(readAccessTokenClaims(claims)).toEqual({ ok: true, value: claims });
+        },
+      ),
+    );
+  });
+
+  it('names the type at+jwt in the profile of RFC 9068 alone', () => {
+    const options = { issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' } as const;
+    expect(new TokenPolicy({ ...options, profile: 'rfc9068' }).type).toBe('at+jwt');
+    expect(new TokenPolicy({ ...options, profile: 'default' }).type).toBeUndefined();
+    expect(new TokenPolicy(options).type).toBeUndefined();
   });
 
   it.each([0, -1, 86_401, 1.5, Number.NaN])('refuses a lifetime of %d seconds', (lifetimeSeconds) => {

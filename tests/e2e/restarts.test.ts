@@ -3,30 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { type Backend, Balancer } from '../support/balancer.ts';
-import { freePort } from '../support/free-port.ts';
+import { Balancer } from '../support/balancer.ts';
 import { requestToken } from '../support/http.ts';
-import { type Program, runProgram } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { until } from '../support/until.ts';
 
 const RESTARTS = 20;
 const CALLERS = 6;
-const GOOD = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };
-
-function startReplica({ port, managementPort }: Backend, more: Readonly<Record<string, string>> = {}): Program {
-  return runProgram('config/main.ts', {
-    CLIENT_REPOSITORY: 'memory',
-    CLIENTS_FILE: 'config/demo/clients.json',
-    PORT: String(port),
-    MANAGEMENT_PORT: String(managementPort),
-    SHUTDOWN_GRACE_MS: '200',
-    ...more,
-  });
-}
-
-async function freeBackend(): Promise<Backend> {
-  return { port: await freePort(), managementPort: await freePort() };
-}
 
 describe('restarts', () => {
   it(`lose no request: ${RESTARTS} of them, one replica after the other, under load behind a balancer`, async () => {
@@ -38,7 +21,7 @@ describe('restarts', () => {
     let running = true;
     const call = async () => {
       while (running) {
-        const answer = await requestToken(balancer.url, GOOD).catch((error: Error) => ({
+        const answer = await requestToken(balancer.url, DEMO_TOKEN_REQUEST).catch((error: Error) => ({
           status: 0,
           text: error.message,
         }));
@@ -83,7 +66,7 @@ describe('restarts', () => {
     });
     await replica.printed(/"event":"started"/);
 
-    const form = { ...GOOD, client_id: 'dear', client_secret: 'wrong-secret' };
+    const form = { ...DEMO_TOKEN_REQUEST, client_id: 'dear', client_secret: 'wrong-secret' };
     const flood = Array.from({ length: 300 }, () =>
       requestToken(`http://127.0.0.1:${backend.port}`, form).catch(() => undefined),
     );

@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { Agent, createServer, request, type Server } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  request,
+  type Server,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { send } from './http.ts';
 
@@ -31,7 +38,7 @@ export class Balancer {
       const forwarded = request(
         { host: '127.0.0.1', port: backend.port, method, path: url, headers, agent: this.#agent },
         (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'] });
+          outgoing.writeHead(answer.statusCode ?? 502, headersToPass(answer.headers));
           answer.pipe(outgoing);
         },
       );
@@ -75,4 +82,10 @@ export class Balancer {
       await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
     }
   }
+}
+
+/** What a caller is told of the answer: its kind, and how long it may be kept. */
+function headersToPass(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const { 'content-type': type, 'cache-control': cacheControl } = headers;
+  return { ...(type && { 'content-type': type }), ...(cacheControl && { 'cache-control': cacheControl }) };
 }

@@ -29,10 +29,16 @@ export function unstartedKeyRing({
   directory = new InMemoryKeyDirectory(),
   ...times
 }: KeyRingOptions = {}): KeyRing {
+  const schedule = new KeySchedule({
+    rotationSeconds: 0,
+    publicationSeconds: 60,
+    tokenLifetimeSeconds: 300,
+    ...times,
+  });
   return new KeyRing({
     factory,
-    shared: new SharedKeys(directory, factory, clock),
-    schedule: new KeySchedule({ rotationSeconds: 0, publicationSeconds: 60, tokenLifetimeSeconds: 300, ...times }),
+    shared: new SharedKeys(directory, factory, schedule, clock),
+    schedule,
     clock,
     auditLog: new InMemoryAuditLog(),
   });

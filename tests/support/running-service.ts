@@ -1,10 +1,9 @@
-import { Writable } from 'node:stream';
 import type { DependencyContainer } from 'tsyringe';
-import { createJsonLog } from '../../adapters/pino/json-log.ts';
 import { loadConfiguration, type ReadTextFile } from '../../config/configuration.ts';
 import type { Override } from '../../config/container.ts';
 import { startService } from '../../config/service.ts';
 import { TOKENS } from '../../config/tokens.ts';
+import { createLogBuffer } from './log-buffer.ts';
 
 export const ISSUER = 'http://issuer.test';
 
@@ -57,32 +56,21 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const configuration = loadConfiguration(environment, readClients);
   if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
 
-  const written: string[] = [];
-  const destination = new Writable({
-    write(chunk, _encoding, done) {
-      written.push(String(chunk));
-      done();
-    },
-  });
+  const { log, text, lines } = createLogBuffer();
   let built: DependencyContainer | undefined;
   const service = await startService(configuration.value, (container) => {
     built = container;
-    container.registerInstance(TOKENS.log, createJsonLog(destination));
+    container.registerInstance(TOKENS.log, log);
     options.override?.(container);
   });
   if (built === undefined) throw new Error('the service was built without its container');
 
-  const logText = () => written.join('');
   return {
     port: service.port,
     url: `http://${service.host}:${service.port}`,
     container: built,
-    logText,
-    logLines: () =>
-      logText()
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line)),
+    logText: text,
+    logLines: lines,
     stop: () => service.stop('at once'),
     [Symbol.asyncDispose]: () => service.stop('at once'),
   };

@@ -1,0 +1,19 @@
+import { createJsonLog } from '../../adapters/pino/json-log.ts';
+import { SystemClock } from '../../adapters/system/system-clock.ts';
+import { complainOfStart } from '../complain-of-start.ts';
+import { startResourceServer } from './resource-server.ts';
+import { readLocationsSettings } from './settings.ts';
+
+// Runs until SIGTERM or SIGINT. Says every problem of its settings on standard error before any port is opened.
+const settings = readLocationsSettings(process.env);
+
+if (!settings.ok) {
+  complainOfStart('The resource server', settings.problem);
+} else {
+  try {
+    const server = await startResourceServer(settings.value, new SystemClock(), createJsonLog());
+    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void server.stop());
+  } catch (error) {
+    complainOfStart('The resource server', [error instanceof Error ? error.message : 'unknown fault']);
+  }
+}

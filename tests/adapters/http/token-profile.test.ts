@@ -1,0 +1,90 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { JoseTokenSigner } from '../../../adapters/jose/jose-token-signer.ts';
+import { TOKENS } from '../../../config/tokens.ts';
+import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
+import { getAccessToken, requestToken, send } from '../../support/http.ts';
+import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../../support/running-service.ts';
+import { logLineOf, serviceForSuite } from './service-for-suite.ts';
+
+const LOCATION = '/v1/locations/NYC_USA';
+const AUDIENCE = 'https://api.test';
+const CLIENT_ID = GOOD_CLIENT.client_id;
+const GOOD = { grant_type: 'client_credentials', client_id: CLIENT_ID, client_secret: GOOD_SECRET };
+
+describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', () => {
+  const service = serviceForSuite({
+    environment: { TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE, TOKEN_SCOPE_CLAIM: 'true' },
+  });
+  let signer: JoseTokenSigner;
+  beforeAll(() => {
+    signer = new JoseTokenSigner(service().container.resolve(TOKENS.keyProvider), 'at+jwt');
+  });
+  const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
+
+  it('answers as ever: a Bearer token, its type and its lifetime, and nothing else', async () => {
+    const answer = await requestToken(service().url, GOOD);
+    expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
+  });
+
+  it('issues a token of the type at+jwt for the audience, with the claims that RFC 9068 asks for and no other', async () => {
+    const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
+    const claims = decodeJwt(token);
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: expect.any(String) });
+    expect(claims).toEqual({
+      iss: ISSUER,
+      sub: CLIENT_ID,
+      aud: AUDIENCE,
+      client_id: CLIENT_ID,
+      scope: 'read write',
+      iat: expect.any(Number),
+      nbf: claims.iat,
+      exp: (claims.iat ?? 0) + 300,
+      jti: expect.any(String),
+    });
+  });
+
+  it('names in the token the scopes that were granted, not those that are registered', async () => {
+    const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET, { scope: 'write' });
+    expect(decodeJwt(token)['scope']).toBe('write');
+  });
+
+  it('lets such a token in at its own paths', async () => {
+    expect((await read(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET))).status).toBe(200);
+  });
+
+  it('refuses a token of its own key for another audience', async () => {
+    const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
+    const claims = decodeJwt(token) as unknown as AccessTokenClaims;
+    expect((await read(await signer.sign(claims))).status).toBe(200);
+    for (const aud of [CLIENT_ID, `${AUDIENCE}/`, 'https://other.test']) {
+      const answer = await read(await signer.sign({ ...claims, aud }));
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+      expect(answer.text).toBe('{"error":"invalid_token"}');
+      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'token_audience_foreign', client_id: CLIENT_ID });
+    }
+  });
+});
+
+describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and no audience', () => {
+  const service = serviceForSuite({ environment: { TOKEN_PROFILE: 'rfc9068' } });
+
+  it('issues a token for the client itself', async () => {
+    const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
+    expect(decodeProtectedHeader(token).typ).toBe('at+jwt');
+    expect(decodeJwt(token)).toMatchObject({ aud: CLIENT_ID, client_id: CLIENT_ID, scope: 'read write' });
+  });
+});
+
+describe('POST /oauth2/token: with TOKEN_AUDIENCE and the default profile', () => {
+  const service = serviceForSuite({ environment: { TOKEN_AUDIENCE: AUDIENCE } });
+
+  it('issues a token that differs in its audience alone', async () => {
+    const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
+    expect(Object.keys(decodeProtectedHeader(token)).sort()).toEqual(['alg', 'kid']);
+    const claims = decodeJwt(token);
+    expect(Object.keys(claims).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub']);
+    expect(claims).toMatchObject({ sub: CLIENT_ID, aud: AUDIENCE });
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
+import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { aKey, describeKeyDirectory, NOW } from '../../contracts/key-directory.ts';
+import { FaultyProxy } from '../../support/faulty-proxy.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { freshKeyRing } from '../../support/fresh-key-ring.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
+
+const DEADLINE_MS = 2_000;
+
+let database: TestDatabase;
+let lines: DatabaseLine[];
+let opened: PostgresKeyDirectory[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  await database.query('drop table if exists signing_keys');
+  lines = [];
+  opened = [];
+});
+afterEach(() => closeAll());
+
+async function open(url = database.url): Promise<PostgresKeyDirectory> {
+  const directory = await PostgresKeyDirectory.open({ url, poolSize: 2, deadlineMs: DEADLINE_MS }, (line) =>
+    lines.push(line),
+  );
+  opened.push(directory);
+  return directory;
+}
+
+async function closeAll(): Promise<void> {
+  await Promise.all(opened.splice(0).map((directory) => directory.close()));
+}
+
+describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), close: closeAll }));
+
+describe('the table signing_keys', () => {
+  it('is made where there is none, of public members alone', async () => {
+    await open();
+    const columns = await database.query(
+      `select column_name, data_type, is_nullable, collation_name from information_schema.columns
+        where table_name = 'signing_keys' order by ordinal_position`,
+    );
+    expect(columns.map((column) => Object.values(column))).toEqual([
+      ['kid', 'text', 'NO', 'C'],
+      ['n', 'text', 'NO', null],
+      ['e', 'text', 'NO', null],
+      ['trusted_until', 'bigint', 'NO', null],
+    ]);
+    expect(lines).toEqual([{ event: 'table_created' }]);
+  });
+
+  it('is made once by many replicas that start at once, and leaves the table clients to others', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => open()));
+    expect(lines).toEqual([{ event: 'table_created' }]);
+    expect(await database.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
+  });
+
+  it('asks of its role SELECT, INSERT, UPDATE and DELETE, and nothing else', async () => {
+    await open();
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
+    const directory = await open(role.url);
+    await directory.publish([aKey('one'), aKey('two', NOW + 1)], NOW);
+    expect(await directory.publish([aKey('one', NOW + 200)], NOW + 1)).toEqual([aKey('one', NOW + 200)]);
+  });
+
+  it.each(['insert', 'update', 'delete'])('stops the start where its role may not %s', async (privilege) => {
+    await open();
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
+    await database.query(`revoke ${privilege} on signing_keys from ${role.name}`);
+    await expect(open(role.url)).rejects.toThrow(
+      'the database role may not insert, update and delete rows of table signing_keys',
+    );
+  });
+
+  it('stops the start where it lacks a column', async () => {
+    await database.query('create table signing_keys (kid text primary key, n text, e text)');
+    await expect(open()).rejects.toThrow('table signing_keys lacks the column trusted_until');
+  });
+});
+
+describe('PostgresKeyDirectory', () => {
+  it('lets exactly one of eight replicas that publish for the first time at once find nobody else', async () => {
+    const directories = await Promise.all(Array.from({ length: 8 }, () => open()));
+    for (let round = 0; round < 10; round += 1) {
+      await database.query('delete from signing_keys');
+      const answers = await Promise.all(
+        directories.map((directory, number) => directory.publish([aKey(`key-${number}`)], NOW)),
+      );
+      expect(answers.map((keys) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+  });
+
+  it('does so too where the database isolates transactions more strictly by default', async () => {
+    const role = await database.createRole();
+    await open();
+    await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
+    await database.query(`alter role ${role.name} set default_transaction_isolation = 'serializable'`);
+    const directories = await Promise.all(Array.from({ length: 8 }, () => open(role.url)));
+    const answers = await Promise.all(
+      directories.map((directory, number) => directory.publish([aKey(`key-${number}`)], NOW)),
+    );
+    expect(answers.map((keys) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it('answers only whole rows of a table that somebody else made, and a key ring trusts only keys among them', async () => {
+    await database.query('create table signing_keys (kid text primary key, n text, e text, trusted_until bigint)');
+    const directory = await open();
+    await database.query(
+      `insert into signing_keys values ('no-modulus', null, 'AQAB', $1), ('no-key', '***', 'AQAB', $1)`,
+      [NOW + 100],
+    );
+    expect((await directory.trusted(NOW)).map(({ jwk }) => jwk.kid)).toEqual(['no-key']);
+    const ring = await freshKeyRing({ clock: new FixedClock(NOW), directory });
+    expect((await ring.publicKeys()).map(({ kid }) => kid)).toEqual([(await ring.signingKey()).kid]);
+  });
+
+  it('says within its deadline that it is out of reach, and comes back by itself', async () => {
+    await using proxy = await FaultyProxy.to(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    url.hostname = '127.0.0.1';
+    const directory = await open(url.href);
+    await directory.publish([aKey('one')], NOW);
+
+    proxy.network = { kind: 'silent' };
+    for (const ask of [() => directory.publish([aKey('one')], NOW), () => directory.trusted(NOW)]) {
+      const begin = performance.now();
+      await expect(ask()).rejects.toThrow(DependencyUnavailable);
+      expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
+    }
+    expect(directory.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
+
+    proxy.network = { kind: 'well' };
+    await until(() => directory.readiness().ready, 'it is back');
+    expect(await directory.trusted(NOW)).toEqual([aKey('one')]);
+    expect(lines.map(({ event }) => event)).toEqual(['table_created', 'database_unavailable', 'database_available']);
+    await closeAll();
+  });
+
+  it('opens where the database cannot be reached, and makes its table once it can be', async () => {
+    const role = await database.createRole();
+    await database.query(`grant create on schema public to ${role.name}`);
+    await database.query(`alter role ${role.name} nologin`);
+    const directory = await open(role.url);
+    await expect(directory.publish([aKey('one')], NOW)).rejects.toMatchObject({ dependency: 'key directory' });
+    await database.query(`alter role ${role.name} login`);
+    await until(() => directory.readiness().ready, 'it is there');
+    expect(await directory.publish([aKey('one')], NOW)).toEqual([aKey('one')]);
+    expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_created', 'database_available']);
+    await database.query('drop table signing_keys');
+    await database.query(`revoke create on schema public from ${role.name}`);
+  });
+});

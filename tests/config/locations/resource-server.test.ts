@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { JoseTokenSigner } from '../../../adapters/jose/jose-token-signer.ts';
+import { TOKENS } from '../../../config/tokens.ts';
+import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { freshKeyRing } from '../../support/fresh-key-ring.ts';
+import { getAccessToken, type HttpAnswer, send } from '../../support/http.ts';
+import { KeySetServer, keySetAnswer } from '../../support/key-set-server.ts';
+import { type ResourceServerUnderTest, startResourceServerUnderTest } from '../../support/running-resource-server.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  ISSUER,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../../support/running-service.ts';
+
+const LOCATION = '/v1/locations/NYC_USA';
+const NOW = 1_800_000_000;
+const CLAIMS: AccessTokenClaims = {
+  iss: ISSUER,
+  sub: GOOD_CLIENT.client_id,
+  aud: GOOD_CLIENT.client_id,
+  iat: NOW,
+  nbf: NOW,
+  exp: NOW + 300,
+  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
+};
+
+function read(server: ResourceServerUnderTest, token: string): Promise<HttpAnswer> {
+  return send(server.url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
+}
+
+function expectRefused(answer: HttpAnswer): void {
+  expect(answer.status).toBe(401);
+  expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+  expect(answer.text).toBe('{"error":"invalid_token"}');
+}
+
+function expectUnavailable(answer: HttpAnswer): void {
+  expect(answer.status).toBe(503);
+  expect(answer.headers['retry-after']).toBe('1');
+  expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
+}
+
+describe('the resource server, with the service as its issuer', () => {
+  const clock = new FixedClock(NOW);
+  let service: ServiceUnderTest;
+  let server: ResourceServerUnderTest;
+  let signer: JoseTokenSigner;
+  beforeAll(async () => {
+    service = await startServiceUnderTest({
+      environment: { PUBLIC_METADATA: 'true' },
+      override: (container) => container.registerInstance(TOKENS.clock, clock),
+    });
+    server = await startResourceServerUnderTest({ JWKS_URI: `${service.url}/oauth2/jwks` }, clock);
+    signer = new JoseTokenSigner(service.container.resolve(TOKENS.keyProvider));
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    await service.stop();
+    expect(server.logText()).not.toMatch(/-secret|eyJ/);
+  });
+
+  it('answers a location to a token that the service has issued', async () => {
+    const answer = await read(server, await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET));
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.json())).toEqual([
+      'code',
+      'city_name',
+      'region_name',
+      'country_code',
+      'country_name',
+      'enabled',
+    ]);
+    expect(answer.json()).toMatchObject({ code: 'NYC_USA', enabled: true });
+    expect(server.logLines().at(-1)).toMatchObject({ status: 200, client_id: GOOD_CLIENT.client_id });
+  });
+
+  it('has the posture of the service: every path asks for a token first, and then says whether there is something', async () => {
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    for (const path of [LOCATION, '/', '/oauth2/token', '/livez']) {
+      const answer = await send(server.url, path);
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+    }
+    const statuses = await Promise.all(
+      ['/v1/locations/nowhere', '/oauth2/token', '/'].map(
+        async (path) => (await send(server.url, path, { headers: { authorization: `Bearer ${token}` } })).status,
+      ),
+    );
+    expect(statuses).toEqual([404, 404, 404]);
+  });
+
+  it('forgives a difference between the clocks of five seconds, and no more', async () => {
+    const statusAt = async (times: Partial<AccessTokenClaims>) =>
+      (await read(server, await signer.sign({ ...CLAIMS, ...times }))).status;
+    expect(await statusAt({ nbf: NOW + 5 })).toBe(200);
+    expect(await statusAt({ nbf: NOW + 6 })).toBe(401);
+    expect(await statusAt({ nbf: NOW - 300, exp: NOW - 4 })).toBe(200);
+    expect(await statusAt({ nbf: NOW - 300, exp: NOW - 5 })).toBe(401);
+  });
+
+  it.each<[string, () => Promise<string> | string, string]>([
+    ['of another issuer', () => signer.sign({ ...CLAIMS, iss: `${ISSUER}/` }), 'token_issuer_foreign'],
+    ['that has expired', () => signer.sign({ ...CLAIMS, nbf: NOW - 600, exp: NOW - 300 }), 'token_expired'],
+    [
+      'of a key that is not published',
+      async () => new JoseTokenSigner(await freshKeyRing()).sign(CLAIMS),
+      'token_key_unknown',
+    ],
+    ['of another key under the name of a published one', () => signedAs({ alg: 'RS256' }), 'token_signature_wrong'],
+    ['signed with another algorithm', () => signedAs({ alg: 'RS512' }), 'token_algorithm_refused'],
+    ['signed with a secret', () => signedAs({ alg: 'HS256' }), 'token_algorithm_refused'],
+    ['that is not signed', () => new UnsecuredJWT({ ...CLAIMS }).encode(), 'token_malformed'],
+  ])('refuses a token %s', async (_case, make, reason) => {
+    const answer = await read(server, await make());
+    expectRefused(answer);
+    expect(server.logLines().at(-1)).toMatchObject({ request_id: answer.headers['x-request-id'], reason });
+  });
+
+  /** A token that names the service's key and is signed otherwise. */
+  async function signedAs({ alg }: { alg: 'RS256' | 'RS512' | 'HS256' }): Promise<string> {
+    const { kid } = await service.container.resolve(TOKENS.keyProvider).signingKey();
+    const { privateKey } = await crypto.subtle.generateKey(
+      {
+        name: 'RSASSA-PKCS1-v1_5',
+        hash: alg === 'RS512' ? 'SHA-512' : 'SHA-256',
+        modulusLength: 2048,
+        publicExponent: Uint8Array.of(1, 0, 1),
+      },
+      false,
+      ['sign', 'verify'],
+    );
+    const key = alg === 'HS256' ? new TextEncoder().encode('s'.repeat(32)) : privateKey;
+    return new SignJWT({ ...CLAIMS }).setProtectedHeader({ kid, alg }).sign(key);
+  }
+});
+
+describe('the resource server that has an audience', () => {
+  it.each([
+    ['default', 'https://api.test', 200],
+    ['rfc9068', 'https://api.test', 200],
+    ['default', 'https://other.test', 401],
+    ['rfc9068', 'https://other.test', 401],
+    ['default', '', 401],
+  ])('of a service with the profile %s and the audience %j: %d', async (profile, audience, status) => {
+    await using service = await startServiceUnderTest({
+      environment: { PUBLIC_METADATA: 'true', TOKEN_PROFILE: profile, TOKEN_AUDIENCE: audience },
+    });
+    await using server = await startResourceServerUnderTest({
+      JWKS_URI: `${service.url}/oauth2/jwks`,
+      TOKEN_AUDIENCE: 'https://api.test',
+    });
+    const answer = await read(server, await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET));
+    expect(answer.status).toBe(status);
+    if (status === 401) expect(server.logLines().at(-1)).toMatchObject({ reason: 'token_audience_foreign' });
+  });
+});
+
+describe('the resource server, when its issuer', () => {
+  let clock: FixedClock;
+  let token: string;
+  let signers: Awaited<ReturnType<typeof freshKeyRing>>;
+  beforeEach(async () => {
+    clock = new FixedClock(NOW);
+    signers = await freshKeyRing();
+    token = await new JoseTokenSigner(signers).sign(CLAIMS);
+  });
+
+  it('is away after it had keys: goes on', async () => {
+    await using issuer = await KeySetServer.of(signers, { 'cache-control': 'max-age=30' });
+    await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
+    expect((await read(server, token)).status).toBe(200);
+    await issuer.leave();
+    clock.advance(200);
+    expect((await read(server, token)).status).toBe(200);
+    expectUnavailable(await read(server, await new JoseTokenSigner(await freshKeyRing()).sign(CLAIMS)));
+    expect(server.logLines()).toContainEqual(expect.objectContaining({ level: 'error', event: 'key_set_unavailable' }));
+  });
+
+  it('was never there: says so with 503 instead of refusing, and recovers without a restart', async () => {
+    await using issuer = await KeySetServer.of(signers);
+    await issuer.leave();
+    await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
+    expectUnavailable(await read(server, token));
+    await issuer.comeBack();
+    clock.advance(5);
+    expect((await read(server, token)).status).toBe(200);
+  });
+
+  it('asks for a token before it shows its keys, as the service does by default: says so with 503, and why in the log', async () => {
+    await using service = await startServiceUnderTest();
+    await using server = await startResourceServerUnderTest({ JWKS_URI: `${service.url}/oauth2/jwks` });
+    expectUnavailable(await read(server, await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET)));
+    expect(server.logText()).toContain('the key set was answered with status 401');
+  });
+
+  it('takes the question and never answers: 503 within the timeout, and every other path answers at once', async () => {
+    await using issuer = await KeySetServer.start({ kind: 'silent' });
+    await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url, JWKS_TIMEOUT_MS: '300' }, clock);
+    const waiting = read(server, token);
+    expect((await send(server.url, LOCATION)).status).toBe(401);
+    expect((await send(server.url, '/nothing')).status).toBe(401);
+    expectRefused(await read(server, 'no-token'));
+    const answer = await waiting;
+    expectUnavailable(answer);
+    expect(server.logLines().at(-1)?.['duration_ms']).toBeLessThan(2_000);
+  });
+
+  it('rotates its key: takes the new one at the first token, and the old one as long as it is published', async () => {
+    await using issuer = await KeySetServer.of(signers);
+    await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
+    expect((await read(server, token)).status).toBe(200);
+    const next = await freshKeyRing();
+    issuer.answer = keySetAnswer({ keys: [...(await signers.publicKeys()), ...(await next.publicKeys())] });
+    clock.advance(5);
+    expect((await read(server, await new JoseTokenSigner(next).sign(CLAIMS))).status).toBe(200);
+    expect((await read(server, token)).status).toBe(200);
+  });
+
+  it('is named in a flood of tokens of random keys: refuses each, and asks once a cooldown', async () => {
+    await using issuer = await KeySetServer.of(signers);
+    await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
+    const forged = () =>
+      token.replace(
+        /^[^.]+/,
+        Buffer.from(JSON.stringify({ kid: crypto.randomUUID(), alg: 'RS256' })).toString('base64url'),
+      );
+    for (let second = 0; second < 10; second += 1) {
+      for (const answer of await Promise.all(Array.from({ length: 20 }, () => read(server, forged()))))
+        expectRefused(answer);
+      expect((await read(server, token)).status).toBe(200);
+      clock.advance(1);
+    }
+    expect(issuer.questions).toBe(2);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { readLocationsSettings } from '../../../config/locations/settings.ts';
+
+const REQUIRED = { JWKS_URI: 'https://auth.test/oauth2/jwks', TOKEN_ISSUER: 'https://auth.test' };
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  const settings = readLocationsSettings(environment);
+  return settings.ok ? [] : settings.problem;
+}
+
+describe('readLocationsSettings', () => {
+  it('has a safe default for everything but the issuer and its key set', () => {
+    expect(readLocationsSettings(REQUIRED)).toEqual({
+      ok: true,
+      value: {
+        ...REQUIRED,
+        HOST: '127.0.0.1',
+        PORT: 8082,
+        SHUTDOWN_DRAIN_MS: 10_000,
+        JWKS_TIMEOUT_MS: 2_000,
+        JWKS_COOLDOWN_SECONDS: 5,
+        JWKS_STALE_SECONDS: 86_400,
+        TOKEN_LEEWAY_SECONDS: 5,
+        LOCATION_FIELD_ORDER: 'declared',
+      },
+    });
+  });
+
+  it('reports every problem at once, by the name of the setting', () => {
+    expect(problemsOf({ PORT: 'x', TOKEN_TYPO: 'x', JWKS_URL: 'x', LOCATION_ORDER: 'x' })).toEqual([
+      'PORT: must be a whole number from 0 to 65535',
+      'JWKS_URI: must be set',
+      'TOKEN_ISSUER: must be set',
+      'TOKEN_TYPO: is no setting of this service',
+      'JWKS_URL: is no setting of this service',
+      'LOCATION_ORDER: is no setting of this service',
+    ]);
+  });
+
+  it.each(['auth.test', 'file:///keys', 'https://user:its-password@auth.test', 'https://auth.test#x', 'https://a b'])(
+    'takes no key set from %s, and does not repeat it',
+    (JWKS_URI) => {
+      expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([
+        'JWKS_URI: must be an http or https URL without user and fragment',
+      ]);
+    },
+  );
+
+  it.each(['http://127.0.0.1:8080/oauth2/jwks', 'https://auth.test/keys?tenant=1', 'https://auth.test'])(
+    'takes a key set from %s',
+    (JWKS_URI) => {
+      expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([]);
+    },
+  );
+});

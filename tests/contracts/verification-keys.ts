@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SigningKey, VerificationKeys } from '../../application/ports/key-provider.ts';
+
+const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const DATA = new TextEncoder().encode('to be signed');
+
+/** Keys to verify with, and the private half of one that is among them. */
+export interface VerificationKeysUnderTest {
+  readonly keys: VerificationKeys;
+  readonly trusted: SigningKey;
+}
+
+/** What everything promises that has keys to verify with. */
+export function describeVerificationKeys(name: string, fresh: () => Promise<VerificationKeysUnderTest>): void {
+  describe(`${name} as verification keys`, () => {
+    it('finds the public half of a trusted key by its id', async () => {
+      const { keys, trusted } = await fresh();
+      const publicKey = await keys.verificationKey(trusted.kid);
+      expect(publicKey?.type).toBe('public');
+      const signature = await crypto.subtle.sign(RS256, trusted.privateKey, DATA);
+      expect(publicKey && (await crypto.subtle.verify(RS256, publicKey, signature, DATA))).toBe(true);
+    });
+
+    it('finds the same key for all who ask at once', async () => {
+      const { keys, trusted } = await fresh();
+      const found = await Promise.all(Array.from({ length: 50 }, () => keys.verificationKey(trusted.kid)));
+      expect(new Set(found).size).toBe(1);
+      expect(found[0]).toBeDefined();
+    });
+
+    it('knows no key of any other id, however it is spelled', async () => {
+      const { keys, trusted } = await fresh();
+      const { kid } = trusted;
+      const others = [
+        '',
+        ' ',
+        `${kid} `,
+        ` ${kid}`,
+        `${kid}\0`,
+        kid.slice(1),
+        kid.slice(0, -1),
+        `${kid}${kid}`,
+        crypto.randomUUID(),
+        '__proto__',
+        'constructor',
+        'toString',
+        '../../../dev/null',
+        `${kid}' OR '1'='1`,
+        '*',
+      ];
+      for (const other of others) expect(await keys.verificationKey(other)).toBeUndefined();
+      expect(await keys.verificationKey(kid)).toBeDefined();
+    });
+  });
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { HttpListener } from '../../adapters/http/http-listener.ts';
+import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
+import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/locations/settings.ts';
+import { TOKENS } from '../../config/tokens.ts';
+import { freshKeyRing } from '../support/fresh-key-ring.ts';
+import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
+import { KeySetServer } from '../support/key-set-server.ts';
+import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+
+const PAGE = readFileSync(fileURLToPath(new URL('../../docs/resource-servers.md', import.meta.url)), 'utf8');
+const ISSUER = 'https://auth.example.com';
+const AUDIENCE = 'https://api.example.com';
+const CLIENT_ID = GOOD_CLIENT.client_id;
+
+/** The files that the page shows, by the name in the first line of each. */
+const SNIPPETS = new Map(
+  [...PAGE.matchAll(/^```js\n\/\/ (\S+)\n(.*?)^```$/gms)].map(([, name = '', text = '']) => [name, text]),
+);
+
+/** A page's snippets as files, with their key set elsewhere. */
+async function unpack(keySetUrl: string): Promise<{ folder: string } & AsyncDisposable> {
+  // Beside this test, so that the snippets find the packages of the project.
+  const folder = fileURLToPath(new URL(`snippets-${randomUUID()}/`, import.meta.url));
+  await mkdir(folder);
+  for (const [name, text] of SNIPPETS) {
+    await writeFile(folder + name, text.replace(`${ISSUER}/oauth2/jwks`, keySetUrl));
+  }
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+const isFreeOfPlaceholders = (name: string) => !/\.\.\.|TODO/.test(SNIPPETS.get(name) ?? '...');
+
+/** How each snippet becomes a server. */
+const SERVERS: Readonly<Record<string, (exported: Record<string, unknown>) => Server>> = {
+  'node-server.js': ({ server }) => server as Server,
+  'express-server.js': ({ app }) => createServer(app as RequestListener),
+  'koa-server.js': ({ app }) => createServer((app as { callback(): RequestListener }).callback()),
+};
+
+describe('docs/resource-servers.md', () => {
+  it('shows the files that this test runs, and no other in that language', () => {
+    expect([...SNIPPETS.keys()].sort()).toEqual(['access-token.js', ...Object.keys(SERVERS)].sort());
+    expect([...PAGE.matchAll(/^```js$/gm)]).toHaveLength(SNIPPETS.size);
+    expect([...SNIPPETS.keys()].filter((name) => !isFreeOfPlaceholders(name))).toEqual([]);
+  });
+
+  it('says of every snippet in another language that it is not tested', () => {
+    const sections = PAGE.split(/^## /m).filter((section) => /^```(java|go|python)$/m.test(section));
+    expect(sections.map((section) => section.slice(0, section.indexOf('\n')))).toEqual([
+      expect.stringMatching(/^Spring.*\(not tested here\)$/),
+      expect.stringMatching(/^Go.*\(not tested here\)$/),
+      expect.stringMatching(/^Python.*\(not tested here\)$/),
+    ]);
+  });
+
+  it('has a table of exactly the settings of npm run locations, with their defaults', () => {
+    const table = PAGE.slice(PAGE.indexOf('| setting | default |'));
+    const rows = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(([, name = '', value = '']) => [name, value]);
+    const required = { JWKS_URI: 'https://a.test', TOKEN_ISSUER: 'x' };
+    const bare: Record<string, unknown> = LOCATIONS_SETTINGS_SCHEMA.parse(required);
+    const expected = Object.keys(LOCATIONS_SETTINGS_SCHEMA.shape).map((name) => {
+      if (name in required) return [name, 'none, required'];
+      return [name, bare[name] === undefined ? 'none' : `\`${bare[name]}\``];
+    });
+    expect(rows).toEqual(expected);
+  });
+
+  describe.each(Object.keys(SERVERS))('%s', (name) => {
+    let service: ServiceUnderTest;
+    let signer: JoseTokenSigner;
+    let unpacked: Awaited<ReturnType<typeof unpack>>;
+    let listener: HttpListener;
+    let url: string;
+    const ask = (authorization?: string): Promise<HttpAnswer> =>
+      send(url, '/things', { headers: authorization === undefined ? {} : { authorization } });
+
+    async function listen(folder: string): Promise<void> {
+      listener = new HttpListener(SERVERS[name]?.(await import(folder + name)) ?? createServer());
+      const { port } = await listener.listen(0, '127.0.0.1');
+      url = `http://127.0.0.1:${port}`;
+    }
+
+    beforeAll(async () => {
+      service = await startServiceUnderTest({
+        environment: {
+          BASE_URL: ISSUER,
+          TOKEN_PROFILE: 'rfc9068',
+          TOKEN_AUDIENCE: AUDIENCE,
+          PUBLIC_METADATA: 'true',
+        },
+      });
+      signer = new JoseTokenSigner(service.container.resolve(TOKENS.keyProvider), 'at+jwt');
+      unpacked = await unpack(`${service.url}/oauth2/jwks`);
+      await listen(unpacked.folder);
+    });
+    afterAll(async () => {
+      await listener.close(0, () => {});
+      await unpacked[Symbol.asyncDispose]();
+      await service.stop();
+    });
+
+    const claims = (issuedAt = Math.floor(Date.now() / 1000)) => ({
+      iss: ISSUER,
+      sub: CLIENT_ID,
+      aud: AUDIENCE,
+      client_id: CLIENT_ID,
+      scope: 'read write',
+      iat: issuedAt,
+      nbf: issuedAt,
+      exp: issuedAt + 300,
+      jti: randomUUID(),
+    });
+
+    it('lets a good token in', async () => {
+      const answer = await ask(`Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET)}`);
+      expect([answer.status, answer.json()]).toEqual([200, { caller: CLIENT_ID }]);
+    });
+
+    it.each([undefined, 'Basic Zm9vOmJhcg==', 'Bearer', 'Bearer a b'])(
+      'asks for a token: %s',
+      async (authorization) => {
+        const answer = await ask(authorization);
+        expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+      },
+    );
+
+    it('refuses a token whose scopes do not suffice', async () => {
+      const answer = await ask(
+        `Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET, { scope: 'write' })}`,
+      );
+      expect(answer.status).toBe(403);
+      expect(answer.headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="read"');
+    });
+
+    it.each<[string, () => Promise<string>]>([
+      ['that has expired', () => signer.sign(claims(1_700_000_000))],
+      ['of another issuer', () => signer.sign({ ...claims(), iss: `${ISSUER}/` })],
+      ['for another audience', () => signer.sign({ ...claims(), aud: CLIENT_ID })],
+      ['of an unknown key', async () => new JoseTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
+      ['that is of no type', () => new JoseTokenSigner(service.container.resolve(TOKENS.keyProvider)).sign(claims())],
+      ['that is none', async () => 'no-token'],
+    ])('refuses a token %s', async (_case, make) => {
+      const answer = await ask(`Bearer ${await make()}`);
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
+    });
+
+    it('answers 503 where it cannot get the keys', async () => {
+      await using issuer = await KeySetServer.start({ kind: 'text', text: '', status: 500 });
+      await using elsewhere = await unpack(issuer.url);
+      const others = listener;
+      const other = url;
+      await listen(elsewhere.folder);
+      try {
+        const token = await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET);
+        const answers = [await ask(`Bearer ${token}`)];
+        await issuer.leave();
+        answers.push(await ask(`Bearer ${token}`));
+        expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+          [503, '1'],
+          [503, '1'],
+        ]);
+      } finally {
+        await listener.close(0, () => {});
+        [listener, url] = [others, other];
+      }
+    });
+  });
+});

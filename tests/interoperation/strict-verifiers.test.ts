@@ -1,0 +1,166 @@
+import { createServer, type RequestListener } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { JwtVerifier } from 'aws-jwt-verify';
+import { type AuthOptions, auth } from 'express-oauth2-jwt-bearer';
+import type { JSONWebKeySet } from 'jose';
+import { allowInsecureRequests, type JWTAccessTokenClaims, validateJwtAccessToken } from 'oauth4webapi';
+import { HttpListener } from '../../adapters/http/http-listener.ts';
+import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  ISSUER,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../support/running-service.ts';
+
+const AUDIENCE = 'https://api.test';
+const CLIENT_ID = GOOD_CLIENT.client_id;
+
+/** A service, a token of it, and its key set. */
+interface Issuer {
+  readonly service: ServiceUnderTest;
+  readonly token: string;
+  readonly keySet: JSONWebKeySet;
+  readonly jwksUri: string;
+}
+
+async function startIssuer(environment: Readonly<Record<string, string>>): Promise<Issuer> {
+  const service = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true', ...environment } });
+  return {
+    service,
+    token: await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET),
+    keySet: JSON.parse((await send(service.url, '/oauth2/jwks')).text),
+    jwksUri: `${service.url}/oauth2/jwks`,
+  };
+}
+
+/** Of the profile and the audience; of the profile and another audience; of the default profile and the audience. */
+let strict: Issuer;
+let elsewhere: Issuer;
+let plain: Issuer;
+
+beforeAll(async () => {
+  [strict, elsewhere, plain] = await Promise.all([
+    startIssuer({ TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE }),
+    startIssuer({ TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: 'https://other.test' }),
+    startIssuer({ TOKEN_AUDIENCE: AUDIENCE, TOKEN_SCOPE_CLAIM: 'true' }),
+  ]);
+});
+
+afterAll(() => Promise.all([strict, elsewhere, plain].map(({ service }) => service.stop())));
+
+/** The claims of RFC 9068 section 2.2, each there, and none beside them but nbf. */
+function expectProfileClaims(claims: unknown): void {
+  expect(claims).toEqual({
+    iss: ISSUER,
+    sub: CLIENT_ID,
+    aud: AUDIENCE,
+    client_id: CLIENT_ID,
+    scope: 'read write',
+    iat: expect.any(Number),
+    nbf: expect.any(Number),
+    exp: expect.any(Number),
+    jti: expect.any(String),
+  });
+}
+
+describe('aws-jwt-verify', () => {
+  // It fetches by https alone, so it is given the set that it would fetch.
+  const verify = async ({ token, keySet, jwksUri }: Issuer, scope?: string) => {
+    const verifier = JwtVerifier.create({ issuer: ISSUER, audience: AUDIENCE, jwksUri });
+    verifier.cacheJwks(JSON.parse(JSON.stringify(keySet)));
+    return verifier.verify(token, scope === undefined ? {} : { scope });
+  };
+
+  it('verifies a token of the profile', async () => {
+    expectProfileClaims(await verify(strict));
+  });
+
+  it('finds a scope in it, and misses one that is not held', async () => {
+    expectProfileClaims(await verify(strict, 'write'));
+    await expect(verify(strict, 'admin')).rejects.toThrow('Scope');
+  });
+
+  it('refuses a token of the default profile that names its scopes', async () => {
+    await expect(verify(plain)).rejects.toThrow('JWT payload scope claim is not a string');
+  });
+
+  it('refuses a token for another audience', async () => {
+    await expect(verify(elsewhere)).rejects.toThrow('Audience not allowed');
+  });
+});
+
+describe('express-oauth2-jwt-bearer, strict', () => {
+  /** What a resource behind the middleware answers to a token. */
+  async function ask({ token, jwksUri }: Issuer, options: AuthOptions = {}): Promise<HttpAnswer> {
+    const handler = auth({ issuer: ISSUER, audience: AUDIENCE, jwksUri, strict: true, ...options });
+    const listener = new HttpListener(createServer(onNodeHttp(handler)));
+    const { port } = await listener.listen(0, '127.0.0.1');
+    try {
+      return await send(`http://127.0.0.1:${port}`, '/', { headers: { authorization: `Bearer ${token}` } });
+    } finally {
+      await listener.close(0, () => {});
+    }
+  }
+
+  it('lets a token of the profile in', async () => {
+    const answer = await ask(strict);
+    expect(answer.status).toBe(200);
+    expectProfileClaims(answer.json());
+  });
+
+  it.each<[string, () => Issuer, string]>([
+    ['of the default profile', () => plain, "Unexpected 'typ' value"],
+    ['for another audience', () => elsewhere, "Unexpected 'aud' value"],
+  ])('refuses a token %s', async (_case, issuer, why) => {
+    const answer = await ask(issuer());
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toContain(`error_description="${why}"`);
+  });
+
+  it('lets a token of the default profile in where it is not strict', async () => {
+    expect((await ask(plain, { strict: false })).status).toBe(200);
+  });
+});
+
+type Handler = ReturnType<typeof auth>;
+type ExpressRequest = Parameters<Handler>[0];
+
+/** Express's middleware without Express: of its request and its errors, what the middleware uses. */
+function onNodeHttp(handler: Handler): RequestListener {
+  return (incoming, outgoing) => {
+    const request = Object.assign(incoming, {
+      protocol: 'http',
+      query: {},
+      is: () => false,
+      get: (name: string) => incoming.headers[name.toLowerCase()],
+    }) as unknown as ExpressRequest;
+    const next = (refusal?: unknown) => {
+      const { status = 200, headers = {} } = (refusal ?? {}) as { status?: number; headers?: Record<string, string> };
+      outgoing.writeHead(status, { ...headers, Connection: 'close' });
+      outgoing.end(JSON.stringify(request.auth?.payload ?? {}));
+    };
+    void handler(request, outgoing as unknown as Parameters<Handler>[1], next);
+  };
+}
+
+describe('oauth4webapi validateJwtAccessToken', () => {
+  const validate = ({ token, jwksUri }: Issuer): Promise<JWTAccessTokenClaims> => {
+    const request = new Request('https://api.test/things', { headers: { authorization: `Bearer ${token}` } });
+    const server = { issuer: ISSUER, jwks_uri: jwksUri };
+    return validateJwtAccessToken(server, request, AUDIENCE, { [allowInsecureRequests]: true });
+  };
+
+  it('validates a token of the profile', async () => {
+    expectProfileClaims(await validate(strict));
+  });
+
+  it('refuses a token of the default profile', async () => {
+    await expect(validate(plain)).rejects.toThrow('unexpected JWT "typ" header parameter value');
+  });
+
+  it('refuses a token for another audience', async () => {
+    await expect(validate(elsewhere)).rejects.toThrow('unexpected JWT "aud" (audience) claim value');
+  });
+});

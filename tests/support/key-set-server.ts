@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { KeyProvider } from '../../application/ports/key-provider.ts';
+
+/** How the issuer answers: in full, or never although it took the connection. */
+export type KeySetAnswer =
+  | {
+      readonly kind: 'text';
+      readonly text: string;
+      readonly status?: number;
+      readonly headers?: Record<string, string>;
+    }
+  | { readonly kind: 'silent' }
+  | { readonly kind: 'half'; readonly text: string };
+
+/** An answer 200 with this document. */
+export function keySetAnswer(document: unknown, headers: Record<string, string> = {}): KeySetAnswer {
+  return { kind: 'text', text: JSON.stringify(document), headers };
+}
+
+/** An issuer's key set on loopback, which can fail in the ways in which issuers do. Knows how often it was asked. */
+export class KeySetServer implements AsyncDisposable {
+  readonly #port: number;
+  readonly #listener: RequestListener;
+  #server: Server;
+  #questions = 0;
+  answer: KeySetAnswer = { kind: 'silent' };
+
+  private constructor(server: Server, port: number, answers: (own: KeySetServer) => RequestListener) {
+    this.#server = server;
+    this.#port = port;
+    this.#listener = answers(this);
+    server.on('request', this.#listener);
+  }
+
+  static async start(answer: KeySetAnswer): Promise<KeySetServer> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const keySet = new KeySetServer(server, port, (own) => (_request, response) => {
+      own.#questions += 1;
+      const { answer } = own;
+      if (answer.kind === 'text') {
+        response.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers });
+        response.end(answer.text);
+      } else if (answer.kind === 'half') {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write(answer.text);
+      }
+    });
+    keySet.answer = answer;
+    return keySet;
+  }
+
+  /** One that publishes the keys of this provider, as they are now. */
+  static async of(keys: KeyProvider, headers?: Record<string, string>): Promise<KeySetServer> {
+    return KeySetServer.start(keySetAnswer({ keys: await keys.publicKeys() }, headers));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/keys`;
+  }
+
+  /** How often it was asked up to now. */
+  get questions(): number {
+    return this.#questions;
+  }
+
+  /** Goes away: connections are refused. */
+  async leave(): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, 'close');
+  }
+
+  /** Comes back at the same place. */
+  async comeBack(): Promise<void> {
+    this.#server = createServer(this.#listener).listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.leave();
+  }
+}

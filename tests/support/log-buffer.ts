@@ -1,0 +1,33 @@
+import { Writable } from 'node:stream';
+import type { Logger } from 'pino';
+import { createJsonLog } from '../../adapters/pino/json-log.ts';
+
+/** A log that is kept instead of printed. */
+export interface LogBuffer {
+  readonly log: Logger;
+  text(): string;
+  /** The lines up to now, oldest first. */
+  lines(): readonly Record<string, unknown>[];
+}
+
+export function createLogBuffer(): LogBuffer {
+  const written: string[] = [];
+  const log = createJsonLog(
+    new Writable({
+      write(chunk, _encoding, done) {
+        written.push(String(chunk));
+        done();
+      },
+    }),
+  );
+  const text = () => written.join('');
+  return {
+    log,
+    text,
+    lines: () =>
+      text()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line)),
+  };
+}

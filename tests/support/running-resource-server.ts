@@ -1,0 +1,30 @@
+import { SystemClock } from '../../adapters/system/system-clock.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import { startResourceServer } from '../../config/locations/resource-server.ts';
+import { readLocationsSettings } from '../../config/locations/settings.ts';
+import { createLogBuffer } from './log-buffer.ts';
+import { ISSUER } from './running-service.ts';
+
+export interface ResourceServerUnderTest extends AsyncDisposable {
+  readonly url: string;
+  /** The lines of the log up to now, oldest first. */
+  logLines(): readonly Record<string, unknown>[];
+  logText(): string;
+}
+
+/** The real resource server, built as in production, on a free port of loopback, with its log kept instead of printed. */
+export async function startResourceServerUnderTest(
+  environment: Readonly<Record<string, string>>,
+  clock: Clock = new SystemClock(),
+): Promise<ResourceServerUnderTest> {
+  const settings = readLocationsSettings({ PORT: '0', TOKEN_ISSUER: ISSUER, ...environment });
+  if (!settings.ok) throw new Error(settings.problem.join('\n'));
+  const { log, lines, text } = createLogBuffer();
+  const server = await startResourceServer(settings.value, clock, log);
+  return {
+    url: `http://${server.host}:${server.port}`,
+    logLines: lines,
+    logText: text,
+    [Symbol.asyncDispose]: () => server.stop(),
+  };
+}
