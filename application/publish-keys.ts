@@ -1,3 +1,4 @@
+import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
 import type { KeyProvider, PublicKeyJwk } from './ports/key-provider.ts';
 
 /** A JSON Web Key Set (RFC 7517 section 5). */
@@ -19,8 +20,13 @@ export class PublishKeys {
     this.#keys = keys;
   }
 
-  /** Public keys alone. Throws what the key provider throws. */
+  /**
+   * Public keys alone, at least one: a reader who gets an empty set may forget those that he has. Throws
+   * DependencyUnavailable where none is published yet, and what the key provider throws.
+   */
   async execute(): Promise<PublishedKeys> {
-    return { keySet: { keys: await this.#keys.publicKeys() }, maxAgeSeconds: this.#keys.maxAgeSeconds() };
+    const keys = await this.#keys.publicKeys();
+    if (keys.length === 0) throw new DependencyUnavailable('key set', new Error('no key is published yet'));
+    return { keySet: { keys }, maxAgeSeconds: this.#keys.maxAgeSeconds() };
   }
 }

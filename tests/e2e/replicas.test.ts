@@ -122,23 +122,6 @@ describe('three replicas that share their public keys', () => {
       load.running = false;
       await Promise.all(workers);
 
-      process.stderr.write(
-        `FIGURES ${JSON.stringify({
-          ...load,
-          lost: load.lost.length,
-          kinds: Object.fromEntries(
-            Map.groupBy(
-              load.lost.map((m) => m.replace(/\d{4,5}/g, 'PORT')),
-              (m) => m,
-            )
-              .entries()
-              .map(([m, a]) => [m, a.length]),
-          ),
-          struck,
-          rotations: rotations(),
-          fetched: resourceServer.fetched,
-        })}\n`,
-      );
       expect(load.refusals).toEqual([]);
       expect(struck).toEqual({ SIGTERM: 6, SIGKILL: 6 });
       expect(load.issued).toBeGreaterThan(200);
