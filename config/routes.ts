@@ -16,7 +16,12 @@ import { type Get, TOKENS } from './tokens.ts';
 export function createRoutes(settings: Settings, get: Get): readonly Route[] {
   const access: Access = { kind: settings.PUBLIC_METADATA ? 'public' : 'bearer' };
   const cacheability = settings.PUBLIC_METADATA ? 'public' : 'private';
-  const metadata = { issuer: settings.TOKEN_ISSUER, baseUrl: settings.BASE_URL, cacheability } as const;
+  const metadata = {
+    issuer: settings.TOKEN_ISSUER,
+    baseUrl: settings.BASE_URL,
+    scopes: settings.METADATA_SCOPES,
+    cacheability,
+  } as const;
   return [
     { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(get(TOKENS.issueToken)) } },
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(get(TOKENS.publishKeys), cacheability) } },

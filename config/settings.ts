@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { failure, type Result, success } from '../domain/result.ts';
+import { Scope } from '../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../domain/token-policy.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
@@ -37,6 +38,7 @@ export const SETTINGS_SCHEMA = z.object({
   EXAMPLE_RESOURCE: trueOrFalse().default(true),
   LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
   PUBLIC_METADATA: trueOrFalse().default(false),
+  METADATA_SCOPES: scopes().optional(),
 });
 
 type Values = z.output<typeof SETTINGS_SCHEMA>;
@@ -97,4 +99,11 @@ function databaseUrl() {
     .string()
     .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'must be a postgresql:// URL')
     .transform((value) => new SecretText(value));
+}
+
+function scopes() {
+  return z
+    .string()
+    .refine((value) => Scope.parse(value).ok, 'must be scope tokens with single spaces between (RFC 6749 section 3.3)')
+    .transform((value) => value.split(' '));
 }

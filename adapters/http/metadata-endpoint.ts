@@ -13,6 +13,8 @@ export interface MetadataOptions {
   readonly issuer: string;
   /** Without a trailing slash. */
   readonly baseUrl: string;
+  /** The scopes that clients may want to know of; not all that there are. */
+  readonly scopes?: readonly string[] | undefined;
   readonly cacheability: Cacheability;
 }
 
@@ -24,11 +26,12 @@ export function metadataPath(issuer: string): string {
 }
 
 /** GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). */
-export function metadataEndpoint({ issuer, baseUrl, cacheability }: MetadataOptions): Handler {
+export function metadataEndpoint({ issuer, baseUrl, scopes, cacheability }: MetadataOptions): Handler {
   const metadata = {
     issuer,
     token_endpoint: `${baseUrl}${TOKEN_PATH}`,
     jwks_uri: `${baseUrl}${KEY_SET_PATH}`,
+    ...(scopes !== undefined && { scopes_supported: scopes }),
     grant_types_supported: [GRANT_TYPE],
     token_endpoint_auth_methods_supported: [CLIENT_AUTHENTICATION_METHOD],
     // Required by RFC 8414; empty, since there is no authorization endpoint.

@@ -78,6 +78,9 @@ describe('readSettings', () => {
     ['EXAMPLE_RESOURCE', ['off']],
     ['PUBLIC_METADATA', ['True']],
     ['LOCATION_FIELD_ORDER', ['random']],
+    ['METADATA_SCOPES', ['read  write', 'a"b']],
+    ['KEY_DIRECTORY', ['file']],
+    ['TOKEN_PROFILE', ['jwt']],
     [
       'BASE_URL',
       ['localhost:8080', 'ftp://a', 'http://a/', 'http://a?b', 'http://a#b', 'http://u:p@a', 'http://a b', '/'],

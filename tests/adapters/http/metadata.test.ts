@@ -22,6 +22,15 @@ describe('the metadata', () => {
   });
 });
 
+describe('METADATA_SCOPES', () => {
+  it('are named in the metadata, in their order', async () => {
+    const environment = { METADATA_SCOPES: 'read write', PUBLIC_METADATA: 'true' };
+    await using service = await startServiceUnderTest({ environment });
+    const answer = await send(service.url, '/.well-known/oauth-authorization-server');
+    expect(answer.json()['scopes_supported']).toEqual(['read', 'write']);
+  });
+});
+
 describe('documents that may be kept', () => {
   const open = serviceForSuite({ environment: { PUBLIC_METADATA: 'true', KEY_PUBLICATION_SECONDS: '100' } });
 

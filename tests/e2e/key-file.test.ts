@@ -1,0 +1,68 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { getAccessToken, send } from '../support/http.ts';
+import { runProgram } from '../support/program.ts';
+
+const ENVIRONMENT = {
+  CLIENT_REPOSITORY: 'memory',
+  CLIENTS_FILE: 'config/demo/clients.json',
+  PORT: '0',
+  MANAGEMENT_PORT: '0',
+  SHUTDOWN_GRACE_MS: '0',
+  BASE_URL: 'http://issuer.test',
+};
+
+describe('KEY_FILE', () => {
+  let folder: string;
+  let file: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'key-'));
+    file = join(folder, 'key.pem');
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    await writeFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('makes tokens outlive a restart', async () => {
+    const start = async () => {
+      const program = runProgram('config/main.ts', { ...ENVIRONMENT, KEY_FILE: file });
+      const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
+      return { program, url: `http://127.0.0.1:${port}` };
+    };
+    const before = await start();
+    const token = await getAccessToken(before.url, 'demo-client', 'demo-secret');
+    before.program.process.kill('SIGTERM');
+    expect(await before.program.ended()).toBe(0);
+
+    const after = await start();
+    await using _program = after.program;
+    const answer = await send(after.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    [
+      'that is no key',
+      { KEY_FILE: 'package.json' },
+      'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
+    ],
+    ['that is not there', { KEY_FILE: 'no-such-file' }, 'KEY_FILE: cannot be read'],
+  ])('stops the start with a file %s', async (_name, environment, problem) => {
+    await using program = runProgram('config/main.ts', { ...ENVIRONMENT, ...environment });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(`The service does not start:\n  ${problem}\n`);
+  });
+
+  it('and a rotation exclude each other', async () => {
+    await using program = runProgram('config/main.ts', {
+      ...ENVIRONMENT,
+      KEY_FILE: file,
+      KEY_ROTATION_SECONDS: '3600',
+    });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toContain('KEY_ROTATION_SECONDS: must be 0 where KEY_FILE is set');
+  });
+});
