@@ -37,6 +37,9 @@ import { createSecretVerifier } from './secret-verifier.ts';
 import { createServer } from './server.ts';
 import { TOKENS } from './tokens.ts';
 
+/** How far the clocks of replicas may be apart. */
+const REPLICA_LEEWAY_SECONDS = 1;
+
 /** Puts other parts in the place of the service's own, before anything is resolved. */
 export type Override = (container: DependencyContainer) => void;
 
@@ -91,6 +94,8 @@ export async function buildContainer(
       new AuthorizeRequest(get(TOKENS.tokenVerifier), get(TOKENS.clock), {
         issuer: settings.TOKEN_ISSUER,
         audience: settings.TOKEN_AUDIENCE,
+        // A fellow replica's clock may be a moment ahead of ours; our own is not.
+        leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
       }),
   );
   part(TOKENS.findLocation, () => new FindLocation(get(TOKENS.locationCatalog)));

@@ -5,6 +5,9 @@ import type { AddressInfo, Socket } from 'node:net';
 /** Milliseconds that answers may take to be sent once they were forced. */
 const LAST_ANSWERS_MS = 1_000;
 
+/** Milliseconds in which a request that is on its way when the server closes is still read. */
+const FIRST_WORDS_MS = 500;
+
 /** An HTTP server from its first connection to its last, so that none of its requests is lost when it ends. */
 export class HttpListener {
   readonly #server: Server;
@@ -42,13 +45,17 @@ export class HttpListener {
     this.retire();
     const closed = once(this.#server, 'close');
     this.#server.close();
-    // Node takes a connection that never said a word for a busy one.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const timers = [
+      setTimeout(() => this.#destroySilent(), Math.min(withinMs, FIRST_WORDS_MS)),
       setTimeout(force, withinMs),
       setTimeout(() => this.#server.closeAllConnections(), withinMs + LAST_ANSWERS_MS),
     ];
     await closed;
     for (const timer of timers) clearTimeout(timer);
+  }
+
+  /** Node takes a connection that never said a word for a busy one. What was said before the end has been read by now. */
+  #destroySilent(): void {
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 }
