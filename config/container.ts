@@ -25,12 +25,10 @@ import { IssueToken } from '../application/issue-token.ts';
 import { PublishKeys } from '../application/publish-keys.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import type { Configuration } from './configuration.ts';
-import { createDatabaseLog } from './database-log.ts';
-import type { Dependency } from './dependency.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyRing } from './key-ring.ts';
-import { KeyRotation } from './key-rotation.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { openDependencies } from './open-dependencies.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
 import { createSecretVerifier } from './secret-verifier.ts';
@@ -111,36 +109,8 @@ export async function buildContainer(
   part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, get));
 
   override(container);
-  const dependencies: Dependency[] = [];
-  container.registerInstance(TOKENS.dependencies, dependencies);
-  if (!container.isRegistered(TOKENS.clientRepository)) {
-    // Loaded only where it is used: the ORM doubles the time until a service in memory answers.
-    const { openPostgresClients } = await import('./postgres-clients.ts');
-    const database = await openPostgresClients(settings, createDatabaseLog(get(TOKENS.log)));
-    container.registerInstance(TOKENS.clientRepository, database);
-    dependencies.push(database);
-  }
-  if (!container.isRegistered(TOKENS.keyDirectory)) {
-    const { openPostgresKeys } = await import('./postgres-keys.ts');
-    const log = get(TOKENS.log).child({ dependency: 'key directory' });
-    const { directory, dependency } = await openOrClose(dependencies, () =>
-      openPostgresKeys(settings, createDatabaseLog(log)),
-    );
-    container.registerInstance(TOKENS.keyDirectory, directory);
-    dependencies.push(dependency);
-  }
-  dependencies.push(await KeyRotation.start(get(TOKENS.keyRing), settings.KEY_PUBLICATION_SECONDS, get(TOKENS.log)));
+  container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings));
   return container;
-}
-
-/** Opens one more; where that fails, it closes those that are open. */
-async function openOrClose<Opened>(others: readonly Dependency[], open: () => Promise<Opened>): Promise<Opened> {
-  try {
-    return await open();
-  } catch (problem) {
-    for (const other of others.toReversed()) await other.close();
-    throw problem;
-  }
 }
 
 function tokenPolicyOptions(settings: Configuration['settings']) {
