@@ -52,8 +52,7 @@ export class KeyRing implements KeyProvider {
     if (key === undefined || reason !== undefined) {
       throw new DependencyUnavailable('signing key', new Error(reason));
     }
-    const { kid, privateKey } = key.pair;
-    return { kid, privateKey };
+    return key.pair;
   }
 
   /** Why there is no key to sign with at the moment, for an operator, or undefined where there is one. */

@@ -17,7 +17,7 @@ export function describeVerificationKeys(name: string, fresh: () => Promise<Veri
       const { keys, trusted } = await fresh();
       const publicKey = await keys.verificationKey(trusted.kid);
       expect(publicKey?.type).toBe('public');
-      const signature = await crypto.subtle.sign(RS256, trusted.privateKey, DATA);
+      const signature = Buffer.from(trusted.sign(DATA));
       expect(publicKey && (await crypto.subtle.verify(RS256, publicKey, signature, DATA))).toBe(true);
     });
 

@@ -1,6 +1,16 @@
-import { constants, createHmac, createPublicKey, generateKeyPairSync, KeyObject, randomUUID, sign } from 'node:crypto';
+import {
+  constants,
+  createHmac,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign,
+} from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { InMemoryKeyFactory } from '../../../adapters/jose/in-memory-key-factory.ts';
+import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, type HttpAnswer, send, sendRaw } from '../../support/http.ts';
@@ -27,12 +37,20 @@ let publicKey: KeyObject;
 
 beforeAll(async () => {
   const options: ServiceOptions = {
-    override: (container) => container.registerInstance(TOKENS.clock, clock),
+    override: (container) => {
+      container.registerInstance(TOKENS.clock, clock);
+      const keep = (_kid: string, key: KeyObject) => made.push(key);
+      container.registerInstance(TOKENS.keyFactory, new InMemoryKeyFactory(new RandomIdGenerator(), keep));
+    },
   };
+  const made: KeyObject[] = [];
   [service, elsewhere] = await Promise.all([startServiceUnderTest(options), startServiceUnderTest(options)]);
-  const signingKey = await service.container.resolve(TOKENS.keyProvider).signingKey();
-  kid = signingKey.kid;
-  privateKey = KeyObject.from(signingKey.privateKey);
+  const [published] = await service.container.resolve(TOKENS.keyProvider).publicKeys();
+  const modulusOf = (key: KeyObject) => createPublicKey(key).export({ format: 'jwk' }).n;
+  const own = made.find((key) => modulusOf(key) === published?.n);
+  if (published === undefined || own === undefined) throw new Error('the service signs with another key');
+  kid = published.kid;
+  privateKey = own;
   publicKey = createPublicKey(privateKey);
 });
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { JoseTokenSigner } from '../../../adapters/jose/jose-token-signer.ts';
+import { Rs256TokenSigner } from '../../../adapters/jose/rs256-token-signer.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
 import { getAccessToken, requestToken, send } from '../../support/http.ts';
@@ -16,9 +16,9 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
   const service = serviceForSuite({
     environment: { TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE, TOKEN_SCOPE_CLAIM: 'true' },
   });
-  let signer: JoseTokenSigner;
+  let signer: Rs256TokenSigner;
   beforeAll(() => {
-    signer = new JoseTokenSigner(service().container.resolve(TOKENS.keyProvider), 'at+jwt');
+    signer = new Rs256TokenSigner(service().container.resolve(TOKENS.keyProvider), 'at+jwt');
   });
   const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 

@@ -1,7 +1,9 @@
-import { constants, createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
+import { constants, createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { InMemoryKeyFactory } from '../../../adapters/jose/in-memory-key-factory.ts';
 import { JoseTokenVerifier } from '../../../adapters/jose/jose-token-verifier.ts';
+import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
 import type { TokenDefect } from '../../../application/ports/token-verifier.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
@@ -27,11 +29,11 @@ let privateKey: KeyObject;
 let publicKey: KeyObject;
 
 beforeAll(async () => {
-  const keys = await freshKeyRing();
-  const signingKey = await keys.signingKey();
-  verifier = new JoseTokenVerifier(keys);
-  kid = signingKey.kid;
-  privateKey = KeyObject.from(signingKey.privateKey);
+  const factory = new InMemoryKeyFactory(new RandomIdGenerator(), (madeKid, key) => {
+    kid = madeKid;
+    privateKey = key;
+  });
+  verifier = new JoseTokenVerifier(await freshKeyRing({ factory }));
   publicKey = createPublicKey(privateKey);
 });
 

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { JoseTokenSigner } from '../../../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../../../adapters/jose/jose-token-verifier.ts';
 import type { KeySetLine } from '../../../adapters/jose/key-set-log.ts';
 import { type RemoteKeyOptions, RemoteKeyProvider } from '../../../adapters/jose/remote-key-provider.ts';
+import { Rs256TokenSigner } from '../../../adapters/jose/rs256-token-signer.ts';
 import type { KeyRing } from '../../../application/key-ring.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
@@ -73,7 +73,7 @@ describeTokenVerifier('JoseTokenVerifier by URL', async () => {
   const own = await freshKeyRing();
   const { keys, issuer } = await remote();
   issuer.answer = keySetAnswer({ keys: await own.publicKeys() });
-  return { signer: new JoseTokenSigner(own), verifier: new JoseTokenVerifier(keys) };
+  return { signer: new Rs256TokenSigner(own), verifier: new JoseTokenVerifier(keys) };
 });
 
 describe('RemoteKeyProvider', () => {
