@@ -25,6 +25,7 @@ export function readFormParameters(text: string): Result<ReadonlyMap<string, str
 }
 
 function decode(encoded: string): string | undefined {
+  if (!/[%+]/.test(encoded)) return encoded;
   try {
     return decodeURIComponent(encoded.replaceAll('+', ' '));
   } catch {

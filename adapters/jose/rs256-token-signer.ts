@@ -1,11 +1,13 @@
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { AccessTokenClaims, TokenType } from '../../domain/access-token-claims.ts';
+import { SignatureBatch } from './signature-batch.ts';
 
-/** Signs by RS256, with the key that signs now, where it is called. */
+/** Signs by RS256, with the key that signs now, on the event loop. */
 export class Rs256TokenSigner implements TokenSigner {
   readonly #keys: KeyProvider;
   readonly #type: TokenType | undefined;
+  readonly #batch = new SignatureBatch();
   /** The encoded header of the key that signed last. */
   #header = { kid: '', encoded: '' };
 
@@ -18,7 +20,7 @@ export class Rs256TokenSigner implements TokenSigner {
   async sign(claims: AccessTokenClaims): Promise<string> {
     const key = await this.#keys.signingKey();
     const input = `${this.#headerOf(key.kid)}.${encode(claims)}`;
-    const signature = key.sign(Buffer.from(input, 'latin1'));
+    const signature = await this.#batch.sign(key, Buffer.from(input, 'latin1'));
     return `${input}.${Buffer.from(signature.buffer, signature.byteOffset, signature.length).toString('base64url')}`;
   }
 

@@ -5,7 +5,7 @@ import { ClientRegistration, type ClientRegistrationFields } from '../../domain/
 /** Registrations in this process's memory. What comes in is copied, what goes out cannot be changed. */
 export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
-  readonly #fields = new Map<string, ClientRegistrationFields>();
+  readonly #lookups = new Map<string, ClientLookup>();
 
   constructor(ids: IdGenerator) {
     this.#ids = ids;
@@ -13,20 +13,21 @@ export class InMemoryClientRepository implements ClientRepository {
 
   /** Registers a client under a new random id. Throws where the client id is taken. */
   add(fields: Omit<ClientRegistrationFields, 'id'>): void {
-    if (this.#fields.has(fields.clientId)) throw new Error('a client of this id is registered already');
-    this.#fields.set(fields.clientId, { ...fields, id: this.#ids.uuid() });
+    if (this.#lookups.has(fields.clientId)) throw new Error('a client of this id is registered already');
+    const registration = ClientRegistration.of({ ...fields, id: this.#ids.uuid() });
+    this.#lookups.set(
+      fields.clientId,
+      registration.ok
+        ? { kind: 'found', registration: registration.value }
+        : { kind: 'broken', problem: registration.problem },
+    );
   }
 
   remove(clientId: string): void {
-    this.#fields.delete(clientId);
+    this.#lookups.delete(clientId);
   }
 
   async findByClientId(clientId: string): Promise<ClientLookup> {
-    const fields = this.#fields.get(clientId);
-    if (fields === undefined) return { kind: 'unknown' };
-    const registration = ClientRegistration.of(fields);
-    return registration.ok
-      ? { kind: 'found', registration: registration.value }
-      : { kind: 'broken', problem: registration.problem };
+    return this.#lookups.get(clientId) ?? { kind: 'unknown' };
   }
 }
