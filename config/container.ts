@@ -9,7 +9,7 @@ import { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
 import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
 import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
-import { JoseTokenSigner } from '../adapters/jose/jose-token-signer.ts';
+import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
@@ -65,7 +65,7 @@ export async function buildContainer(
   if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
   part(TOKENS.keyRing, () => createKeyRing(settings, get));
   part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
-  part(TOKENS.tokenSigner, () => new JoseTokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
+  part(TOKENS.tokenSigner, () => new Rs256TokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
   part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
   part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
 

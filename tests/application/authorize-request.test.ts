@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../../adapters/jose/rs256-token-signer.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
@@ -22,12 +22,12 @@ const CLAIMS: AccessTokenClaims = {
 };
 const CALLER = { ok: true, value: { clientId: CLAIMS.sub, tokenId: CLAIMS.jti } };
 
-let signer: JoseTokenSigner;
+let signer: Rs256TokenSigner;
 let verifier: JoseTokenVerifier;
 
 beforeAll(async () => {
   const keys = await freshKeyRing();
-  signer = new JoseTokenSigner(keys);
+  signer = new Rs256TokenSigner(keys);
   verifier = new JoseTokenVerifier(keys);
 });
 

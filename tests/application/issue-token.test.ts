@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BcryptSecretVerifier } from '../../adapters/bcrypt/bcrypt-secret-verifier.ts';
-import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
 import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../../adapters/jose/rs256-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
@@ -68,7 +68,7 @@ function world({ policy, client, clients, signer }: WorldOptions = {}) {
   const issueToken = new IssueToken({
     authenticateClient: new AuthenticateClient(counted, secrets),
     policy: new TokenPolicy({ ...POLICY, ...policy }),
-    signer: signer ?? new JoseTokenSigner(keys),
+    signer: signer ?? new Rs256TokenSigner(keys),
     clock,
     ids,
     auditLog,

@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { HttpListener } from '../../adapters/http/http-listener.ts';
-import { JoseTokenSigner } from '../../adapters/jose/jose-token-signer.ts';
+import { Rs256TokenSigner } from '../../adapters/jose/rs256-token-signer.ts';
 import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/locations/settings.ts';
 import { TOKENS } from '../../config/tokens.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
@@ -73,7 +73,7 @@ describe('docs/resource-servers.md', () => {
 
   describe.each(Object.keys(SERVERS))('%s', (name) => {
     let service: ServiceUnderTest;
-    let signer: JoseTokenSigner;
+    let signer: Rs256TokenSigner;
     let unpacked: Awaited<ReturnType<typeof unpack>>;
     let listener: HttpListener;
     let url: string;
@@ -95,7 +95,7 @@ describe('docs/resource-servers.md', () => {
           PUBLIC_METADATA: 'true',
         },
       });
-      signer = new JoseTokenSigner(service.container.resolve(TOKENS.keyProvider), 'at+jwt');
+      signer = new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider), 'at+jwt');
       unpacked = await unpack(`${service.url}/oauth2/jwks`);
       await listen(unpacked.folder);
     });
@@ -142,8 +142,8 @@ describe('docs/resource-servers.md', () => {
       ['that has expired', () => signer.sign(claims(1_700_000_000))],
       ['of another issuer', () => signer.sign({ ...claims(), iss: `${ISSUER}/` })],
       ['for another audience', () => signer.sign({ ...claims(), aud: CLIENT_ID })],
-      ['of an unknown key', async () => new JoseTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
-      ['that is of no type', () => new JoseTokenSigner(service.container.resolve(TOKENS.keyProvider)).sign(claims())],
+      ['of an unknown key', async () => new Rs256TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
+      ['that is of no type', () => new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider)).sign(claims())],
       ['that is none', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
       const answer = await ask(`Bearer ${await make()}`);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { JoseTokenSigner } from '../../../adapters/jose/jose-token-signer.ts';
+import { Rs256TokenSigner } from '../../../adapters/jose/rs256-token-signer.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
@@ -48,14 +48,14 @@ describe('the resource server, with the service as its issuer', () => {
   const clock = new FixedClock(NOW);
   let service: ServiceUnderTest;
   let server: ResourceServerUnderTest;
-  let signer: JoseTokenSigner;
+  let signer: Rs256TokenSigner;
   beforeAll(async () => {
     service = await startServiceUnderTest({
       environment: { PUBLIC_METADATA: 'true' },
       override: (container) => container.registerInstance(TOKENS.clock, clock),
     });
     server = await startResourceServerUnderTest({ JWKS_URI: `${service.url}/oauth2/jwks` }, clock);
-    signer = new JoseTokenSigner(service.container.resolve(TOKENS.keyProvider));
+    signer = new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider));
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
@@ -106,7 +106,7 @@ describe('the resource server, with the service as its issuer', () => {
     ['that has expired', () => signer.sign({ ...CLAIMS, nbf: NOW - 600, exp: NOW - 300 }), 'token_expired'],
     [
       'of a key that is not published',
-      async () => new JoseTokenSigner(await freshKeyRing()).sign(CLAIMS),
+      async () => new Rs256TokenSigner(await freshKeyRing()).sign(CLAIMS),
       'token_key_unknown',
     ],
     ['of another key under the name of a published one', () => signedAs({ alg: 'RS256' }), 'token_signature_wrong'],
@@ -165,7 +165,7 @@ describe('the resource server, when its issuer', () => {
   beforeEach(async () => {
     clock = new FixedClock(NOW);
     signers = await freshKeyRing();
-    token = await new JoseTokenSigner(signers).sign(CLAIMS);
+    token = await new Rs256TokenSigner(signers).sign(CLAIMS);
   });
 
   it('is away after it had keys: goes on', async () => {
@@ -175,7 +175,7 @@ describe('the resource server, when its issuer', () => {
     await issuer.leave();
     clock.advance(200);
     expect((await read(server, token)).status).toBe(200);
-    expectUnavailable(await read(server, await new JoseTokenSigner(await freshKeyRing()).sign(CLAIMS)));
+    expectUnavailable(await read(server, await new Rs256TokenSigner(await freshKeyRing()).sign(CLAIMS)));
     expect(server.logLines()).toContainEqual(expect.objectContaining({ level: 'error', event: 'key_set_unavailable' }));
   });
 
@@ -215,7 +215,7 @@ describe('the resource server, when its issuer', () => {
     const next = await freshKeyRing();
     issuer.answer = keySetAnswer({ keys: [...(await signers.publicKeys()), ...(await next.publicKeys())] });
     clock.advance(5);
-    expect((await read(server, await new JoseTokenSigner(next).sign(CLAIMS))).status).toBe(200);
+    expect((await read(server, await new Rs256TokenSigner(next).sign(CLAIMS))).status).toBe(200);
     expect((await read(server, token)).status).toBe(200);
   });
 
