@@ -5,6 +5,7 @@ import { Scope } from '../domain/scope.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { AuthenticateClient } from './authenticate-client.ts';
 import type { AuditLog } from './ports/audit-log.ts';
+import type { Caller } from './ports/caller.ts';
 import type { ClientCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
@@ -13,6 +14,7 @@ import type { TokenSigner } from './ports/token-signer.ts';
 export interface TokenRequest extends ClientCredentials {
   /** The `scope` parameter as it was sent; undefined where it was absent or empty. */
   readonly scope?: string | undefined;
+  readonly caller: Caller;
 }
 
 export interface IssuedToken {
@@ -48,14 +50,14 @@ export class IssueToken {
     return outcome;
   }
 
-  async #issue({ clientId, clientSecret, scope }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
+  async #issue({ clientId, clientSecret, scope, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const { authenticateClient, policy, signer, clock, ids } = this.#parts;
 
     // What is malformed is refused before it costs a hash; what is beyond the registration, only after the secret proved good.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
     if (requested?.ok === false) return failure(refusal('scope_malformed'));
 
-    const client = await authenticateClient.execute({ clientId, clientSecret });
+    const client = await authenticateClient.execute({ clientId, clientSecret }, caller);
     if (!client.ok) return client;
 
     const granted = policy.grantScope(client.value, requested?.value);

@@ -5,12 +5,12 @@ import {
   instanceCachingFactory,
   container as rootContainer,
 } from 'tsyringe';
-import { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
+import { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
 import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
 import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
-import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../adapters/memory/places.ts';
@@ -24,11 +24,13 @@ import { FindLocation } from '../application/find-location.ts';
 import { IssueToken } from '../application/issue-token.ts';
 import { PublishKeys } from '../application/publish-keys.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
+import { createCheckTurns } from './check-turns.ts';
 import type { Configuration } from './configuration.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyRing } from './key-ring.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { openDependencies } from './open-dependencies.ts';
+import { createRememberedSecrets } from './remembered-secrets.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
 import { createSecretVerifier } from './secret-verifier.ts';
@@ -57,6 +59,8 @@ export async function buildContainer(
   part(TOKENS.ids, () => new RandomIdGenerator());
   part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
   part(TOKENS.checkQueue, () => new CheckQueue());
+  part(TOKENS.checkTurns, () => createCheckTurns(settings, get(TOKENS.checkQueue)));
+  part(TOKENS.rememberedSecrets, () => createRememberedSecrets(settings, get(TOKENS.clock)));
   part(TOKENS.secretVerifier, () => createSecretVerifier(configuration, get));
   if (settings.CLIENT_REPOSITORY === 'memory') {
     part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));

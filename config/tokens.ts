@@ -1,16 +1,18 @@
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
-import type { CheckQueue } from '../adapters/bcrypt/check-queue.ts';
+import type { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
 import type { HttpTimeouts } from '../adapters/http/http-server.ts';
 import type { RequestLog } from '../adapters/http/request-log.ts';
 import type { Route } from '../adapters/http/route.ts';
+import type { RememberedSecrets } from '../adapters/lru-cache/remembered-secrets.ts';
 import type { AuthenticateClient } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
 import type { IssueToken } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
+import type { CheckTurns } from '../application/ports/check-turns.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
@@ -41,6 +43,8 @@ export const TOKENS = {
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   checkQueue: token<CheckQueue>('CheckQueue'),
+  checkTurns: token<CheckTurns>('CheckTurns'),
+  rememberedSecrets: token<RememberedSecrets>('RememberedSecrets'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),

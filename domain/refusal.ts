@@ -2,7 +2,7 @@
  * Why not, as a value. Each reason stands for one case that an operator may want to tell apart; the caller is told
  * only the code that the reason belongs to, so that the log knows more than an attacker does.
  *
- * Codes: RFC 6749 section 5.2 (token endpoint) and RFC 6750 section 3.1 (bearer tokens).
+ * Codes: RFC 6749 section 5.2 and RFC 8628 section 3.5 (token endpoint), RFC 6750 section 3.1 (bearer tokens).
  */
 const CODE_OF_REASON = {
   client_unknown: 'invalid_client',
@@ -10,6 +10,8 @@ const CODE_OF_REASON = {
   stored_secret_unusable: 'invalid_client',
   presented_secret_unusable: 'invalid_client',
   secret_wrong: 'invalid_client',
+
+  attempts_exhausted: 'slow_down',
 
   scope_malformed: 'invalid_scope',
   scope_not_registered: 'invalid_scope',

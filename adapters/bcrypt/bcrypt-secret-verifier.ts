@@ -3,7 +3,6 @@ import bcrypt from 'bcrypt';
 import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
-import { CheckQueue } from './check-queue.ts';
 
 /** A cost that the library refuses to work off, after the same way through the pool. */
 const NO_COST = 31;
@@ -22,15 +21,10 @@ const NO_COST = 31;
  */
 export class BcryptSecretVerifier implements SecretVerifier {
   readonly #cost: number;
-  readonly #checks: CheckQueue;
 
-  /**
-   * @param cost log2 of the rounds that every refusal takes, 4 to 14.
-   * @param checks where checks wait for their turn; a refusal's dummy checks run in the same turn.
-   */
-  constructor(cost: number, checks = new CheckQueue()) {
+  /** @param cost log2 of the rounds that every refusal takes, 4 to 14. */
+  constructor(cost: number) {
     this.#cost = cost;
-    this.#checks = checks;
   }
 
   async verify(
@@ -42,19 +36,15 @@ export class BcryptSecretVerifier implements SecretVerifier {
     if (stored.kind !== 'bcrypt') return this.#refuse('unusable_stored');
 
     const encoding = withCurrentVersion(stored.reveal());
-    return this.#checks.run(async () => {
-      if (await bcrypt.compare(presented, encoding)) return 'match';
-      await this.#fillUp(stored.cost);
-      return 'mismatch';
-    });
+    if (await bcrypt.compare(presented, encoding)) return 'match';
+    await this.#fillUp(stored.cost);
+    return 'mismatch';
   }
 
   async #refuse(verdict: SecretVerdict): Promise<SecretVerdict> {
-    return this.#checks.run(async () => {
-      await spendCheck(this.#cost);
-      await this.#fillUp(this.#cost);
-      return verdict;
-    });
+    await spendCheck(this.#cost);
+    await this.#fillUp(this.#cost);
+    return verdict;
   }
 
   /** What is left of a refusal after one check at `spent`. */

@@ -22,9 +22,6 @@ export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 /** Header fields of every answer (RFC 6749 section 5.1). */
 export const ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
-/** Seconds after which a caller may try again what failed for want of a dependency. */
-const RETRY_AFTER_SECONDS = '1';
-
 /** Outermost: gives the exchange its id and its headers, turns a fault into 500 or 503, and writes the one log line. */
 export function exchange(ids: IdGenerator, log: RequestLog): Koa.Middleware<ExchangeState> {
   return async (ctx, next) => {
@@ -45,7 +42,9 @@ export function exchange(ids: IdGenerator, log: RequestLog): Koa.Middleware<Exch
 /** Answers why not. Without a description for `invalid_client`, so that all its cases look the same. */
 export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
-  ctx.status = ANSWERS[refusal.code].status;
+  const { status, retryAfter } = ANSWERS[refusal.code];
+  ctx.status = status;
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   ctx.set(refusal.headers ?? {});
   ctx.body = refusalBody(refusal);
 }
@@ -54,7 +53,7 @@ function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
   if (byParser !== undefined) {
     refuse(ctx, byParser);
-  } else if (ctx.req.destroyed && !ctx.req.complete) {
+  } else if (ctx.req.socket.destroyed || (ctx.req.destroyed && !ctx.req.complete)) {
     refuse(ctx, httpRefusal('caller_gone'));
   } else {
     ctx.state.fault = fault;
@@ -63,9 +62,7 @@ function answerFault(ctx: Exchange, fault: unknown): void {
 }
 
 function refusalOfFault(fault: unknown): HttpRefusal {
-  return fault instanceof DependencyUnavailable
-    ? httpRefusal('dependency_unavailable', { 'Retry-After': RETRY_AFTER_SECONDS })
-    : httpRefusal('unforeseen');
+  return httpRefusal(fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen');
 }
 
 function requestLine(ctx: Exchange, milliseconds: number): RequestLine {

@@ -17,11 +17,13 @@ export type AnswerCode =
 
 export interface Answer {
   readonly status: number;
+  /** Header field `Retry-After`, in seconds. */
+  readonly retryAfter?: number;
   /** Member `error` of the body. */
   readonly error: string;
 }
 
-/** The one place where a code becomes a status. Sources: RFC 6749 section 5.2, RFC 6750 section 3.1, RFC 9110 section 15. */
+/** The one place where a code becomes a status. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
 export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
@@ -35,9 +37,10 @@ export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
   request_timeout: { status: 408, error: 'invalid_request' },
   content_too_large: { status: 413, error: 'invalid_request' },
   unsupported_media_type: { status: 415, error: 'invalid_request' },
+  slow_down: { status: 429, error: 'slow_down', retryAfter: 60 },
   header_fields_too_large: { status: 431, error: 'invalid_request' },
   server_error: { status: 500, error: 'server_error' },
-  temporarily_unavailable: { status: 503, error: 'temporarily_unavailable' },
+  temporarily_unavailable: { status: 503, error: 'temporarily_unavailable', retryAfter: 1 },
 };
 
 /** The cases that are refused here, before a use case sees them, and the code of each. */
@@ -95,6 +98,7 @@ export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, s
   grant_type_missing: 'grant_type is missing',
   grant_type_unsupported: 'grant_type must be client_credentials',
   client_id_malformed: 'client_id has more than 255 characters or a control character',
+  attempts_exhausted: 'too many attempts of this client failed from this address within a minute',
   scope_malformed: 'scope must be scope tokens with single spaces between',
   scope_not_registered: 'the client is not registered for a scope that it asks for',
 };

@@ -6,6 +6,7 @@ import { type Exchange, refuse } from './exchange.ts';
 import { hasBody, readForm } from './form-body.ts';
 import { type Authorization, readAuthorization } from './header-fields.ts';
 import { type HttpRefusal, httpRefusal } from './refusals.ts';
+import { ResponseCaller } from './response-caller.ts';
 import type { Handler } from './route.ts';
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). */
@@ -44,7 +45,7 @@ async function readTokenRequest(ctx: Exchange): Promise<Result<TokenRequest, Htt
   const clientSecret = parameter('client_secret');
   if (clientId !== undefined && !isClientId(clientId)) return failure(httpRefusal('client_id_malformed'));
   if (clientId === undefined || clientSecret === undefined) return failure(httpRefusal('credentials_missing'));
-  return success({ clientId, clientSecret, scope: parameter('scope') });
+  return success({ clientId, clientSecret, scope: parameter('scope'), caller: new ResponseCaller(ctx.res) });
 }
 
 /** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */

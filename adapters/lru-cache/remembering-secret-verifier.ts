@@ -1,62 +1,48 @@
-import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import type { Caller } from '../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
-import type { Clock } from '../../application/ports/clock.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
+import type { RememberedSecrets } from './remembered-secrets.ts';
 
-/** Clients that are remembered at once; beyond them, those who came longest ago are checked again. About 30 MB. */
-const CLIENTS_MAX = 100_000;
-
-interface Match {
-  readonly digest: Buffer;
-  /** Seconds since the epoch. */
-  readonly until: number;
-}
+/** Nobody waits for a renewal, so nobody leaves. */
+const NEVER = new AbortController().signal;
 
 /**
- * Remembers matches, so that a client who comes again is not hashed again. What is kept is a digest of client id,
- * presented secret and stored hash, under a key that this process made and nobody else has: it is worth nothing outside.
- * Since the stored hash is part of it, a new, locked or removed secret is refused at the next request. Refusals are
- * never remembered, and cost what they cost.
+ * Answers from memory for a client who comes again, so that he is not hashed again. Refusals are never remembered, and
+ * cost what they cost. What will soon be forgotten is checked anew while the client is served: so who comes often
+ * enough never waits for a check.
  */
 export class RememberingSecretVerifier implements SecretVerifier {
   readonly #others: SecretVerifier;
-  readonly #clock: Clock;
-  readonly #seconds: number;
-  // As bytes it would be looked through anew for each digest, which takes five times as long.
-  readonly #key = createSecretKey(randomBytes(32));
-  readonly #matches: LRUCache<string, Match>;
+  readonly #remembered: RememberedSecrets;
+  readonly #renewing = new Set<string>();
 
-  /** @param seconds how long a match is remembered. */
-  constructor(others: SecretVerifier, clock: Clock, seconds: number, clientsMax = CLIENTS_MAX) {
+  constructor(others: SecretVerifier, remembered: RememberedSecrets) {
     this.#others = others;
-    this.#clock = clock;
-    this.#seconds = seconds;
-    this.#matches = new LRUCache({ max: clientsMax });
+    this.#remembered = remembered;
   }
 
-  async verify(credentials: ClientCredentials, stored: StoredSecret | undefined): Promise<SecretVerdict> {
+  async verify(
+    credentials: ClientCredentials,
+    stored: StoredSecret | undefined,
+    caller: Caller,
+  ): Promise<SecretVerdict> {
     // Made for an unknown client too, so that the work is the same.
-    const digest = this.#digest(credentials, stored?.reveal() ?? '');
-    if (stored !== undefined && this.#isRemembered(credentials.clientId, digest)) return 'match';
-
-    const verdict = await this.#others.verify(credentials, stored);
-    if (verdict === 'match') {
-      this.#matches.set(credentials.clientId, { digest, until: this.#clock.now() + this.#seconds });
-    }
-    return verdict;
+    const digest = this.#remembered.digest(credentials, stored);
+    const recollection = stored && this.#remembered.recall(credentials.clientId, digest);
+    if (recollection === undefined) return this.#others.verify(credentials, stored, caller);
+    if (recollection === 'stale') this.#renew(credentials, stored, caller.address);
+    return 'match';
   }
 
-  #isRemembered(clientId: string, digest: Buffer): boolean {
-    const match = this.#matches.get(clientId);
-    return match !== undefined && this.#clock.now() < match.until && timingSafeEqual(match.digest, digest);
-  }
-
-  /** Each part behind its length, so that no two triples give one text. */
-  #digest({ clientId, clientSecret }: ClientCredentials, stored: string): Buffer {
-    const hmac = createHmac('sha256', this.#key);
-    for (const part of [clientId, clientSecret, stored]) hmac.update(`${part.length}:`).update(part);
-    return hmac.digest();
+  #renew(credentials: ClientCredentials, stored: StoredSecret | undefined, address: string): void {
+    const { clientId } = credentials;
+    if (this.#renewing.has(clientId)) return;
+    this.#renewing.add(clientId);
+    // Where there is no turn for it now, the next request tries again, or is checked when the time is over.
+    this.#others
+      .verify(credentials, stored, { address, gone: NEVER })
+      .catch(() => undefined)
+      .finally(() => this.#renewing.delete(clientId));
   }
 }

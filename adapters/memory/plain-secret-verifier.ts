@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
@@ -11,11 +12,15 @@ export class PlainSecretVerifier implements SecretVerifier {
     this.#others = others;
   }
 
-  async verify(credentials: ClientCredentials, stored: StoredSecret | undefined): Promise<SecretVerdict> {
-    if (stored?.kind !== 'plain') return this.#others.verify(credentials, stored);
+  async verify(
+    credentials: ClientCredentials,
+    stored: StoredSecret | undefined,
+    caller: Caller,
+  ): Promise<SecretVerdict> {
+    if (stored?.kind !== 'plain') return this.#others.verify(credentials, stored, caller);
     const presented = credentials.clientSecret;
     if (isPresentableSecret(presented) && isEqual(presented, stored.reveal())) return 'match';
-    return this.#others.verify(credentials, undefined);
+    return this.#others.verify(credentials, undefined, caller);
   }
 }
 

@@ -6,6 +6,7 @@ import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
+import { A_CALLER } from '../support/a-caller.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
 
 const CLIENT = {
@@ -43,7 +44,7 @@ function world() {
 describe('AuthenticateClient', () => {
   it('answers the registration of a client whose secret is right', async () => {
     const { authenticateClient } = world();
-    const client = await authenticateClient.execute({ clientId: CLIENT.clientId, clientSecret: GOOD_SECRET });
+    const client = await authenticateClient.execute({ clientId: CLIENT.clientId, clientSecret: GOOD_SECRET }, A_CALLER);
     expect(client).toMatchObject({ ok: true, value: { clientId: CLIENT.clientId, clientName: CLIENT.clientName } });
   });
 
@@ -71,7 +72,7 @@ describe('AuthenticateClient', () => {
     'refuses %s as invalid_client, at the cost of one look-up and one check',
     async (_case, id, secret, reason, named) => {
       const { authenticateClient, calls } = world();
-      const client = await authenticateClient.execute({ clientId: id, clientSecret: secret });
+      const client = await authenticateClient.execute({ clientId: id, clientSecret: secret }, A_CALLER);
       const problem = { code: 'invalid_client', reason, ...(named !== undefined && { clientId: named }) };
       expect(client).toEqual({ ok: false, problem });
       expect(calls).toEqual([`look up ${id}`, expect.stringMatching(/^check/)]);
@@ -81,7 +82,7 @@ describe('AuthenticateClient', () => {
   it('checks the secret of a client without a usable registration against nothing', async () => {
     for (const clientId of ['nobody', 'scopeless']) {
       const { authenticateClient, calls } = world();
-      await authenticateClient.execute({ clientId, clientSecret: GOOD_SECRET });
+      await authenticateClient.execute({ clientId, clientSecret: GOOD_SECRET }, A_CALLER);
       expect(calls).toEqual([`look up ${clientId}`, 'check against nothing']);
     }
   });
@@ -89,9 +90,9 @@ describe('AuthenticateClient', () => {
   it('refuses a client from the moment in which it is removed', async () => {
     const { authenticateClient, repository } = world();
     const credentials = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
-    expect((await authenticateClient.execute(credentials)).ok).toBe(true);
+    expect((await authenticateClient.execute(credentials, A_CALLER)).ok).toBe(true);
     repository.remove(CLIENT.clientId);
-    expect((await authenticateClient.execute(credentials)).ok).toBe(false);
+    expect((await authenticateClient.execute(credentials, A_CALLER)).ok).toBe(false);
   });
 
   it('passes an outage of the repository on as it is, and checks no secret', async () => {
@@ -106,7 +107,7 @@ describe('AuthenticateClient', () => {
     };
     const authenticateClient = new AuthenticateClient(unreachable, secrets);
     const credentials = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
-    await expect(authenticateClient.execute(credentials)).rejects.toBe(outage);
+    await expect(authenticateClient.execute(credentials, A_CALLER)).rejects.toBe(outage);
     expect(checks).toBe(0);
   });
 });

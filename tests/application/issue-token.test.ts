@@ -15,6 +15,7 @@ import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import { scopesOf } from '../../domain/access-token-claims.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
+import { A_CALLER } from '../support/a-caller.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
@@ -28,7 +29,7 @@ const CLIENT = {
   clientName: GOOD_CLIENT.client_name,
   scope: 'read write',
 };
-const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
+const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET, caller: A_CALLER };
 const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];
 
 let keys: KeyProvider;
@@ -271,7 +272,11 @@ describe('IssueToken, in the audit log', () => {
     const here = world();
     const { accessToken } = await issued(here);
     await here.issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret' });
-    await here.issueToken.execute({ clientId: 'secret-in-the-wrong-field', clientSecret: 'bad-secret' });
+    await here.issueToken.execute({
+      ...CREDENTIALS,
+      clientId: 'secret-in-the-wrong-field',
+      clientSecret: 'bad-secret',
+    });
     const recorded = JSON.stringify(here.auditLog.events());
     const secrets = [GOOD_SECRET, 'bad-secret', 'secret-in-the-wrong-field', CLIENT.clientSecret];
     for (const secret of [...secrets, ...accessToken.split('.')]) expect(recorded).not.toContain(secret);

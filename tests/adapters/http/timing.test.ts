@@ -34,7 +34,7 @@ const CASES = {
 
 describe('time tells the cases of invalid_client apart from nothing', () => {
   const service = serviceForSuite({
-    environment: { CLIENT_SECRET_COST: String(COST) },
+    environment: { CLIENT_SECRET_COST: String(COST), CLIENT_FAILURES_PER_MINUTE: '0' },
     clients: [
       GOOD_CLIENT,
       PLAIN_CLIENT,

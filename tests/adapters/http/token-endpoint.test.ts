@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { CheckQueue } from '../../../adapters/bcrypt/check-queue.ts';
+import { CheckQueue } from '../../../adapters/fair-queue/check-queue.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { TOKENS } from '../../../config/tokens.ts';
@@ -527,9 +527,11 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   });
 });
 
+const NO_CAPACITY = { atOnce: 1, lineRounds: 2 ** 4, crowd: 1, waitMs: 100 };
+
 describe('POST /oauth2/token: no capacity', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(TOKENS.checkQueue, new CheckQueue(1, 1)),
+    override: (container) => container.registerInstance(TOKENS.checkQueue, new CheckQueue(NO_CAPACITY)),
   });
 
   it('answers 503 with Retry-After at once to whom it cannot check, and goes on serving a client that it has checked', async () => {
@@ -546,6 +548,33 @@ describe('POST /oauth2/token: no capacity', () => {
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
       expect(logLineOf(service(), answer)).toMatchObject({ reason: 'dependency_unavailable' });
     }
+  });
+});
+
+describe('POST /oauth2/token: too many failures', () => {
+  const service = serviceForSuite({
+    environment: { CLIENT_FAILURES_PER_MINUTE: '3' },
+    clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'seen-client' }],
+  });
+
+  it.each([GOOD.client_id, 'nobody'])('answers 429 with Retry-After to the next attempt of %s', async (client_id) => {
+    const wrong = () => requestToken(service().url, { ...GOOD, client_id, client_secret: 'wrong-secret' });
+    for (let time = 0; time < 3; time += 1) expect((await wrong()).text).toBe('{"error":"invalid_client"}');
+    const answer = await wrong();
+    expect(answer.status).toBe(429);
+    expect(answer.json()['error']).toBe('slow_down');
+    expect(answer.headers['retry-after']).toBe('60');
+    expectAnswerHeaders(answer);
+    expect(logLineOf(service(), answer)).toMatchObject({ reason: 'attempts_exhausted' });
+  });
+
+  it('goes on serving a client whose secret proved good before', async () => {
+    const client = { ...GOOD, client_id: 'seen-client' };
+    expect((await requestToken(service().url, client)).status).toBe(200);
+    for (let time = 0; time < 4; time += 1) {
+      await requestToken(service().url, { ...client, client_secret: 'wrong-secret' });
+    }
+    expect((await requestToken(service().url, client)).status).toBe(200);
   });
 });
 

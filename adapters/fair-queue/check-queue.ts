@@ -1,0 +1,172 @@
+import { availableParallelism } from 'node:os';
+import type { CheckRequest, CheckTurns } from '../../application/ports/check-turns.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import { FairShare } from './fair-share.ts';
+
+export interface CheckQueueLimits {
+  /** Checks that run at the same time. */
+  readonly atOnce: number;
+  /** BCrypt rounds that may wait in the line; one check may, whatever it costs. */
+  readonly lineRounds: number;
+  /** Checks that may wait in the crowd. */
+  readonly crowd: number;
+  /** Milliseconds after which who still waits is told to come again. */
+  readonly waitMs: number;
+}
+
+/** The threads of libuv's pool, one of which stays free for what else is done there. */
+const POOL_THREADS = 4;
+
+/** One core stays free for those who need no check; the line is 0.4 s of a core long, at cost 10. */
+export const CHECK_QUEUE_LIMITS: CheckQueueLimits = {
+  atOnce: Math.min(Math.max(1, availableParallelism() - 1), POOL_THREADS - 1),
+  lineRounds: 8 * 2 ** 10,
+  crowd: 1_024,
+  waitMs: 2_000,
+};
+
+type Half = 'line' | 'crowd';
+
+/** The lane of every client id that is not registered. */
+const UNKNOWN = Symbol('unknown clients');
+
+interface Waiting {
+  readonly request: CheckRequest;
+  readonly check: () => Promise<SecretVerdict>;
+  readonly resolve: (verdict: SecretVerdict) => void;
+  readonly reject: (fault: unknown) => void;
+  /** Stops the clock of the waiting time. */
+  readonly stopClock: () => void;
+}
+
+/**
+ * Lets few checks run at once. Those who come next stand in a short line, in which everybody is alike. When the line is
+ * full, the others are a crowd: each client has a lane in it, unknown ids share one, and the lane that had least work done
+ * comes next; but only who proves his secret is answered when his check is done. Everybody else in the crowd is answered
+ * 503 when the waiting time is over, not before and not otherwise. So a flood delays a good client by little, and neither
+ * the answer nor its time tells a wrong secret from an unknown id. Line and crowd share the work in halves, so that
+ * the line moves as fast whoever is in the crowd. Decision 0202 tells why it is no simpler.
+ */
+export class CheckQueue implements CheckTurns {
+  readonly #limits: CheckQueueLimits;
+  readonly #line = new Set<Waiting>();
+  readonly #crowd = new Map<string | symbol, Set<Waiting>>();
+  readonly #halves = new FairShare<Half>();
+  readonly #lanes = new FairShare<string | symbol>();
+  #crowded = 0;
+  /** All who have no answer yet, but for those of the line whose check runs. */
+  readonly #unanswered = new Set<Waiting>();
+  #running = 0;
+  #closed = false;
+
+  constructor(limits: CheckQueueLimits = CHECK_QUEUE_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Checks that run, and that wait in the line and in the crowd. */
+  get load(): { readonly running: number; readonly line: number; readonly crowd: number } {
+    return { running: this.#running, line: this.#line.size, crowd: this.#crowded };
+  }
+
+  take(request: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
+    const { promise, resolve, reject } = Promise.withResolvers<SecretVerdict>();
+    const { gone } = request.caller;
+    const refuse = (reason: string) => {
+      this.#leave(waiting);
+      reject(refusal(reason));
+    };
+    const onGone = () => refuse('the caller has gone');
+    const timer = setTimeout(() => refuse('no check was free in time'), this.#limits.waitMs);
+    const waiting: Waiting = { request, check, resolve, reject, stopClock: () => clearTimeout(timer) };
+
+    this.#unanswered.add(waiting);
+    gone.addEventListener('abort', onGone);
+    if (this.#closed) refuse('the service stops');
+    else if (gone.aborted) onGone();
+    else if (this.#running < this.#limits.atOnce) void this.#run(waiting, 'line');
+    else if (this.#hasRoomInLine(request)) this.#line.add(waiting);
+    else if (this.#crowded < this.#limits.crowd) this.#joinCrowd(waiting);
+    else refuse('too many checks wait already');
+
+    return promise.finally(() => {
+      this.#unanswered.delete(waiting);
+      clearTimeout(timer);
+      gone.removeEventListener('abort', onGone);
+    });
+  }
+
+  /** Refuses what waits, and what comes. A check that runs cannot be stopped, and one of the line is waited for. */
+  close(): void {
+    this.#closed = true;
+    for (const waiting of this.#unanswered) {
+      this.#leave(waiting);
+      waiting.reject(refusal('the service stops'));
+    }
+  }
+
+  #hasRoomInLine({ cost }: CheckRequest): boolean {
+    let rounds = 2 ** cost;
+    for (const { request } of this.#line) rounds += 2 ** request.cost;
+    return this.#line.size === 0 || rounds <= this.#limits.lineRounds * this.#limits.atOnce;
+  }
+
+  #joinCrowd(waiting: Waiting): void {
+    const name = laneOf(waiting);
+    const lane = this.#crowd.get(name) ?? new Set();
+    this.#crowd.set(name, lane.add(waiting));
+    this.#crowded += 1;
+  }
+
+  #leave(waiting: Waiting): void {
+    this.#line.delete(waiting);
+    const name = laneOf(waiting);
+    const lane = this.#crowd.get(name);
+    if (!lane?.delete(waiting)) return;
+    this.#crowded -= 1;
+    if (lane.size === 0) this.#crowd.delete(name);
+  }
+
+  #startNext(): void {
+    const halves: Half[] = [];
+    if (this.#line.size > 0) halves.push('line');
+    if (this.#crowd.size > 0) halves.push('crowd');
+    const half = this.#halves.next(halves);
+    if (half === undefined) return;
+
+    const lane = half === 'crowd' ? this.#lanes.next(this.#crowd.keys()) : undefined;
+    const [next] = (lane === undefined ? this.#line : this.#crowd.get(lane)) ?? [];
+    if (next === undefined) return;
+    const rounds = 2 ** next.request.cost;
+    this.#halves.charge(half, rounds);
+    if (lane !== undefined) this.#lanes.charge(lane, rounds);
+    this.#leave(next);
+    void this.#run(next, half);
+  }
+
+  async #run(waiting: Waiting, half: Half): Promise<void> {
+    const { check, resolve, reject, stopClock } = waiting;
+    this.#running += 1;
+    if (half === 'line') {
+      this.#unanswered.delete(waiting);
+      stopClock();
+    }
+    try {
+      const verdict = await check();
+      if (half === 'line' || verdict === 'match') resolve(verdict);
+    } catch (fault) {
+      reject(fault);
+    } finally {
+      this.#running -= 1;
+      this.#startNext();
+    }
+  }
+}
+
+function laneOf({ request }: Waiting): string | symbol {
+  return request.registered ? request.clientId : UNKNOWN;
+}
+
+function refusal(reason: string): DependencyUnavailable {
+  return new DependencyUnavailable('secret verification', new Error(reason));
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { CheckQueue } from '../../../adapters/fair-queue/check-queue.ts';
+import { LimitedTurns } from '../../../adapters/rate-limiter-flexible/limited-turns.ts';
+import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
+import { checkRequest, describeCheckTurns } from '../../contracts/check-turns.ts';
+import { A_CALLER } from '../../support/a-caller.ts';
+
+const FAILURES = 3;
+
+function fresh() {
+  return new LimitedTurns(new CheckQueue({ atOnce: 1, lineRounds: 8 * 2 ** 4, crowd: 8, waitMs: 60_000 }), FAILURES);
+}
+
+describeCheckTurns('LimitedTurns', fresh);
+
+/** Limited turns, and who comes for one. */
+function world() {
+  const turns = fresh();
+  let checks = 0;
+  const come = (verdict: SecretVerdict, clientId = 'a-client', address = '192.0.2.1', registered = true) =>
+    turns.take(checkRequest({ clientId, registered, caller: { ...A_CALLER, address } }), async () => {
+      checks += 1;
+      return verdict;
+    });
+  return { come, checks: () => checks };
+}
+
+describe('LimitedTurns', () => {
+  it.each([true, false])('gives no more turns after so many failures, registered or not: %s', async (registered) => {
+    const { come, checks } = world();
+    for (let time = 0; time < FAILURES; time += 1) {
+      expect(await come('mismatch', 'a-client', '192.0.2.1', registered)).toBe('mismatch');
+    }
+    expect(await come('mismatch', 'a-client', '192.0.2.1', registered)).toBe('attempts_exhausted');
+    expect(checks()).toBe(FAILURES);
+  });
+
+  it('lets the owner of the secret in from elsewhere, and other clients from there', async () => {
+    const { come } = world();
+    for (let time = 0; time < FAILURES; time += 1) await come('mismatch');
+    expect(await come('match', 'a-client', '192.0.2.2')).toBe('match');
+    expect(await come('match', 'b-client')).toBe('match');
+  });
+
+  it('counts no match, and takes nothing off the count for one', async () => {
+    const { come } = world();
+    for (let time = 0; time < 10; time += 1) expect(await come('match')).toBe('match');
+    for (let time = 0; time < FAILURES; time += 1) {
+      await come('mismatch');
+      if (time + 1 < FAILURES) await come('match');
+    }
+    expect(await come('match')).toBe('attempts_exhausted');
+  });
+});
