@@ -1,7 +1,9 @@
 import type { KeySchedule } from '../domain/key-schedule.ts';
+import type { KeyRingState } from './key-ring-state.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
+import type { TrustedKey } from './ports/key-directory.ts';
 import type { KeyFactory, KeyPair } from './ports/key-factory.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from './ports/key-provider.ts';
 import type { SharedKeys } from './shared-keys.ts';
@@ -74,17 +76,31 @@ export class KeyRing implements KeyProvider {
   async publicKeys(): Promise<readonly PublicKeyJwk[]> {
     const own = this.#trusted().filter(({ publishedAt }) => publishedAt !== undefined);
     const keys = new Map(
-      [...this.#parts.shared.jwks(), ...own.map(({ pair }) => pair.jwk)].map((jwk) => [jwk.kid, jwk]),
+      [...this.#parts.shared.trusted(), ...own.map(({ pair }) => pair)].map(({ jwk }) => [jwk.kid, jwk]),
     );
     return [...keys.values()].sort((one, other) => (one.kid < other.kid ? -1 : 1)).map((jwk) => ({ ...jwk }));
   }
 
   maxAgeSeconds(): number {
     const { clock, schedule, shared } = this.#parts;
+    return schedule.maxAgeSeconds(clock.now(), this.#nextPublication(), shared.learntAt);
+  }
+
+  /** All that another process of this service has to know to sign and verify as this ring does until the next `advance`. */
+  state(): KeyRingState {
+    const { schedule, shared } = this.#parts;
     const signing = this.#signing();
-    const successor = this.#own.some((key) => key.signsFrom === Infinity && key.publishedAt !== undefined);
-    const next = signing === undefined || successor ? Infinity : schedule.successorPublishedAt(signing.signsFrom);
-    return schedule.maxAgeSeconds(clock.now(), next, shared.learntAt);
+    const own = this.#trusted().filter(({ publishedAt }) => publishedAt !== undefined);
+    return {
+      signing: signing && {
+        kid: signing.pair.kid,
+        from: signing.signsFrom,
+        until: schedule.maySignUntil(this.#publishedAt),
+      },
+      trusted: [...shared.trusted(), ...own.map((key) => this.#asTrusted(key, this.#publishedAt))],
+      nextPublication: this.#nextPublication(),
+      learntAt: shared.learntAt,
+    };
   }
 
   async #advance(): Promise<void> {
@@ -120,10 +136,7 @@ export class KeyRing implements KeyProvider {
   async #publish(): Promise<void> {
     const { schedule, shared, clock, auditLog } = this.#parts;
     const now = clock.now();
-    const keys = this.#trusted().map(({ pair, retiredAt }) => ({
-      jwk: pair.jwk,
-      trustedUntil: schedule.trustedUntil(retiredAt ?? schedule.maySignUntil(now)),
-    }));
+    const keys = this.#trusted().map((key) => this.#asTrusted(key, now));
     const others = await shared.publish(keys);
     this.#publishedAt = now;
     // The directory may have taken its time: nobody could know a new key before it answered.
@@ -136,6 +149,18 @@ export class KeyRing implements KeyProvider {
       key.signsFrom = others === 0 ? known : schedule.knownToAllAt(known);
       auditLog.record({ event: 'key_signing', at: key.signsFrom, keyId: key.pair.kid });
     }
+  }
+
+  /** A key that was published at `publishedAt`, with the second in which its last token has expired. */
+  #asTrusted({ pair, retiredAt }: OwnKey, publishedAt: number): TrustedKey {
+    const { schedule } = this.#parts;
+    return { jwk: pair.jwk, trustedUntil: schedule.trustedUntil(retiredAt ?? schedule.maySignUntil(publishedAt)) };
+  }
+
+  #nextPublication(): number {
+    const signing = this.#signing();
+    const successor = this.#own.some((key) => key.signsFrom === Infinity && key.publishedAt !== undefined);
+    return signing === undefined || successor ? Infinity : this.#parts.schedule.successorPublishedAt(signing.signsFrom);
   }
 
   #forget(): void {

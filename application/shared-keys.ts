@@ -3,7 +3,7 @@ import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
 import type { KeyDirectory, TrustedKey } from './ports/key-directory.ts';
 import type { KeyFactory } from './ports/key-factory.ts';
-import type { KeyHandle, PublicKeyJwk } from './ports/key-provider.ts';
+import type { KeyHandle } from './ports/key-provider.ts';
 
 /** Seconds between two looks for key ids that nobody knows; so a flood of them costs one question each time. */
 const COOLDOWN_SECONDS = 5;
@@ -61,9 +61,11 @@ export class SharedKeys {
   }
 
   /** Every key that is known and trusted now. */
-  jwks(): readonly PublicKeyJwk[] {
+  trusted(): readonly TrustedKey[] {
     const now = this.#clock.now();
-    return [...this.#known.values()].filter(({ trustedUntil }) => now < trustedUntil).map(({ jwk }) => jwk);
+    return [...this.#known.values()]
+      .filter(({ trustedUntil }) => now < trustedUntil)
+      .map(({ jwk, trustedUntil }) => ({ jwk, trustedUntil }));
   }
 
   #trusted(kid: string): KeyHandle | undefined {

@@ -7,8 +7,6 @@ import {
 } from 'tsyringe';
 import { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
-import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
-import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
@@ -27,9 +25,10 @@ import { TokenPolicy } from '../domain/token-policy.ts';
 import { createCheckTurns } from './check-turns.ts';
 import type { Configuration } from './configuration.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
+import { createKeyFactory } from './key-factory.ts';
 import { createKeyRing } from './key-ring.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { openDependencies } from './open-dependencies.ts';
+import { type Duty, openDependencies } from './open-dependencies.ts';
 import { createRememberedSecrets } from './remembered-secrets.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
@@ -47,6 +46,7 @@ export type Override = (container: DependencyContainer) => void;
 export async function buildContainer(
   configuration: Configuration,
   override: Override = () => {},
+  duties: readonly Duty[] = ['clients', 'keys'],
 ): Promise<DependencyContainer> {
   const { settings, clients, keyFile } = configuration;
   const container = rootContainer.createChildContainer();
@@ -65,8 +65,9 @@ export async function buildContainer(
   if (settings.CLIENT_REPOSITORY === 'memory') {
     part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
   }
-  part(TOKENS.keyFactory, () => (keyFile ? new FileKeyFactory(keyFile) : new InMemoryKeyFactory(get(TOKENS.ids))));
+  part(TOKENS.keyFactory, () => createKeyFactory(keyFile, get(TOKENS.ids)));
   if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
+  part(TOKENS.onKeysAdvanced, () => () => {});
   part(TOKENS.keyRing, () => createKeyRing(settings, get));
   part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
   part(TOKENS.tokenSigner, () => new Rs256TokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
@@ -108,12 +109,14 @@ export async function buildContainer(
   part(TOKENS.routes, () => createRoutes(settings, get));
   part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get));
   part(TOKENS.lifecycle, () => new Lifecycle());
-  part(TOKENS.managementRoutes, () => createManagementRoutes(get));
+  part(TOKENS.managementRoutes, () =>
+    createManagementRoutes(() => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)]),
+  );
   // Probes come every second: what they are told is logged where it changes, not each time.
   part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, get));
 
   override(container);
-  container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings));
+  container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings, duties));
   return container;
 }
 

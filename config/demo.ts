@@ -6,6 +6,7 @@ const CLIENT_SECRET = 'demo-secret';
 
 const service = await run({
   MANAGEMENT_PORT: '0',
+  WORKERS: '1',
   ...process.env,
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),

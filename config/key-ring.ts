@@ -8,16 +8,20 @@ import { type Get, TOKENS } from './tokens.ts';
 export function createKeyRing(settings: Settings, get: Get): KeyRing {
   const factory = get(TOKENS.keyFactory);
   const clock = get(TOKENS.clock);
-  const schedule = new KeySchedule({
-    rotationSeconds: settings.KEY_ROTATION_SECONDS,
-    publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
-    tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
-  });
+  const schedule = createKeySchedule(settings);
   return new KeyRing({
     factory,
     shared: new SharedKeys(get(TOKENS.keyDirectory), factory, schedule, clock),
     schedule,
     clock,
     auditLog: get(TOKENS.auditLog),
+  });
+}
+
+export function createKeySchedule(settings: Settings): KeySchedule {
+  return new KeySchedule({
+    rotationSeconds: settings.KEY_ROTATION_SECONDS,
+    publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
+    tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
   });
 }

@@ -15,20 +15,27 @@ export class KeyRotation implements Dependency {
   readonly #ring: KeyRing;
   readonly #everyMs: number;
   readonly #log: Logger;
+  readonly #onAdvanced: () => void;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #failed = false;
 
-  private constructor(ring: KeyRing, everyMs: number, log: Logger) {
+  private constructor(ring: KeyRing, everyMs: number, log: Logger, onAdvanced: () => void) {
     this.#ring = ring;
     this.#everyMs = everyMs;
     this.#log = log;
+    this.#onAdvanced = onAdvanced;
   }
 
-  /** Resolves when the first key was made, whether or not it could be published yet. */
-  static async start(ring: KeyRing, publicationSeconds: number, log: Logger): Promise<KeyRotation> {
+  /** Calls `onAdvanced` after each step. Resolves when the first key was made, whether or not it could be published yet. */
+  static async start(
+    ring: KeyRing,
+    publicationSeconds: number,
+    log: Logger,
+    onAdvanced: () => void,
+  ): Promise<KeyRotation> {
     const everyMs = Math.min(LOOK_EVERY_MS, (publicationSeconds * 1000) / LOOKS_A_PUBLICATION);
-    const rotation = new KeyRotation(ring, everyMs, log);
+    const rotation = new KeyRotation(ring, everyMs, log, onAdvanced);
     await rotation.#advance();
     return rotation;
   }
@@ -50,6 +57,7 @@ export class KeyRotation implements Dependency {
       (fault) => this.#fell(fault),
     );
     if (this.#closed) return;
+    this.#onAdvanced();
     const everyMs = this.#failed ? Math.min(RETRY_EVERY_MS, this.#everyMs) : this.#everyMs;
     this.#timer = setTimeout(() => void this.#advance(), everyMs - (performance.now() - begin));
   }

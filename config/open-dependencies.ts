@@ -1,9 +1,12 @@
-import type { DependencyContainer } from 'tsyringe';
+import type { DependencyContainer, InjectionToken } from 'tsyringe';
 import { createDatabaseLog } from './database-log.ts';
 import type { Dependency } from './dependency.ts';
 import { KeyRotation } from './key-rotation.ts';
 import type { Settings } from './settings.ts';
 import { TOKENS } from './tokens.ts';
+
+/** What a process of the service does: look up clients and answer requests, or keep the keys. One alone does both. */
+export type Duty = 'clients' | 'keys';
 
 /**
  * Opens what stands outside of this process and puts it in its place, in the order in which one needs the other; what
@@ -12,12 +15,14 @@ import { TOKENS } from './tokens.ts';
 export async function openDependencies(
   container: DependencyContainer,
   settings: Settings,
+  duties: readonly Duty[],
 ): Promise<readonly Dependency[]> {
   const opened: Dependency[] = [];
+  const isMissing = (duty: Duty, part: InjectionToken) => duties.includes(duty) && !container.isRegistered(part);
   try {
-    if (!container.isRegistered(TOKENS.clientRepository)) opened.push(await openClients(container, settings));
-    if (!container.isRegistered(TOKENS.keyDirectory)) opened.push(await openKeys(container, settings));
-    opened.push(await startRotation(container, settings));
+    if (isMissing('clients', TOKENS.clientRepository)) opened.push(await openClients(container, settings));
+    if (isMissing('keys', TOKENS.keyDirectory)) opened.push(await openKeys(container, settings));
+    if (duties.includes('keys')) opened.push(await startRotation(container, settings));
     return opened;
   } catch (problem) {
     for (const dependency of opened.toReversed()) await dependency.close();
@@ -44,5 +49,6 @@ async function openKeys(container: DependencyContainer, settings: Settings): Pro
 
 function startRotation(container: DependencyContainer, settings: Settings): Promise<Dependency> {
   const ring = container.resolve(TOKENS.keyRing);
-  return KeyRotation.start(ring, settings.KEY_PUBLICATION_SECONDS, container.resolve(TOKENS.log));
+  const onAdvanced = container.resolve(TOKENS.onKeysAdvanced);
+  return KeyRotation.start(ring, settings.KEY_PUBLICATION_SECONDS, container.resolve(TOKENS.log), onAdvanced);
 }

@@ -1,4 +1,5 @@
 import {
+  type HealthCheck,
   LIVENESS_PATH,
   livenessEndpoint,
   READINESS_PATH,
@@ -31,8 +32,7 @@ export function createRoutes(settings: Settings, get: Get): readonly Route[] {
 }
 
 /** What the management port answers: to anybody, so it belongs on an address that only the operator reaches. */
-export function createManagementRoutes(get: Get): readonly Route[] {
-  const checks = () => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)];
+export function createManagementRoutes(checks: () => readonly HealthCheck[]): readonly Route[] {
   return [
     { path: LIVENESS_PATH, access: { kind: 'public' }, methods: { GET: livenessEndpoint() } },
     { path: READINESS_PATH, access: { kind: 'public' }, methods: { GET: readinessEndpoint(checks) } },

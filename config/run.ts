@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { startPrimary } from './cluster/primary.ts';
 import { complainOfStart } from './complain-of-start.ts';
 import { loadConfiguration } from './configuration.ts';
 import type { Environment } from './read-environment.ts';
@@ -9,13 +10,21 @@ import { type RunningService, startService } from './service.ts';
  * and sets a non-zero exit code. Where it is a setting, no port was opened.
  */
 export async function run(environment: Environment): Promise<RunningService | undefined> {
-  const configuration = loadConfiguration(environment, readTextFile);
+  const files = new Map<string, string | undefined>();
+  const configuration = loadConfiguration(environment, (path) => {
+    const text = readTextFile(path);
+    files.set(path, text);
+    return text;
+  });
   if (!configuration.ok) {
     complainOfStart('The service', configuration.problem);
     return undefined;
   }
   try {
-    const service = await startService(configuration.value);
+    const service =
+      configuration.value.settings.WORKERS === 1
+        ? await startService(configuration.value)
+        : await startPrimary(configuration.value, files, environment);
     process.once('SIGTERM', () => void service.stop('planned'));
     process.once('SIGINT', () => void service.stop('at once'));
     return service;

@@ -3,6 +3,7 @@ import type { DependencyContainer } from 'tsyringe';
 import { HttpListener } from '../adapters/http/http-listener.ts';
 import type { Configuration } from './configuration.ts';
 import { buildContainer, type Override } from './container.ts';
+import type { Duty } from './open-dependencies.ts';
 import type { Settings } from './settings.ts';
 import { TOKENS } from './tokens.ts';
 
@@ -20,8 +21,12 @@ export interface RunningService {
  * Starts the service and resolves when it listens. Rejects, with nothing left open, where a port cannot be had or the
  * clients' table cannot be used.
  */
-export async function startService(configuration: Configuration, override?: Override): Promise<RunningService> {
-  const container = await buildContainer(configuration, override);
+export async function startService(
+  configuration: Configuration,
+  override?: Override,
+  duties?: readonly Duty[],
+): Promise<RunningService> {
+  const container = await buildContainer(configuration, override, duties);
   const { settings } = configuration;
   const log = container.resolve(TOKENS.log);
   const listener = new HttpListener(container.resolve(TOKENS.httpServer));
@@ -34,14 +39,14 @@ export async function startService(configuration: Configuration, override?: Over
     }
     const { address, port } = await listener.listen(settings.PORT, settings.HOST);
     opened.push(listener);
-    log.info({ event: 'started', address, port });
+    log.info({ event: eventOf(duties, 'started'), address, port });
 
     let stopped: Promise<void> | undefined;
     return {
       host: address,
       port,
       stop(manner) {
-        stopped ??= stopService(container, settings, opened, manner);
+        stopped ??= stopService(container, settings, opened, manner, duties);
         return stopped;
       },
     };
@@ -57,14 +62,15 @@ async function stopService(
   settings: Settings,
   opened: readonly HttpListener[],
   manner: StopManner,
+  duties: readonly Duty[] | undefined,
 ): Promise<void> {
   const log = container.resolve(TOKENS.log);
-  log.info({ event: 'stopping' });
+  log.info({ event: eventOf(duties, 'stopping') });
   container.resolve(TOKENS.lifecycle).stop();
   for (const listener of opened) listener.retire();
   if (manner === 'planned') await delay(settings.SHUTDOWN_GRACE_MS);
   await closeAll(container, opened, settings.SHUTDOWN_DRAIN_MS);
-  log.info({ event: 'stopped' });
+  log.info({ event: eventOf(duties, 'stopped') });
 }
 
 /** What was opened first is closed last, so that /readyz answers until the end. */
@@ -79,4 +85,9 @@ async function closeAll(
   // The callers may all have left while their checks still wait.
   container.resolve(TOKENS.checkQueue).close();
   for (const dependency of container.resolve(TOKENS.dependencies).toReversed()) await dependency.close();
+}
+
+/** A process that does not do all of the service's duties is one of its workers. */
+function eventOf(duties: readonly Duty[] | undefined, event: string): string {
+  return duties === undefined ? event : `worker_${event}`;
 }

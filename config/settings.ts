@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { failure, type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
@@ -20,6 +21,7 @@ export const SETTINGS_SCHEMA = z.object({
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),
   CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(60),
+  WORKERS: wholeNumber(1, 256).optional(),
   HOST: text().default('127.0.0.1'),
   PORT: wholeNumber(0, 65_535).default(8080),
   MANAGEMENT_HOST: text().default('127.0.0.1'),
@@ -45,7 +47,14 @@ export const SETTINGS_SCHEMA = z.object({
 type Values = z.output<typeof SETTINGS_SCHEMA>;
 
 /** The settings of a deployment, checked and frozen. Secrets in it do not print. */
-export type Settings = Readonly<Omit<Values, 'BASE_URL' | 'TOKEN_ISSUER'> & { BASE_URL: string; TOKEN_ISSUER: string }>;
+export type Settings = Readonly<Omit<Values, keyof Derived> & Derived>;
+
+/** Those whose default is made of something else. */
+interface Derived {
+  readonly WORKERS: number;
+  readonly BASE_URL: string;
+  readonly TOKEN_ISSUER: string;
+}
 
 /** Reads the environment. Answers every problem there is, by the name of its setting and never with a value. */
 export function readSettings(environment: Environment): Result<Settings, readonly string[]> {
@@ -58,7 +67,8 @@ export function readSettings(environment: Environment): Result<Settings, readonl
     return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
   }
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
-  return success(Object.freeze({ ...values, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+  const WORKERS = values.WORKERS ?? availableParallelism();
+  return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
 }
 
 function missingCompanions(given: Environment): string[] {

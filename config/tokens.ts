@@ -49,6 +49,7 @@ export const TOKENS = {
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),
+  onKeysAdvanced: token<() => void>('on keys advanced'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   tokenSigner: token<TokenSigner>('TokenSigner'),
   tokenVerifier: token<TokenVerifier>('TokenVerifier'),

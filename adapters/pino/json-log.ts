@@ -2,16 +2,22 @@ import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
-/** The process's log: one JSON object a line, with `level` and an ISO 8601 `time`, to standard output unless told otherwise. */
-export function createJsonLog(destination?: DestinationStream): Logger {
+/** What the kernel writes to a pipe in one piece, so that the lines of several processes do not mix (POSIX: PIPE_BUF). */
+const PIPE_BUF_BYTES = 4_096;
+
+/**
+ * The process's log: one JSON object a line, with `level` and an ISO 8601 `time`, to standard output unless told otherwise.
+ * @param base members of every line.
+ */
+export function createJsonLog(destination?: DestinationStream, base: Readonly<Record<string, unknown>> = {}): Logger {
   return pino(
     {
-      base: null,
+      base,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { fault: describeFault },
     },
-    destination ?? pino.destination({ fd: 1, sync: false, minLength: 0 }),
+    destination ?? pino.destination({ fd: 1, sync: false, minLength: 0, maxWrite: PIPE_BUF_BYTES }),
   );
 }
 

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { HealthCheck } from '../../adapters/http/health-endpoints.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/** A worker that ended younger than this is replaced after a while only, lest a fault at the start keeps a core busy. */
+const YOUNG_MS = 10_000;
+const REPLACED_AFTER_MS_MAX = 5_000;
+
+export interface WorkerPoolParts {
+  readonly size: number;
+  readonly fork: () => WorkerProcess;
+  /** Resolves when the worker listens. */
+  readonly start: (worker: WorkerProcess) => Promise<{ readonly address: string; readonly port: number }>;
+  readonly log: Logger;
+}
+
+/** Keeps as many workers alive as there shall be. */
+export class WorkerPool implements HealthCheck {
+  readonly name = 'workers';
+  readonly #parts: WorkerPoolParts;
+  readonly #workers = new Set<WorkerProcess>();
+  #stopping = false;
+  #endedYoung = 0;
+
+  constructor(parts: WorkerPoolParts) {
+    this.#parts = parts;
+  }
+
+  get workers(): ReadonlySet<WorkerProcess> {
+    return this.#workers;
+  }
+
+  /** Resolves when all listen. Rejects with the reason of the first that cannot, and leaves none behind. */
+  async start(): Promise<{ readonly address: string; readonly port: number }> {
+    const { size, fork, start } = this.#parts;
+    const forked = Array.from({ length: size }, () => fork());
+    try {
+      const [first] = await Promise.all(
+        forked.map(async (worker) => {
+          this.#workers.add(worker);
+          const ended = worker.ended.then(({ code, signal }) => {
+            throw new Error(`a worker ended before it listened (${signal ?? code})`);
+          });
+          return Promise.race([start(worker), ended]);
+        }),
+      );
+      if (first === undefined) throw new Error('a service needs a worker');
+      for (const worker of forked) void this.#watch(worker, performance.now());
+      return first;
+    } catch (problem) {
+      this.#stopping = true;
+      for (const worker of forked) worker.kill();
+      await Promise.all(forked.map((worker) => worker.ended));
+      throw problem;
+    }
+  }
+
+  readiness(): ReturnType<HealthCheck['readiness']> {
+    const listening = [...this.#workers].filter((worker) => worker.listening).length;
+    if (listening === 0) return { ready: false, reason: 'no worker listens' };
+    return listening === this.#parts.size
+      ? { ready: true }
+      : { ready: true, note: `${listening} of ${this.#parts.size} workers listen` };
+  }
+
+  /** Has all workers end what is in flight. Those that are not done in time are killed. */
+  async stop(manner: 'planned' | 'at once', withinMs: number): Promise<void> {
+    this.#stopping = true;
+    const workers = [...this.#workers];
+    for (const worker of workers) worker.stop(manner);
+    const timer = setTimeout(() => {
+      for (const worker of this.#workers) worker.kill();
+    }, withinMs);
+    await Promise.all(workers.map((worker) => worker.ended));
+    clearTimeout(timer);
+  }
+
+  async #watch(worker: WorkerProcess, since: number): Promise<void> {
+    const end = await worker.ended;
+    this.#workers.delete(worker);
+    if (this.#stopping) return;
+    this.#parts.log.error({ event: 'worker_ended', worker: worker.id, ...end });
+    this.#endedYoung = performance.now() - since < YOUNG_MS ? this.#endedYoung + 1 : 0;
+    await delay(Math.min(REPLACED_AFTER_MS_MAX, this.#endedYoung === 0 ? 0 : 50 * 2 ** this.#endedYoung));
+    if (!this.#stopping) await this.#replace();
+  }
+
+  async #replace(): Promise<void> {
+    const { fork, start, log } = this.#parts;
+    const worker = fork();
+    this.#workers.add(worker);
+    const since = performance.now();
+    try {
+      await Promise.race([start(worker), worker.ended]);
+      if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });
+    } catch (fault) {
+      log.error({ event: 'worker_failed', worker: worker.id, fault });
+      worker.kill();
+    }
+    void this.#watch(worker, since);
+  }
+}

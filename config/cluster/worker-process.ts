@@ -1,0 +1,113 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { channelToWorker, type WorkerChannel } from '../../adapters/cluster/channel.ts';
+import type {
+  PrimaryFunctions,
+  SentHealth,
+  SentKeys,
+  SentMatch,
+  WorkerStart,
+} from '../../adapters/cluster/protocol.ts';
+import { TurnsForWorker } from '../../adapters/cluster/turns-for-worker.ts';
+import type { CheckTurns } from '../../application/ports/check-turns.ts';
+import type { Environment } from '../read-environment.ts';
+
+/** What a worker may ask for, beside turns. */
+export interface WorkerNeeds {
+  readonly turns: CheckTurns;
+  findKey(kid: string): Promise<SentKeys | undefined>;
+  /** Tells all workers but this one. */
+  remembered(match: SentMatch, from: WorkerProcess): void;
+}
+
+/** How a worker ended. */
+export interface WorkerEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** One worker, seen from the primary. */
+export class WorkerProcess {
+  readonly id: number;
+  readonly ended: Promise<WorkerEnd>;
+  readonly #worker: Worker;
+  readonly #channel: WorkerChannel;
+  #health: readonly SentHealth[] = [];
+  #listening = false;
+
+  private constructor(worker: Worker, needs: WorkerNeeds) {
+    this.id = worker.id;
+    this.#worker = worker;
+    const turns = new TurnsForWorker(needs.turns, { runCheck: (id) => this.#channel.runCheck(id) });
+    const functions: PrimaryFunctions = {
+      takeTurn: (id, request) => turns.take(id, request),
+      callerGone: (id) => turns.callerGone(id),
+      findKey: (kid) => needs.findKey(kid),
+      remembered: (match) => needs.remembered(match, this),
+      health: (states) => {
+        this.#health = states;
+      },
+    };
+    this.#channel = channelToWorker(
+      {
+        send: (message) => void (worker.isConnected() && worker.send(message as object)),
+        onMessage: (listener) => worker.on('message', listener),
+      },
+      functions,
+    );
+    this.ended = once(worker, 'exit').then(([code, signal]) => {
+      this.#listening = false;
+      turns.close();
+      this.#channel.$close();
+      return { code, signal };
+    });
+    // A message that could not be sent is no fault of its own: the worker has ended, or will.
+    worker.on('error', () => {});
+  }
+
+  /** Starts the process, which then waits to be told what to do. */
+  static fork(file: string, environment: Environment, needs: WorkerNeeds): WorkerProcess {
+    cluster.setupPrimary({ exec: file, args: [], serialization: 'advanced' });
+    return new WorkerProcess(cluster.fork(environment), needs);
+  }
+
+  /** Whether it takes requests. */
+  get listening(): boolean {
+    return this.#listening;
+  }
+
+  /** What it last said of its dependencies. */
+  get health(): readonly SentHealth[] {
+    return this.#health;
+  }
+
+  /** Resolves when it listens, with where. Throws with the reason where it cannot. */
+  async start(start: WorkerStart): Promise<{ readonly address: string; readonly port: number }> {
+    const started = await this.#channel.start(start);
+    if ('problem' in started) throw new Error(started.problem);
+    this.#listening = true;
+    return started;
+  }
+
+  tellKeys(keys: SentKeys): void {
+    this.#tell(this.#channel.takeKeys(keys));
+  }
+
+  tellMatch(match: SentMatch): void {
+    this.#tell(this.#channel.remember(match));
+  }
+
+  /** Has it end what is in flight and end itself. */
+  stop(manner: 'planned' | 'at once'): void {
+    this.#tell(this.#channel.stop(manner));
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL');
+  }
+
+  /** Whoever ends in between needs to be told nothing any more. */
+  #tell(told: Promise<unknown>): void {
+    told.catch(() => {});
+  }
+}

@@ -1,0 +1,15 @@
+import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
+import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
+import type { PrivateKeyListener } from '../adapters/jose/private-key-listener.ts';
+import type { KeyFile } from '../adapters/jose/read-key-file.ts';
+import type { IdGenerator } from '../application/ports/id-generator.ts';
+import type { KeyFactory } from '../application/ports/key-factory.ts';
+
+/** The key of KEY_FILE, where there is one, or else keys that are made in memory. */
+export function createKeyFactory(
+  keyFile: KeyFile | undefined,
+  ids: IdGenerator,
+  onMade?: PrivateKeyListener,
+): KeyFactory {
+  return keyFile ? new FileKeyFactory(keyFile, onMade) : new InMemoryKeyFactory(ids, onMade);
+}
