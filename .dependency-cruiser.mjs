@@ -136,6 +136,8 @@ export default {
   ],
   options: {
     doNotFollow: PACKAGES,
+    // Programs of other servers, on packages that the benchmark installs when it is run: without them nothing there resolves.
+    exclude: { path: '^tests/bench/peers/' },
     preserveSymlinks: true,
     // Without it, `import type` leaks would go unseen.
     tsPreCompilationDeps: true,

@@ -1,15 +1,19 @@
 import type { HealthCheck } from '../adapters/http/health-endpoints.ts';
 
-/** Whether the service wants requests: from its start until it is told to stop. One of the checks of /readyz. */
+/** Whether the service wants requests: from when it listens until it is told to stop. One of the checks of /readyz. */
 export class Lifecycle implements HealthCheck {
   readonly name = 'service';
-  #stopping = false;
+  #reason: string | undefined = 'starting';
+
+  start(): void {
+    this.#reason = undefined;
+  }
 
   stop(): void {
-    this.#stopping = true;
+    this.#reason = 'stopping';
   }
 
   readiness(): ReturnType<HealthCheck['readiness']> {
-    return this.#stopping ? { ready: false, reason: 'stopping' } : { ready: true };
+    return this.#reason === undefined ? { ready: true } : { ready: false, reason: this.#reason };
   }
 }

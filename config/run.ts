@@ -5,6 +5,11 @@ import { loadConfiguration } from './configuration.ts';
 import type { Environment } from './read-environment.ts';
 import { type RunningService, startService } from './service.ts';
 
+const MANNER_OF_SIGNAL = [
+  ['SIGTERM', 'planned'],
+  ['SIGINT', 'at once'],
+] as const;
+
 /**
  * Runs the service in this process until SIGTERM, or SIGINT, which does without the grace time. Where it cannot start, says every reason on standard error
  * and sets a non-zero exit code. Where it is a setting, no port was opened.
@@ -20,14 +25,14 @@ export async function run(environment: Environment): Promise<RunningService | un
     complainOfStart('The service', configuration.problem);
     return undefined;
   }
+  const { value } = configuration;
+  const starting = value.settings.WORKERS === 1 ? startService(value) : startPrimary(value, files, environment);
+  // One that comes while the service starts counts too.
+  for (const [signal, manner] of MANNER_OF_SIGNAL) {
+    process.once(signal, () => void starting.then((service) => service.stop(manner)).catch(() => {}));
+  }
   try {
-    const service =
-      configuration.value.settings.WORKERS === 1
-        ? await startService(configuration.value)
-        : await startPrimary(configuration.value, files, environment);
-    process.once('SIGTERM', () => void service.stop('planned'));
-    process.once('SIGINT', () => void service.stop('at once'));
-    return service;
+    return await starting;
   } catch (error) {
     complainOfStart('The service', [error instanceof Error ? error.message : 'unknown fault']);
     return undefined;

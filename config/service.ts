@@ -39,6 +39,7 @@ export async function startService(
     }
     const { address, port } = await listener.listen(settings.PORT, settings.HOST);
     opened.push(listener);
+    container.resolve(TOKENS.lifecycle).start();
     log.info({ event: eventOf(duties, 'started'), address, port });
 
     let stopped: Promise<void> | undefined;
@@ -80,10 +81,10 @@ async function closeAll(
   drainMs: number,
 ): Promise<void> {
   for (const listener of opened.toReversed()) {
-    await listener.close(drainMs, () => container.resolve(TOKENS.checkQueue).close());
+    await listener.close(drainMs, () => container.resolve(TOKENS.checkTurns).close());
   }
   // The callers may all have left while their checks still wait.
-  container.resolve(TOKENS.checkQueue).close();
+  container.resolve(TOKENS.checkTurns).close();
   for (const dependency of container.resolve(TOKENS.dependencies).toReversed()) await dependency.close();
 }
 

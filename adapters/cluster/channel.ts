@@ -22,6 +22,7 @@ export function channelToWorker(pipe: Pipe, functions: PrimaryFunctions): Worker
 export function channelToPrimary(pipe: Pipe, functions: WorkerFunctions): PrimaryChannel {
   return createBirpc<PrimaryFunctions, WorkerFunctions>(functions, {
     ...options(pipe),
-    eventNames: ['callerGone', 'remembered', 'health'],
+    // `callerGone` is none, since an event may overtake the call that it is about.
+    eventNames: ['remembered', 'health'],
   });
 }

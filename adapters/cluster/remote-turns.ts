@@ -4,38 +4,54 @@ import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import { checkOutcome, verdictOf } from './check-outcome.ts';
 import type { CheckOutcome, PrimaryFunctions } from './protocol.ts';
 
+interface Waiting {
+  readonly check: () => Promise<SecretVerdict>;
+  readonly reject: (fault: unknown) => void;
+}
+
 /** The turns of the primary, who gives them to all workers of this service. The check itself runs here. */
 export class RemoteTurns implements CheckTurns {
   readonly #primary: Pick<PrimaryFunctions, 'takeTurn' | 'callerGone'>;
-  readonly #checks = new Map<number, () => Promise<SecretVerdict>>();
+  readonly #waiting = new Map<number, Waiting>();
   #last = 0;
+  #closed = false;
 
   constructor(primary: Pick<PrimaryFunctions, 'takeTurn' | 'callerGone'>) {
     this.#primary = primary;
   }
 
   async take({ caller, ...request }: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
-    if (caller.gone.aborted) throw new DependencyUnavailable('secret verification', new Error('the caller has gone'));
+    if (this.#closed) throw refusal('the service stops');
+    if (caller.gone.aborted) throw refusal('the caller has gone');
     this.#last += 1;
     const id = this.#last;
+    const { promise, resolve, reject } = Promise.withResolvers<CheckOutcome>();
     const onGone = () => this.#primary.callerGone(id);
     caller.gone.addEventListener('abort', onGone);
-    this.#checks.set(id, check);
+    this.#waiting.set(id, { check, reject });
+    this.#primary
+      .takeTurn(id, { ...request, address: caller.address })
+      .then(resolve, () => reject(refusal('the primary process has gone')));
     try {
-      return verdictOf(await this.#primary.takeTurn(id, { ...request, address: caller.address }).catch(primaryGone));
+      return verdictOf(await promise);
     } finally {
       caller.gone.removeEventListener('abort', onGone);
-      this.#checks.delete(id);
+      this.#waiting.delete(id);
     }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.values()) reject(refusal('the service stops'));
   }
 
   /** Runs the check whose turn has come. */
   run(id: number): Promise<CheckOutcome> {
-    const check = this.#checks.get(id);
-    return checkOutcome(check?.() ?? Promise.reject(new Error('nobody waits for this check')));
+    const waiting = this.#waiting.get(id);
+    return checkOutcome(waiting?.check() ?? Promise.reject(new Error('nobody waits for this check')));
   }
 }
 
-function primaryGone(fault: unknown): never {
-  throw new DependencyUnavailable('secret verification', fault);
+function refusal(reason: string): DependencyUnavailable {
+  return new DependencyUnavailable('secret verification', new Error(reason));
 }

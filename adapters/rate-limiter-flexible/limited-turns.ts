@@ -26,4 +26,8 @@ export class LimitedTurns implements CheckTurns {
     if (verdict !== 'match') await this.#failures.penalty(key);
     return verdict;
   }
+
+  close(): void {
+    this.#turns.close();
+  }
 }

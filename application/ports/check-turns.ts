@@ -19,4 +19,7 @@ export interface CheckTurns {
    * in time, and where the caller has gone. What it answers and when tells nobody whether the client is registered.
    */
   take(request: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict>;
+
+  /** Refuses what waits, and what comes. */
+  close(): void;
 }

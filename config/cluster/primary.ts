@@ -100,7 +100,7 @@ export async function startPrimary(
 
   const opened: HttpListener[] = [];
   const close = async () => {
-    container.resolve(TOKENS.checkQueue).close();
+    container.resolve(TOKENS.checkTurns).close();
     for (const listener of opened) await listener.close(settings.SHUTDOWN_DRAIN_MS, () => {});
     await closeDependencies(container);
   };
@@ -110,6 +110,7 @@ export async function startPrimary(
       opened.push(management);
     }
     const { address, port } = await workers.start();
+    container.resolve(TOKENS.lifecycle).start();
     log.info({ event: 'started', address, port, workers: settings.WORKERS });
 
     let stopped: Promise<void> | undefined;

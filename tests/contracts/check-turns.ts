@@ -70,6 +70,18 @@ export function describeCheckTurns(name: string, fresh: () => CheckTurns): void 
       expect(began).toBe(false);
     });
 
+    it('refuses what waits and what comes once it is closed', async () => {
+      const turns = fresh();
+      const first = heldCheck();
+      const running = turns.take(checkRequest(), first.check);
+      const waiting = turns.take(checkRequest(), async () => 'match');
+      turns.close();
+      await expect(waiting).rejects.toThrow(DependencyUnavailable);
+      await expect(turns.take(checkRequest(), async () => 'match')).rejects.toThrow(DependencyUnavailable);
+      first.end('match');
+      await Promise.allSettled([running]);
+    });
+
     it('takes no check of a caller who has gone already', async () => {
       const caller = { ...A_CALLER, gone: AbortSignal.abort() };
       await expect(fresh().take(checkRequest({ caller }), async () => 'match')).rejects.toThrow(DependencyUnavailable);

@@ -22,6 +22,7 @@ export function startReplica({ port, managementPort }: Backend, more: Readonly<R
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '200',
+    WORKERS: '1',
     ...more,
   });
 }

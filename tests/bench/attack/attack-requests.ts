@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** A wrong secret for a client: another one each time, as a guess is. */
+export function guessFor(clientId: string): string {
+  const secret = randomBytes(12).toString('hex');
+  return post(`grant_type=client_credentials&client_id=${clientId}&client_secret=${secret}`);
+}
+
+/** A client that is not registered: another one each time. */
+export function unknownClient(): string {
+  return guessFor(`nobody-${randomBytes(8).toString('hex')}`);
+}
+
+/** Requests that the contract answers with 400 before any secret is looked at. */
+export const GARBAGE: readonly string[] = [
+  post('grant_type=client_credentials&client_id=%zz&client_secret=x'),
+  post('grant_type=client_credentials&client_id=%c3%28&client_secret=x'),
+  post('grant_type=client_credentials&client_id=%'),
+  post('client_id=client-1&client_secret=x'),
+  post('grant_type=password&username=a&password=b'),
+  post('grant_type=client_credentials&grant_type=client_credentials'),
+  post(Array.from({ length: 60 }, (_, n) => `p${n}=1`).join('&')),
+  post('{"grant_type":"client_credentials"}', 'application/json'),
+  post('\x00\xff\xfe\x01', 'application/octet-stream'),
+  post('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--', 'multipart/form-data; boundary=b'),
+  post('grant_type=client_credentials&client_id=a&client_secret=b', `${FORM}; charset=utf-16`),
+];
+
+/** One character a byte. */
+function post(body: string, contentType = FORM): string {
+  return `POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}

@@ -1,0 +1,24 @@
+import autocannon from 'autocannon';
+
+// autocannon in a process of its own: takes a job as JSON in its first argument, prints its result as JSON.
+const { url, connections, seconds, clientIds, secret, timeoutSeconds } = JSON.parse(process.argv[2]);
+const requests = clientIds.map((id) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: `grant_type=client_credentials&client_id=${id}&client_secret=${secret}`,
+}));
+let begun = 0;
+const result = await autocannon({
+  url,
+  connections,
+  duration: seconds,
+  timeout: timeoutSeconds,
+  requests,
+  // Each connection walks over all clients, from a place of its own.
+  setupClient(client) {
+    const start = Math.floor((begun * requests.length) / connections);
+    client.setRequests([...requests.slice(start), ...requests.slice(0, start)]);
+    begun += 1;
+  },
+});
+process.stdout.write(JSON.stringify(result));

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken, requestToken, send } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { until } from '../support/until.ts';
+
+const { client_id: ID, client_secret: SECRET } = DEMO_TOKEN_REQUEST;
+
+interface Service {
+  readonly program: Program;
+  readonly url: string;
+  readonly managementUrl: string;
+}
+
+/** The service with two workers. Each request of these tests is a connection of its own, so that workers take turns. */
+async function startService(more: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const program = runProgram('config/main.ts', {
+    CLIENT_REPOSITORY: 'memory',
+    CLIENTS_FILE: 'config/demo/clients.json',
+    PORT: String(port),
+    MANAGEMENT_PORT: String(managementPort),
+    SHUTDOWN_GRACE_MS: '0',
+    WORKERS: '2',
+    ...more,
+  });
+  await program.printed(/"event":"started"/);
+  return { program, url: `http://127.0.0.1:${port}`, managementUrl: `http://127.0.0.1:${managementPort}` };
+}
+
+function logLines({ program }: Service): readonly Record<string, unknown>[] {
+  return program
+    .stdout()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+async function pidsOf({ program }: Service): Promise<readonly number[]> {
+  const { execFile } = await import('node:child_process');
+  const { promisify } = await import('node:util');
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/).map(Number));
+  return rows.filter(([, parent]) => parent === program.process.pid).map(([pid = 0]) => pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('two workers', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ CLIENT_FAILURES_PER_MINUTE: '3' });
+  });
+  afterAll(async () => service.program[Symbol.asyncDispose]());
+
+  const getLocation = (token: string) =>
+    send(service.url, '/v1/locations/NYC_USA', { headers: { Authorization: `Bearer ${token}` } });
+
+  it('answer requests of one port, with one key that all of them know', async () => {
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => getAccessToken(service.url, ID, SECRET)));
+    expect(new Set(tokens.map((token) => decodeProtectedHeader(token).kid)).size).toBe(1);
+    for (const token of tokens) expect((await getLocation(token)).status).toBe(200);
+    await until(() => {
+      const workers = logLines(service).flatMap(({ worker, token_id }) => (token_id ? [worker] : []));
+      return new Set(workers).size === 2;
+    }, 'both workers issued tokens');
+  });
+
+  it('write one log of whole lines, however many write at once', async () => {
+    await Promise.all(Array.from({ length: 300 }, () => getAccessToken(service.url, ID, SECRET)));
+    await until(
+      () => logLines(service).filter(({ event }) => event === 'token_issued').length >= 300,
+      'each token has its line',
+    );
+  });
+
+  it('count failures together', async () => {
+    const wrong = () => requestToken(service.url, { ...DEMO_TOKEN_REQUEST, client_id: 'nobody' });
+    const statuses: number[] = [];
+    for (let time = 0; time < 5; time += 1) statuses.push((await wrong()).status);
+    expect(statuses).toEqual([401, 401, 401, 429, 429]);
+  });
+
+  it('are replaced when they crash, and the tokens of the dead worker stay good', async () => {
+    const tokens = await Promise.all(Array.from({ length: 10 }, () => getAccessToken(service.url, ID, SECRET)));
+    for (const pid of await pidsOf(service)) {
+      process.kill(pid, 'SIGKILL');
+      const replaced = logLines(service).filter(({ event }) => event === 'worker_replaced').length;
+      await until(
+        () => logLines(service).filter(({ event }) => event === 'worker_replaced').length > replaced,
+        'the worker is replaced',
+      );
+    }
+    for (const token of tokens) expect((await getLocation(token)).status).toBe(200);
+    const kids = tokens.concat(await getAccessToken(service.url, ID, SECRET)).map(decodeProtectedHeader);
+    expect(new Set(kids.map(({ kid }) => kid)).size).toBe(1);
+    expect((await send(service.managementUrl, '/readyz')).json()).toMatchObject({ status: 'ready' });
+  });
+
+  it('have no secret, token or private key in their log', async () => {
+    expect(service.program.stdout()).not.toMatch(/demo-secret|eyJ|PRIVATE|"d":/);
+  });
+});
+
+describe('a service with workers', () => {
+  it('lets all of them follow a rotation of its key', async () => {
+    const service = await startService({ KEY_PUBLICATION_SECONDS: '1', KEY_ROTATION_SECONDS: '2' });
+    await using _program = service.program;
+    const issued: string[] = [];
+    const kids = () => new Set(issued.map((token) => decodeProtectedHeader(token).kid));
+    while (kids().size < 3) {
+      const token = await getAccessToken(service.url, ID, SECRET);
+      issued.push(token);
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () =>
+          send(service.url, '/v1/locations/NYC_USA', { headers: { Authorization: `Bearer ${token}` } }),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    }
+  });
+
+  it('ends with exit code 0 and leaves no worker behind', async () => {
+    const service = await startService();
+    const pids = await pidsOf(service);
+    expect(pids).toHaveLength(2);
+    service.program.process.kill('SIGTERM');
+    expect(await service.program.ended()).toBe(0);
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  it('does not answer on when its first process was killed', async () => {
+    const service = await startService();
+    const pids = await pidsOf(service);
+    service.program.process.kill('SIGKILL');
+    await until(() => !pids.some(isAlive), 'the workers have ended too');
+    await expect(requestToken(service.url, DEMO_TOKEN_REQUEST)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('does not start where the port is taken, and says so once', async () => {
+    const port = await freePort();
+    const taken = createServer().listen(port, '127.0.0.1');
+    await once(taken, 'listening');
+    await using program = runProgram('config/main.ts', {
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: 'config/demo/clients.json',
+      PORT: String(port),
+      MANAGEMENT_PORT: '0',
+      WORKERS: '2',
+    });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr().match(/EADDRINUSE/g)).toHaveLength(1);
+    taken.close();
+  });
+});
