@@ -26,12 +26,14 @@ export async function startComparisonCandidates(
   await database.insert(clients);
 
   const forgetful = { ...memory, CLIENT_SECRET_REMEMBERED_SECONDS: '0' };
+  const alone = { PROCESSES: '1' };
   const peer = '@node-oauth/oauth2-server';
   return [
     await startServiceCandidate('this service, memory', memory, opened),
     onPostgres,
     await startServiceCandidate('this service, remembering off', forgetful, opened),
-    await startPeerCandidate('oidc-provider, secrets in clear', 'oidc-provider.mjs', plain, opened),
+    await startPeerCandidate('oidc-provider, one process as it ships', 'oidc-provider.mjs', plain, opened, alone),
+    await startPeerCandidate('oidc-provider, a process a core', 'oidc-provider.mjs', plain, opened),
     await startPeerCandidate(`${peer}, secrets in clear`, 'node-oauth2-server.mjs', plain, opened),
     await startPeerCandidate(`${peer}, BCrypt`, 'node-oauth2-server.mjs', hashed, opened),
   ];

@@ -19,7 +19,8 @@ and then one candidate after the other, warmed up, while the others idle; the ta
   sets that to 0. *PostgreSQL* reads the registration at every request.
 - *oidc-provider* keeps clients and their secrets in clear in memory, as it ships, and writes no log. *@node-oauth/oauth2-server*
   leaves clients, secrets and tokens to a model: this one keeps clients in memory, compares BCrypt at cost 10 or a secret in
-  clear, and signs with jose. Neither uses more than one core by itself: both run in one process a core by \`node:cluster\`, with one key.
+  clear, and signs with jose. Neither uses more than one core for its own code by itself; but for the row that says otherwise
+  each runs in one process a core here, with one key for all, by a few lines of \`node:cluster\` that are not part of it.
 - CPU is user and system time of all processes of the server, and memory their PSS; those of PostgreSQL are not in it.
 - Failures are answers of another status than 200, broken connections and timeouts; a run with one fails.
 

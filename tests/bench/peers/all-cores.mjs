@@ -5,15 +5,16 @@ import { availableParallelism } from 'node:os';
 import { exportJWK, generateKeyPair } from 'jose';
 
 /**
- * Serves on a port of loopback by one process a core, all with the same RSA key of 2048 bits; prints `listening` when all
- * do. Both peers run on one core as they ship: without this the comparison would be one core against all of them.
+ * Serves on a port of loopback by PROCESSES processes, or else one a core, all with the same RSA key of 2048 bits; prints
+ * `listening` when all do. The peers use one core as they ship, so the comparison shows them both ways.
  *
  * @param {(key: import('jose').JWK) => Promise<import('node:http').RequestListener>} createApplication
  */
 export async function serveOnAllCores(createApplication) {
   if (cluster.isPrimary) {
     const key = JSON.stringify(await newPrivateKey());
-    const workers = Array.from({ length: availableParallelism() }, () => cluster.fork({ PRIVATE_KEY: key }));
+    const length = Number(process.env['PROCESSES'] ?? availableParallelism());
+    const workers = Array.from({ length }, () => cluster.fork({ PRIVATE_KEY: key }));
     await Promise.all(workers.map((worker) => once(worker, 'listening')));
     process.stdout.write('listening\n');
   } else {
