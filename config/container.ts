@@ -6,7 +6,9 @@ import {
   container as rootContainer,
 } from 'tsyringe';
 import { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
+import { EventLoopDelay } from '../adapters/http/event-loop-delay.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
+import { LOAD_LIMITS } from '../adapters/http/load-limit.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
@@ -106,6 +108,8 @@ export async function buildContainer(
 
   part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log)));
   part(TOKENS.httpTimeouts, () => HTTP_TIMEOUTS);
+  part(TOKENS.loadLimits, () => LOAD_LIMITS);
+  part(TOKENS.eventLoopDelay, () => new EventLoopDelay());
   part(TOKENS.routes, () => createRoutes(settings, get));
   part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get));
   part(TOKENS.lifecycle, () => new Lifecycle());

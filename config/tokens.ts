@@ -2,7 +2,9 @@ import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
+import type { EventLoopDelay } from '../adapters/http/event-loop-delay.ts';
 import type { HttpTimeouts } from '../adapters/http/http-server.ts';
+import type { LoadLimits } from '../adapters/http/load-limit.ts';
 import type { RequestLog } from '../adapters/http/request-log.ts';
 import type { Route } from '../adapters/http/route.ts';
 import type { RememberedSecrets } from '../adapters/lru-cache/remembered-secrets.ts';
@@ -66,6 +68,8 @@ export const TOKENS = {
   requestLog: token<RequestLog>('RequestLog'),
   routes: token<readonly Route[]>('routes'),
   httpTimeouts: token<HttpTimeouts>('HttpTimeouts'),
+  loadLimits: token<LoadLimits>('LoadLimits'),
+  eventLoopDelay: token<EventLoopDelay>('EventLoopDelay'),
   httpServer: token<Server>('http server'),
   lifecycle: token<Lifecycle>('Lifecycle'),
   managementRoutes: token<readonly Route[]>('management routes'),

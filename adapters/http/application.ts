@@ -3,6 +3,7 @@ import Koa from 'koa';
 import type { AuthorizeRequest } from '../../application/authorize-request.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import { type Exchange, type ExchangeState, exchange, refuse } from './exchange.ts';
+import type { LoadLimit } from './load-limit.ts';
 import { httpRefusal } from './refusals.ts';
 import type { RequestLog } from './request-log.ts';
 import { isLetIn } from './require-bearer.ts';
@@ -13,6 +14,7 @@ export interface ApplicationParts {
   readonly authorizeRequest: AuthorizeRequest;
   readonly ids: IdGenerator;
   readonly log: RequestLog;
+  readonly load: LoadLimit;
   /** Told what went wrong outside of any answer, such as a connection that broke while an answer was being sent. */
   readonly onFault: (fault: unknown) => void;
 }
@@ -26,6 +28,7 @@ export function createApplication({
   authorizeRequest,
   ids,
   log,
+  load,
   onFault,
 }: ApplicationParts): Koa<ExchangeState> {
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
@@ -39,7 +42,7 @@ export function createApplication({
   }
   const application = new Koa<ExchangeState>();
   application.on('error', onFault);
-  application.use(exchange(ids, log));
+  application.use(exchange(ids, log, load));
   application.use(router.routes());
   application.use(async (ctx) => {
     if (await isLetIn(ctx, authorizeRequest)) refuse(ctx, httpRefusal('route_unknown'));

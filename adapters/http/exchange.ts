@@ -1,6 +1,7 @@
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import type { LoadLimit } from './load-limit.ts';
 import { malformationOf } from './malformed-request.ts';
 import { parserRefusalOf } from './parser-refusals.ts';
 import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
@@ -23,20 +24,30 @@ export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 export const ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
 /** Outermost: gives the exchange its id and its headers, turns a fault into 500 or 503, and writes the one log line. */
-export function exchange(ids: IdGenerator, log: RequestLog): Koa.Middleware<ExchangeState> {
+export function exchange(ids: IdGenerator, log: RequestLog, load: LoadLimit): Koa.Middleware<ExchangeState> {
   return async (ctx, next) => {
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
-    ctx.set({ ...ANSWER_HEADERS, 'X-Request-Id': ctx.state.requestId });
-    try {
-      const malformed = malformationOf(ctx.req);
-      if (malformed === undefined) await next();
-      else refuse(ctx, httpRefusal(malformed, { Connection: 'close' }));
-    } catch (error) {
-      answerFault(ctx, error);
+    ctx.set(ANSWER_HEADERS);
+    ctx.set('X-Request-Id', ctx.state.requestId);
+    if (load.enter()) {
+      await answer(ctx, next);
+      load.leave();
+    } else {
+      refuse(ctx, httpRefusal('overloaded'));
     }
     log(requestLine(ctx, performance.now() - begin));
   };
+}
+
+async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
+  try {
+    const malformed = malformationOf(ctx.req);
+    if (malformed === undefined) await next();
+    else refuse(ctx, httpRefusal(malformed, { Connection: 'close' }));
+  } catch (error) {
+    answerFault(ctx, error);
+  }
 }
 
 /** Answers why not. Without a description for `invalid_client`, so that all its cases look the same. */

@@ -53,6 +53,8 @@ export function createHttpServer(
     server.on(event, (request, response) => server.emit('request', request, response));
   }
   server.maxConnections = CONNECTIONS_MAX;
+  // A worker would else hand the connection on to the next, for ever where all are full. Not in the types yet.
+  Object.assign(server, { dropMaxConnection: true });
   answerParserErrors(server, ids, log);
   return server;
 }

@@ -70,6 +70,7 @@ const CODE_OF_HTTP_REASON = {
   route_unknown: 'not_found',
   resource_unknown: 'not_found',
   unforeseen: 'server_error',
+  overloaded: 'temporarily_unavailable',
   dependency_unavailable: 'temporarily_unavailable',
 } as const satisfies Record<string, AnswerCode>;
 

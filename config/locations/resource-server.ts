@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import { createApplication } from '../../adapters/http/application.ts';
+import { EventLoopDelay } from '../../adapters/http/event-loop-delay.ts';
 import { HttpListener } from '../../adapters/http/http-listener.ts';
 import { createHttpServer, HTTP_TIMEOUTS } from '../../adapters/http/http-server.ts';
+import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/load-limit.ts';
 import { LOCATION_PATH, locationEndpoint } from '../../adapters/http/location-endpoint.ts';
 import type { Route } from '../../adapters/http/route.ts';
 import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
@@ -41,7 +43,9 @@ export async function startResourceServer(
   });
   const ids = new RandomIdGenerator();
   const requestLog = createRequestLog(log);
+  const delay = new EventLoopDelay();
   const application = createApplication({
+    load: new LoadLimit(LOAD_LIMITS, () => delay.milliseconds),
     routes: [locationRoute(settings)],
     authorizeRequest,
     ids,

@@ -551,6 +551,36 @@ describe('POST /oauth2/token: no capacity', () => {
   });
 });
 
+describe('POST /oauth2/token: overload', () => {
+  const held = Promise.withResolvers<void>();
+  const service = serviceForSuite({
+    override: (container) => {
+      container.registerInstance(TOKENS.loadLimits, { inFlight: 2, inFlightWhenLate: 1, lateMs: 200 });
+      const clients = container.resolve(TOKENS.clientRepository);
+      container.registerInstance(TOKENS.clientRepository, {
+        async findByClientId(clientId) {
+          if (clientId === 'slow') await held.promise;
+          return clients.findByClientId(clientId);
+        },
+      });
+    },
+  });
+
+  it('answers 503 with Retry-After at once while as many are under way as may, and serves the next when one is done', async () => {
+    const slow = [1, 2].map(() => requestToken(service().url, { ...GOOD, client_id: 'slow' }));
+    let answer = await requestToken(service().url, GOOD);
+    while (answer.status === 200) answer = await requestToken(service().url, GOOD);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
+    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expectAnswerHeaders(answer);
+    expect(logLineOf(service(), answer)).toMatchObject({ level: 'error', reason: 'overloaded' });
+    held.resolve();
+    await Promise.all(slow);
+    expect((await requestToken(service().url, GOOD)).status).toBe(200);
+  });
+});
+
 describe('POST /oauth2/token: too many failures', () => {
   const service = serviceForSuite({
     environment: { CLIENT_FAILURES_PER_MINUTE: '3' },
