@@ -1,7 +1,7 @@
 import type { SigningKey } from '../../application/ports/key-provider.ts';
 
-/** Signatures that are made in one turn of the event loop: about 10 ms, in which nothing else happens. */
-const AT_ONCE = 32;
+/** Signatures that are made in one turn of the event loop: about 5 ms, in which nothing else happens. */
+const AT_ONCE = 16;
 
 interface Waiting {
   readonly key: SigningKey;
