@@ -80,10 +80,13 @@ export default {
     ...Object.entries({
       http: 'koa|@koa/router|koa-bodyparser',
       bcrypt: 'bcrypt',
+      cluster: 'birpc',
       jose: 'jose',
       'lru-cache': 'lru-cache',
       pino: 'pino',
       postgres: '@mikro-orm/[^/]+|pg',
+      'prom-client': 'prom-client',
+      'rate-limiter-flexible': 'rate-limiter-flexible',
     }).map(([adapter, packages]) => ({
       name: `${adapter}-packages-in-their-adapter`,
       severity: 'error',

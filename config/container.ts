@@ -9,6 +9,7 @@ import { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
 import { EventLoopDelay } from '../adapters/http/event-loop-delay.ts';
 import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
 import { LOAD_LIMITS } from '../adapters/http/load-limit.ts';
+import { RefusalPace } from '../adapters/http/refusal-pace.ts';
 import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
@@ -16,6 +17,7 @@ import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-c
 import { PLACES } from '../adapters/memory/places.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
+import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { RandomIdGenerator } from '../adapters/system/random-id-generator.ts';
 import { SystemClock } from '../adapters/system/system-clock.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
@@ -34,9 +36,11 @@ import { type Duty, openDependencies } from './open-dependencies.ts';
 import { createRememberedSecrets } from './remembered-secrets.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
+import { createScrape } from './scrape.ts';
 import { createSecretVerifier } from './secret-verifier.ts';
 import { createServer } from './server.ts';
 import { TOKENS } from './tokens.ts';
+import { soleWorkforce } from './workforce.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
@@ -106,16 +110,19 @@ export async function buildContainer(
   part(TOKENS.findLocation, () => new FindLocation(get(TOKENS.locationCatalog)));
   part(TOKENS.publishKeys, () => new PublishKeys(get(TOKENS.keyProvider)));
 
-  part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log)));
+  part(TOKENS.processMetrics, () => new ProcessMetrics('primary'));
+  part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log), get(TOKENS.processMetrics).count));
   part(TOKENS.httpTimeouts, () => HTTP_TIMEOUTS);
   part(TOKENS.loadLimits, () => LOAD_LIMITS);
+  part(TOKENS.refusalPace, () => new RefusalPace());
   part(TOKENS.eventLoopDelay, () => new EventLoopDelay());
   part(TOKENS.routes, () => createRoutes(settings, get));
   part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get));
   part(TOKENS.lifecycle, () => new Lifecycle());
-  part(TOKENS.managementRoutes, () =>
-    createManagementRoutes(() => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)]),
-  );
+  part(TOKENS.healthChecks, () => () => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)]);
+  part(TOKENS.workforce, () => soleWorkforce(() => get(TOKENS.httpServer)));
+  part(TOKENS.scrape, () => createScrape(get));
+  part(TOKENS.managementRoutes, () => createManagementRoutes(get(TOKENS.healthChecks), get(TOKENS.scrape)));
   // Probes come every second: what they are told is logged where it changes, not each time.
   part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, get));
 

@@ -8,6 +8,7 @@ import {
 import { KEY_SET_PATH, keySetEndpoint } from '../adapters/http/key-set-endpoint.ts';
 import { LOCATION_PATH, locationEndpoint } from '../adapters/http/location-endpoint.ts';
 import { metadataEndpoint, metadataPath, TOKEN_PATH } from '../adapters/http/metadata-endpoint.ts';
+import { METRICS_PATH, metricsEndpoint, type Scrape } from '../adapters/http/metrics-endpoint.ts';
 import type { Access, Route } from '../adapters/http/route.ts';
 import { tokenEndpoint } from '../adapters/http/token-endpoint.ts';
 import type { Settings } from './settings.ts';
@@ -32,10 +33,11 @@ export function createRoutes(settings: Settings, get: Get): readonly Route[] {
 }
 
 /** What the management port answers: to anybody, so it belongs on an address that only the operator reaches. */
-export function createManagementRoutes(checks: () => readonly HealthCheck[]): readonly Route[] {
+export function createManagementRoutes(checks: () => readonly HealthCheck[], scrape: Scrape): readonly Route[] {
   return [
     { path: LIVENESS_PATH, access: { kind: 'public' }, methods: { GET: livenessEndpoint() } },
     { path: READINESS_PATH, access: { kind: 'public' }, methods: { GET: readinessEndpoint(checks) } },
+    { path: METRICS_PATH, access: { kind: 'public' }, methods: { GET: metricsEndpoint(scrape) } },
   ];
 }
 

@@ -17,6 +17,7 @@ export function createServer(routes: readonly Route[], log: RequestLog, get: Get
     ids: get(TOKENS.ids),
     log,
     load,
+    pace: get(TOKENS.refusalPace),
     onFault: (fault) => logConnectionFault(get(TOKENS.log), fault),
   });
   return createHttpServer(application, get(TOKENS.ids), log, get(TOKENS.httpTimeouts));

@@ -3,11 +3,15 @@ import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
 import type { EventLoopDelay } from '../adapters/http/event-loop-delay.ts';
+import type { HealthCheck } from '../adapters/http/health-endpoints.ts';
 import type { HttpTimeouts } from '../adapters/http/http-server.ts';
 import type { LoadLimits } from '../adapters/http/load-limit.ts';
+import type { Scrape } from '../adapters/http/metrics-endpoint.ts';
+import type { RefusalPace } from '../adapters/http/refusal-pace.ts';
 import type { RequestLog } from '../adapters/http/request-log.ts';
 import type { Route } from '../adapters/http/route.ts';
 import type { RememberedSecrets } from '../adapters/lru-cache/remembered-secrets.ts';
+import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { AuthenticateClient } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
@@ -29,6 +33,7 @@ import type { PublishKeys } from '../application/publish-keys.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { Dependency } from './dependency.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { Workforce } from './workforce.ts';
 
 /** Answers the part of a name. */
 export type Get = <Part>(token: InjectionToken<Part>) => Part;
@@ -65,13 +70,18 @@ export const TOKENS = {
   publishKeys: token<PublishKeys>('PublishKeys'),
 
   dependencies: token<readonly Dependency[]>('dependencies'),
+  processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   requestLog: token<RequestLog>('RequestLog'),
   routes: token<readonly Route[]>('routes'),
   httpTimeouts: token<HttpTimeouts>('HttpTimeouts'),
   loadLimits: token<LoadLimits>('LoadLimits'),
+  refusalPace: token<RefusalPace>('RefusalPace'),
   eventLoopDelay: token<EventLoopDelay>('EventLoopDelay'),
   httpServer: token<Server>('http server'),
   lifecycle: token<Lifecycle>('Lifecycle'),
+  healthChecks: token<() => readonly HealthCheck[]>('health checks'),
+  workforce: token<Workforce>('Workforce'),
+  scrape: token<Scrape>('Scrape'),
   managementRoutes: token<readonly Route[]>('management routes'),
   managementServer: token<Server>('management server'),
 };

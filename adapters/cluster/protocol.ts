@@ -29,6 +29,15 @@ export interface SentHealth {
   readonly note?: string;
 }
 
+/** What a worker measured, as plain data. The cluster only carries it. */
+export type SentMetrics = readonly {
+  readonly name: string;
+  readonly values: readonly {
+    readonly value: number;
+    readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  }[];
+}[];
+
 /** All that a worker needs to know before it starts. */
 export interface WorkerStart {
   readonly worker: number;
@@ -56,5 +65,6 @@ export interface WorkerFunctions {
   runCheck(id: number): Promise<CheckOutcome>;
   takeKeys(keys: SentKeys): Promise<void>;
   remember(match: SentMatch): void;
+  metrics(): Promise<SentMetrics>;
   stop(manner: 'planned' | 'at once'): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import { FairShare } from './fair-share.ts';
 
 export interface CheckQueueLimits {
-  /** Checks that run at the same time. */
+  /** Checks that run at the same time; one more where those are much dearer. */
   readonly atOnce: number;
   /** BCrypt rounds that may wait in the line; one check may, whatever it costs. */
   readonly lineRounds: number;
@@ -18,15 +18,18 @@ export interface CheckQueueLimits {
 /** The threads of libuv's pool, one of which stays free for what else is done there. */
 const POOL_THREADS = 4;
 
-/** One core stays free for those who need no check; the line is 0.4 s of a core long, at cost 10. */
+/** One core stays free for those who need no check; the line is 0.2 s of a core long, at cost 10. */
 export const CHECK_QUEUE_LIMITS: CheckQueueLimits = {
   atOnce: Math.min(Math.max(1, availableParallelism() - 1), POOL_THREADS - 1),
-  lineRounds: 8 * 2 ** 10,
-  crowd: 1_024,
+  lineRounds: 4 * 2 ** 10,
+  crowd: 512,
   waitMs: 2_000,
 };
 
 type Half = 'line' | 'crowd';
+
+/** Log2 of how many times the rounds. */
+const MUCH_DEARER = 2;
 
 /** The lane of every client id that is not registered. */
 const UNKNOWN = Symbol('unknown clients');
@@ -57,7 +60,8 @@ export class CheckQueue implements CheckTurns {
   #crowded = 0;
   /** All who have no answer yet, but for those of the line whose check runs. */
   readonly #unanswered = new Set<Waiting>();
-  #running = 0;
+  /** The cost of each check that runs. */
+  readonly #running: number[] = [];
   #closed = false;
 
   constructor(limits: CheckQueueLimits = CHECK_QUEUE_LIMITS) {
@@ -66,7 +70,7 @@ export class CheckQueue implements CheckTurns {
 
   /** Checks that run, and that wait in the line and in the crowd. */
   get load(): { readonly running: number; readonly line: number; readonly crowd: number } {
-    return { running: this.#running, line: this.#line.size, crowd: this.#crowded };
+    return { running: this.#running.length, line: this.#line.size, crowd: this.#crowded };
   }
 
   take(request: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
@@ -84,10 +88,10 @@ export class CheckQueue implements CheckTurns {
     gone.addEventListener('abort', onGone);
     if (this.#closed) refuse('the service stops');
     else if (gone.aborted) onGone();
-    else if (this.#running < this.#limits.atOnce) void this.#run(waiting, 'line');
     else if (this.#hasRoomInLine(request)) this.#line.add(waiting);
     else if (this.#crowded < this.#limits.crowd) this.#joinCrowd(waiting);
     else refuse('too many checks wait already');
+    this.#startNext();
 
     return promise.finally(() => {
       this.#unanswered.delete(waiting);
@@ -128,25 +132,33 @@ export class CheckQueue implements CheckTurns {
   }
 
   #startNext(): void {
-    const halves: Half[] = [];
-    if (this.#line.size > 0) halves.push('line');
-    if (this.#crowd.size > 0) halves.push('crowd');
-    const half = this.#halves.next(halves);
-    if (half === undefined) return;
+    for (;;) {
+      const halves: Half[] = [];
+      if (this.#line.size > 0) halves.push('line');
+      if (this.#crowd.size > 0) halves.push('crowd');
+      const half = this.#halves.next(halves);
+      const lane = half === 'crowd' ? this.#lanes.next(this.#crowd.keys()) : undefined;
+      const [next] = (lane === undefined ? this.#line : this.#crowd.get(lane)) ?? [];
+      if (half === undefined || next === undefined || !this.#mayRun(next.request)) return;
 
-    const lane = half === 'crowd' ? this.#lanes.next(this.#crowd.keys()) : undefined;
-    const [next] = (lane === undefined ? this.#line : this.#crowd.get(lane)) ?? [];
-    if (next === undefined) return;
-    const rounds = 2 ** next.request.cost;
-    this.#halves.charge(half, rounds);
-    if (lane !== undefined) this.#lanes.charge(lane, rounds);
-    this.#leave(next);
-    void this.#run(next, half);
+      const rounds = 2 ** next.request.cost;
+      this.#halves.charge(half, rounds);
+      if (lane !== undefined) this.#lanes.charge(lane, rounds);
+      this.#leave(next);
+      void this.#run(next, half);
+    }
+  }
+
+  /** One more may run where all that run are much dearer: a check of seconds holds nobody else up. */
+  #mayRun({ cost }: CheckRequest): boolean {
+    const { atOnce } = this.#limits;
+    const beside = this.#running.length === atOnce && this.#running.every((running) => running >= cost + MUCH_DEARER);
+    return this.#running.length < atOnce || beside;
   }
 
   async #run(waiting: Waiting, half: Half): Promise<void> {
-    const { check, resolve, reject, stopClock } = waiting;
-    this.#running += 1;
+    const { request, check, resolve, reject, stopClock } = waiting;
+    this.#running.push(request.cost);
     if (half === 'line') {
       this.#unanswered.delete(waiting);
       stopClock();
@@ -157,7 +169,7 @@ export class CheckQueue implements CheckTurns {
     } catch (fault) {
       reject(fault);
     } finally {
-      this.#running -= 1;
+      this.#running.splice(this.#running.indexOf(request.cost), 1);
       this.#startNext();
     }
   }

@@ -1,20 +1,14 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { AuthorizeRequest } from '../../application/authorize-request.ts';
-import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { type Exchange, type ExchangeState, exchange, refuse } from './exchange.ts';
-import type { LoadLimit } from './load-limit.ts';
+import { type Exchange, type ExchangeParts, type ExchangeState, exchange, refuse } from './exchange.ts';
 import { httpRefusal } from './refusals.ts';
-import type { RequestLog } from './request-log.ts';
 import { isLetIn } from './require-bearer.ts';
 import type { Handler, Route } from './route.ts';
 
-export interface ApplicationParts {
+export interface ApplicationParts extends ExchangeParts {
   readonly routes: readonly Route[];
   readonly authorizeRequest: AuthorizeRequest;
-  readonly ids: IdGenerator;
-  readonly log: RequestLog;
-  readonly load: LoadLimit;
   /** Told what went wrong outside of any answer, such as a connection that broke while an answer was being sent. */
   readonly onFault: (fault: unknown) => void;
 }
@@ -26,10 +20,8 @@ export interface ApplicationParts {
 export function createApplication({
   routes,
   authorizeRequest,
-  ids,
-  log,
-  load,
   onFault,
+  ...parts
 }: ApplicationParts): Koa<ExchangeState> {
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
@@ -42,7 +34,7 @@ export function createApplication({
   }
   const application = new Koa<ExchangeState>();
   application.on('error', onFault);
-  application.use(exchange(ids, log, load));
+  application.use(exchange(parts));
   application.use(router.routes());
   application.use(async (ctx) => {
     if (await isLetIn(ctx, authorizeRequest)) refuse(ctx, httpRefusal('route_unknown'));

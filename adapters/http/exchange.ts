@@ -1,9 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { LoadLimit } from './load-limit.ts';
 import { malformationOf } from './malformed-request.ts';
 import { parserRefusalOf } from './parser-refusals.ts';
+import type { RefusalPace } from './refusal-pace.ts';
 import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
 import type { RequestLine, RequestLog } from './request-log.ts';
 
@@ -23,8 +25,15 @@ export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 /** Header fields of every answer (RFC 6749 section 5.1). */
 export const ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
+export interface ExchangeParts {
+  readonly ids: IdGenerator;
+  readonly log: RequestLog;
+  readonly load: LoadLimit;
+  readonly pace: RefusalPace;
+}
+
 /** Outermost: gives the exchange its id and its headers, turns a fault into 500 or 503, and writes the one log line. */
-export function exchange(ids: IdGenerator, log: RequestLog, load: LoadLimit): Koa.Middleware<ExchangeState> {
+export function exchange({ ids, log, load, pace }: ExchangeParts): Koa.Middleware<ExchangeState> {
   return async (ctx, next) => {
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
@@ -37,6 +46,8 @@ export function exchange(ids: IdGenerator, log: RequestLog, load: LoadLimit): Ko
       refuse(ctx, httpRefusal('overloaded'));
     }
     log(requestLine(ctx, performance.now() - begin));
+    const waitMs = ctx.state.refusal === undefined ? 0 : pace.delayMs(ctx.req.socket);
+    if (waitMs > 0) await delay(waitMs);
   };
 }
 

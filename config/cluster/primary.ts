@@ -8,9 +8,9 @@ import type { Configuration } from '../configuration.ts';
 import { buildContainer } from '../container.ts';
 import { createKeyFactory } from '../key-factory.ts';
 import type { Environment } from '../read-environment.ts';
-import { createManagementRoutes } from '../routes.ts';
 import type { RunningService, StopManner } from '../service.ts';
 import { TOKENS } from '../tokens.ts';
+import { ClusterWorkforce } from './cluster-workforce.ts';
 import { PrivateKeys } from './private-keys.ts';
 import { workerHealth } from './worker-health.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -42,7 +42,8 @@ export async function startPrimary(
         useValue: createKeyFactory(keyFile, parts.resolve(TOKENS.ids), privateKeys.keep),
       });
       parts.registerInstance(TOKENS.onKeysAdvanced, () => pool && tellKeys(pool));
-      parts.registerInstance(TOKENS.managementRoutes, createManagementRoutes(checks));
+      parts.registerInstance(TOKENS.healthChecks, checks);
+      parts.registerInstance(TOKENS.workforce, new ClusterWorkforce(settings.WORKERS, () => workers.workers));
     },
     ['keys'],
   );

@@ -1,11 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { channelToWorker, type WorkerChannel } from '../../adapters/cluster/channel.ts';
 import type {
   PrimaryFunctions,
   SentHealth,
   SentKeys,
   SentMatch,
+  SentMetrics,
   WorkerStart,
 } from '../../adapters/cluster/protocol.ts';
 import { TurnsForWorker } from '../../adapters/cluster/turns-for-worker.ts';
@@ -87,6 +89,19 @@ export class WorkerProcess {
     if ('problem' in started) throw new Error(started.problem);
     this.#listening = true;
     return started;
+  }
+
+  /** What it measured. Undefined where it has not started, has ended or does not answer in time. */
+  async metrics(withinMs: number): Promise<SentMetrics | undefined> {
+    if (!this.#listening) return undefined;
+    const answered = new AbortController();
+    try {
+      return await Promise.race([this.#channel.metrics(), delay(withinMs, undefined, { signal: answered.signal })]);
+    } catch {
+      return undefined;
+    } finally {
+      answered.abort();
+    }
   }
 
   tellKeys(keys: SentKeys): void {

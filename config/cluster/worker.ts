@@ -8,6 +8,7 @@ import { keyPairOf } from '../../adapters/jose/key-pair-of.ts';
 import { readPublicKey } from '../../adapters/jose/read-public-key.ts';
 import { RememberedSecrets } from '../../adapters/lru-cache/remembered-secrets.ts';
 import { createJsonLog } from '../../adapters/pino/json-log.ts';
+import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { SystemClock } from '../../adapters/system/system-clock.ts';
 import { KeyRingCopy } from '../../application/key-ring-copy.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
@@ -41,6 +42,7 @@ export function runWorker(): void {
       runCheck: (id) => started().turns.run(id),
       takeKeys: (keys) => started().takeKeys(keys),
       remember: (match) => started().remembered.take(match),
+      metrics: () => started().metrics.snapshot(),
       stop,
     },
   );
@@ -66,6 +68,7 @@ interface StartedWorker {
   readonly turns: RemoteTurns;
   readonly remembered: RememberedSecrets;
   readonly takeKeys: WorkerFunctions['takeKeys'];
+  readonly metrics: ProcessMetrics;
 }
 
 async function startWorker(start: WorkerStart, primary: PrimaryChannel): Promise<StartedWorker> {
@@ -100,6 +103,8 @@ async function startWorker(start: WorkerStart, primary: PrimaryChannel): Promise
   }
   await takeKeys(start.keys);
 
+  // Named as in the log, whose lines have `"worker":3`.
+  const metrics = new ProcessMetrics(`worker-${start.worker}`);
   let container: DependencyContainer | undefined;
   const service = await startService(
     configuration,
@@ -110,11 +115,12 @@ async function startWorker(start: WorkerStart, primary: PrimaryChannel): Promise
       parts.registerInstance(TOKENS.checkTurns, turns);
       parts.registerInstance(TOKENS.rememberedSecrets, remembered);
       parts.registerInstance(TOKENS.keyProvider, keys);
+      parts.registerInstance(TOKENS.processMetrics, metrics);
     },
     ['clients'],
   );
   reportHealth(container?.resolve(TOKENS.dependencies) ?? [], (states) => quietly(primary.health(states)));
-  return { service, turns, remembered, takeKeys };
+  return { service, turns, remembered, takeKeys, metrics };
 }
 
 /** The same as the primary's, read from the same texts; the connections to the database are shared out between workers. */

@@ -5,6 +5,7 @@ import { HttpListener } from '../../adapters/http/http-listener.ts';
 import { createHttpServer, HTTP_TIMEOUTS } from '../../adapters/http/http-server.ts';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/load-limit.ts';
 import { LOCATION_PATH, locationEndpoint } from '../../adapters/http/location-endpoint.ts';
+import { RefusalPace } from '../../adapters/http/refusal-pace.ts';
 import type { Route } from '../../adapters/http/route.ts';
 import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
 import { RemoteKeyProvider } from '../../adapters/jose/remote-key-provider.ts';
@@ -45,6 +46,7 @@ export async function startResourceServer(
   const requestLog = createRequestLog(log);
   const delay = new EventLoopDelay();
   const application = createApplication({
+    pace: new RefusalPace(),
     load: new LoadLimit(LOAD_LIMITS, () => delay.milliseconds),
     routes: [locationRoute(settings)],
     authorizeRequest,

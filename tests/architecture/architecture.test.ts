@@ -82,6 +82,18 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted-cache.ts',
     text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
   },
+  'cluster-packages-in-their-adapter': {
+    file: 'adapters/http/planted-birpc.ts',
+    text: "import type { BirpcReturn } from 'birpc';\nexport type Planted = BirpcReturn;",
+  },
+  'prom-client-packages-in-their-adapter': {
+    file: 'adapters/http/planted-metrics.ts',
+    text: "import { Counter } from 'prom-client';\nexport const planted = Counter;",
+  },
+  'rate-limiter-flexible-packages-in-their-adapter': {
+    file: 'adapters/memory/planted-limiter.ts',
+    text: "import { RateLimiterMemory } from 'rate-limiter-flexible';\nexport const planted = RateLimiterMemory;",
+  },
   'wiring-in-config-alone': {
     file: 'adapters/jose/planted-wiring.ts',
     text: "import type { InjectionToken } from 'tsyringe';\nexport type Planted = InjectionToken;",

@@ -34,7 +34,7 @@ describe('the management port', () => {
   });
 
   it('answers nothing else without a token, the token endpoint neither', async () => {
-    for (const path of ['/', '/oauth2/token', '/oauth2/jwks', '/livez/', '/metrics']) {
+    for (const path of ['/', '/oauth2/token', '/oauth2/jwks', '/livez/', '/metrics/']) {
       expect((await send(url, path)).status).toBe(401);
     }
   });

@@ -43,6 +43,7 @@ function world() {
       runCheck: (id) => remote.run(id),
       takeKeys: notAsked,
       remember: notAsked,
+      metrics: notAsked,
       stop: notAsked,
     };
     const toPrimary = channelToPrimary(pipeOf(port2), ofWorker);

@@ -53,18 +53,31 @@ describe('CheckQueue', () => {
     expect(began).toEqual(['a', 'b', 'c']);
   });
 
+  it('lets one check run beside those that are much dearer, and no other', async () => {
+    const { began, take, step } = world();
+    for (const [name, cost] of [
+      ['dear', 8],
+      ['cheap', 4],
+      ['cheap too', 4],
+    ] as const)
+      void take(name, { cost });
+    expect(began).toEqual(['dear', 'cheap']);
+    await step();
+    expect(began).toEqual(['dear', 'cheap']);
+    await step();
+    expect(began).toEqual(['dear', 'cheap', 'cheap too']);
+  });
+
   it('lets a client of the crowd come next, however many checks of another wait before him', async () => {
     const { began, take, step, fillLine } = world();
     fillLine();
     for (let count = 0; count < 20; count += 1) void take('flooding');
     await step();
-    await step();
-    expect(began).toEqual(['running', 'line', 'flooding']);
-    void take('line', { registered: false });
+    expect(began).toEqual(['running', 'flooding']);
     void take('good');
     await step();
     await step();
-    expect(began.slice(3)).toEqual(['line', 'good']);
+    expect(began).toEqual(['running', 'flooding', 'line', 'good']);
   });
 
   it('gives unknown ids one lane together', async () => {
@@ -124,7 +137,7 @@ describe('CheckQueue', () => {
     for (let count = 0; count < 12; count += 1) await step();
     expect(began.map((name) => name.split(' ')[0])).toEqual([
       'running',
-      ...Array.from({ length: 6 }, () => ['line', 'crowd']).flat(),
+      ...Array.from({ length: 6 }, () => ['crowd', 'line']).flat(),
     ]);
   });
 
@@ -135,8 +148,8 @@ describe('CheckQueue', () => {
     expect(queue.load).toEqual({ running: 1, line: 2, crowd: 1 });
     await expect(take('one too many')).rejects.toMatchObject({ cause: { message: 'too many checks wait already' } });
     await step();
-    expect(queue.load).toEqual({ running: 1, line: 1, crowd: 1 });
-    void take('line again');
+    expect(queue.load).toEqual({ running: 1, line: 2, crowd: 0 });
+    void take('crowd again');
     expect(queue.load).toEqual({ running: 1, line: 2, crowd: 1 });
   });
 

@@ -4,7 +4,7 @@ import type { AnswerCount } from './answer-count.ts';
 export interface AttackJob {
   readonly port: number;
   readonly seconds: number;
-  /** Connections that send in turn guesses, unknown clients and garbage. */
+  /** Connections of which a third each sends guesses, unknown clients and garbage, as fast as they are answered. */
   readonly connections: number;
   readonly lorises: number;
   /** Clients whose secrets are guessed. */

@@ -12,25 +12,23 @@ const { port, seconds, connections, lorises, knownClients, dearClient } = JSON.p
 ) as AttackJob;
 const answers: AttackerAnswers = { guesses: {}, unknown: {}, garbage: {}, dear: {}, lorises: {} };
 
-for (let n = 0; n < connections; n += 1) void attackInTurn(n);
+const kinds = [
+  { counts: answers.guesses, next: (turn: number) => guessFor(knownClients[turn % knownClients.length] ?? '') },
+  { counts: answers.unknown, next: unknownClient },
+  { counts: answers.garbage, next: (turn: number) => GARBAGE[turn % GARBAGE.length] ?? '' },
+];
+for (let n = 0; n < connections; n += 1) {
+  const kind = kinds[n % kinds.length];
+  if (kind !== undefined) void attack(kind.counts, kind.next, n);
+}
 for (let n = 0; n < lorises; n += 1) void keepSlowLoris(port, answers.lorises);
 void attack(answers.dear, () => guessFor(dearClient));
 
 await delay(seconds * 1000);
 process.stdout.write(JSON.stringify(answers), () => process.exit());
 
-/** One connection: a guess, an unknown client, garbage, and again, each as soon as the last one is answered. */
-async function attackInTurn(first: number): Promise<never> {
+/** One connection, which sends the next request as soon as the last one is answered. */
+async function attack(counts: AnswerCount, next: (turn: number) => string, first = 0): Promise<never> {
   const connection = new RawConnection(port);
-  for (let turn = first; ; turn += 1) {
-    const victim = knownClients[turn % knownClients.length] ?? '';
-    countAnswer(answers.guesses, await connection.send(guessFor(victim)));
-    countAnswer(answers.unknown, await connection.send(unknownClient()));
-    countAnswer(answers.garbage, await connection.send(GARBAGE[turn % GARBAGE.length] ?? ''));
-  }
-}
-
-async function attack(counts: AnswerCount, next: () => string): Promise<never> {
-  const connection = new RawConnection(port);
-  for (;;) countAnswer(counts, await connection.send(next()));
+  for (let turn = first; ; turn += 1) countAnswer(counts, await connection.send(next(turn)));
 }

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import { exposition } from '../../../adapters/prom-client/exposition.ts';
+import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
+import { readSamples, total } from '../../support/read-samples.ts';
+
+const TOKEN = { method: 'POST', route: '/oauth2/token', status: 200, duration_ms: 1.2 };
+
+async function samplesOf(metrics: ProcessMetrics) {
+  const { text } = await exposition([await metrics.snapshot()]);
+  return readSamples(text);
+}
+
+describe('ProcessMetrics of requests', () => {
+  it('counts by route, method, status and reason', async () => {
+    const metrics = new ProcessMetrics('primary');
+    for (let time = 0; time < 3; time += 1) metrics.count(TOKEN);
+    metrics.count({ ...TOKEN, status: 401, reason: 'secret_wrong' });
+    const requests = (await samplesOf(metrics)).filter(({ name }) => name === 'auth_requests_total');
+    expect(requests.map(({ labels, value }) => ({ ...labels, value }))).toEqual([
+      { route: '/oauth2/token', method: 'POST', status: '200', reason: 'none', value: 3 },
+      { route: '/oauth2/token', method: 'POST', status: '401', reason: 'secret_wrong', value: 1 },
+    ]);
+  });
+
+  it('puts durations into buckets of seconds, by route and class of status', async () => {
+    const metrics = new ProcessMetrics('primary');
+    for (const duration_ms of [0.4, 0.6, 30, 9_000]) metrics.count({ ...TOKEN, duration_ms });
+    metrics.count({ ...TOKEN, status: 503, reason: 'dependency_unavailable' });
+    const samples = await samplesOf(metrics);
+    const labels = { route: '/oauth2/token', status_class: '2xx' };
+    const bucket = (le: string) => total(samples, 'auth_request_duration_seconds_bucket', { ...labels, le });
+    expect(['0.0005', '0.001', '0.025', '0.05', '5', '+Inf'].map(bucket)).toEqual([1, 2, 2, 3, 3, 4]);
+    expect(total(samples, 'auth_request_duration_seconds_sum', labels)).toBeCloseTo(9.031);
+    expect(total(samples, 'auth_request_duration_seconds_count', { status_class: '5xx' })).toBe(1);
+  });
+
+  it('counts methods that nobody expects as one', async () => {
+    const metrics = new ProcessMetrics('primary');
+    for (let time = 0; time < 100; time += 1) {
+      metrics.count({ ...TOKEN, method: `METHOD${time}`, status: 405, reason: 'method_not_allowed' });
+    }
+    const requests = (await samplesOf(metrics)).filter(({ name }) => name === 'auth_requests_total');
+    expect(requests).toEqual([
+      expect.objectContaining({ value: 100, labels: expect.objectContaining({ method: 'other' }) }),
+    ]);
+  });
+
+  it('counts what was never read as a request, without a duration', async () => {
+    const metrics = new ProcessMetrics('primary');
+    metrics.count({ method: 'unparsed', route: 'none', status: 408, duration_ms: 0, reason: 'request_timeout' });
+    const samples = await samplesOf(metrics);
+    expect(total(samples, 'auth_requests_total', { method: 'unparsed', status: '408' })).toBe(1);
+    expect(total(samples, 'auth_request_duration_seconds_count')).toBe(0);
+  });
+});
+
+describe('ProcessMetrics of the process', () => {
+  it('say whose they are', async () => {
+    const names = (await samplesOf(new ProcessMetrics('worker-7'))).map(({ name, labels }) => [
+      name,
+      labels['process'],
+    ]);
+    expect(names.length).toBeGreaterThan(5);
+    for (const [, process] of names) expect(process).toBe('worker-7');
+  });
+
+  it('are in seconds and bytes', async () => {
+    const samples = await samplesOf(new ProcessMetrics('primary'));
+    expect(total(samples, 'auth_process_resident_memory_bytes')).toBeGreaterThan(10 * 2 ** 20);
+    expect(total(samples, 'auth_process_cpu_seconds_total')).toBeCloseTo(
+      process.resourceUsage().userCPUTime / 1e6 + process.resourceUsage().systemCPUTime / 1e6,
+      -1,
+    );
+    expect(Date.now() / 1e3 - total(samples, 'auth_process_start_time_seconds')).toBeCloseTo(process.uptime(), -1);
+    if (process.platform === 'linux') expect(total(samples, 'auth_process_open_fds')).toBeGreaterThan(2);
+  });
+
+  it('show CPU seconds that grow by what was used, not by what was used before too', async () => {
+    const metrics = new ProcessMetrics('primary');
+    const seconds = async () => total(await samplesOf(metrics), 'auth_process_cpu_seconds_total');
+    const first = await seconds();
+    expect(await seconds()).toBeLessThan(first * 1.5);
+  });
+
+  it('show for how long the event loop stood still, and forget it when it was told', async () => {
+    const metrics = new ProcessMetrics('primary');
+    const worst = async () => total(await samplesOf(metrics), 'auth_event_loop_delay_seconds', { quantile: '1' });
+    const aWhile = () => new Promise((resolve) => setTimeout(resolve, 60));
+    await aWhile();
+    const until = performance.now() + 300;
+    while (performance.now() < until);
+    await aWhile();
+    const seen = await worst();
+    expect(seen).toBeGreaterThan(0.2);
+    await aWhile();
+    expect(await worst()).toBeLessThan(seen);
+  });
+});

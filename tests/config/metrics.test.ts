@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TOKENS } from '../../config/tokens.ts';
+import { checkRequest, heldCheck } from '../contracts/check-turns.ts';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
+import { readSamples, type Sample, total } from '../support/read-samples.ts';
+import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+
+const REQUESTS = 'auth_requests_total';
+const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+
+describe('the metrics of the management port', () => {
+  let service: ServiceUnderTest;
+  let url: string;
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    service = await startServiceUnderTest({ environment: { MANAGEMENT_PORT: String(port) } });
+  });
+  afterAll(async () => service.stop());
+
+  const scrape = (): Promise<HttpAnswer> => send(url, '/metrics');
+  const samples = async (): Promise<readonly Sample[]> => readSamples((await scrape()).text);
+
+  /** By how much the count of requests with these labels grows by that. */
+  async function growth(labels: Readonly<Record<string, string>>, act: () => Promise<unknown>): Promise<number> {
+    const before = total(await samples(), REQUESTS, labels);
+    await act();
+    return total(await samples(), REQUESTS, labels) - before;
+  }
+
+  it('are text that a scraper reads, and that no cache keeps', async () => {
+    const answer = await scrape();
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(readSamples(answer.text).length).toBeGreaterThan(10);
+  });
+
+  it('have names of ours alone, each with a help text', async () => {
+    const { text } = await scrape();
+    for (const { name } of readSamples(text)) {
+      expect(name).toMatch(/^auth_/);
+      expect(text).toMatch(new RegExp(`^# HELP ${name.replace(/_(bucket|sum|count)$/, '')} [A-Z1]`, 'm'));
+    }
+  });
+
+  it('count a token, a wrong secret and a path that there is not', async () => {
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    const at = { route: '/oauth2/token', method: 'POST' };
+    expect(await growth({ ...at, status: '200', reason: 'none' }, () => requestToken(service.url, FORM))).toBe(1);
+    const wrong = () => requestToken(service.url, { ...FORM, client_secret: 'wrong-secret' });
+    expect(await growth({ ...at, status: '401', reason: 'secret_wrong' }, wrong)).toBe(1);
+    const nowhere = () => send(service.url, '/nowhere', { headers: { Authorization: `Bearer ${token}` } });
+    const none = { route: 'none', method: 'GET', status: '404', reason: 'route_unknown' };
+    expect(await growth(none, nowhere)).toBe(1);
+  });
+
+  it('count how long each took', async () => {
+    const labels = { route: '/oauth2/token', status_class: '2xx' };
+    const count = async () => total(await samples(), 'auth_request_duration_seconds_count', labels);
+    const before = await count();
+    await requestToken(service.url, FORM);
+    expect(await count()).toBe(before + 1);
+    expect(total(await samples(), 'auth_request_duration_seconds_sum', labels)).toBeLessThan(60);
+  });
+
+  it('count no request to the management port', async () => {
+    expect(await growth({}, scrape)).toBe(0);
+  });
+
+  it('have as many series after odd requests as after one of them', async () => {
+    const odd = async (number: number) => {
+      const method = ['PROPFIND', 'MKCOL', 'PURGE', 'LINK', 'SEARCH'][number % 5] ?? '';
+      await send(service.url, `/nowhere-${number}/%00/"}`, { method });
+      await send(service.url, `/v1/locations/ODD_${number}`);
+      await requestToken(service.url, { ...FORM, client_id: `odd-client-${number}` });
+      await sendRaw(service.port, `METHOD${number} / HTTP/1.1\r\n\r\n`);
+    };
+    await odd(0);
+    const before = (await samples()).length;
+    for (let number = 1; number < 20; number += 1) await odd(number);
+    expect((await samples()).length).toBe(before);
+    const methods = new Set((await samples()).flatMap(({ labels }) => labels['method'] ?? []));
+    expect([...methods].toSorted()).toEqual(['GET', 'POST', 'other', 'unparsed']);
+  });
+
+  it('hold no secret, no token, no client id and nothing that a caller sent', async () => {
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    await send(service.url, `/private-path?client_secret=${GOOD_SECRET}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    const { text } = await scrape();
+    expect(text).not.toMatch(/-secret|eyJ|client_id|good-client|odd|private-path|nowhere|127\.0\.0\.1/);
+  });
+
+  it('show the checks that run and that wait', async () => {
+    const queue = service.container.resolve(TOKENS.checkQueue);
+    const checks = async (): Promise<readonly number[]> => {
+      const now = await samples();
+      return [
+        total(now, 'auth_secret_checks_running'),
+        total(now, 'auth_secret_checks_waiting', { place: 'line' }),
+        total(now, 'auth_secret_checks_waiting', { place: 'crowd' }),
+      ];
+    };
+    expect(await checks()).toEqual([0, 0, 0]);
+    const held = heldCheck();
+    const running: Promise<unknown>[] = [];
+    while (queue.load.line === 0) running.push(queue.take(checkRequest(), held.check));
+    expect(await checks()).toEqual([running.length - 1, 1, 0]);
+    held.end('mismatch');
+    await Promise.all(running);
+    expect(await checks()).toEqual([0, 0, 0]);
+  });
+
+  it('show one process, named primary, that answers', async () => {
+    const now = await samples();
+    expect(total(now, 'auth_workers')).toBe(1);
+    expect(total(now, 'auth_workers_listening')).toBe(1);
+    expect(new Set(now.flatMap(({ labels }) => labels['process'] ?? []))).toEqual(new Set(['primary']));
+  });
+
+  it('say ready as /readyz does', async () => {
+    expect(total(await samples(), 'auth_ready')).toBe(1);
+    service.container.resolve(TOKENS.lifecycle).stop();
+    expect(total(await samples(), 'auth_ready')).toBe(0);
+    expect((await send(url, '/readyz')).status).toBe(503);
+  });
+
+  it('are not on the public port', async () => {
+    expect((await send(service.url, '/metrics')).status).toBe(401);
+  });
+});

@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/free-port.ts';
+import { requestToken, send } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+import { readSamples, type Sample, total } from '../support/read-samples.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { until } from '../support/until.ts';
+
+const REQUESTS = 'auth_requests_total';
+
+describe('the metrics of two workers', () => {
+  let program: Program;
+  let url: string;
+  let managementUrl: string;
+  beforeAll(async () => {
+    const [port, managementPort] = [await freePort(), await freePort()];
+    url = `http://127.0.0.1:${port}`;
+    managementUrl = `http://127.0.0.1:${managementPort}`;
+    program = runProgram('config/main.ts', {
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: 'config/demo/clients.json',
+      PORT: String(port),
+      MANAGEMENT_PORT: String(managementPort),
+      SHUTDOWN_GRACE_MS: '0',
+      WORKERS: '2',
+    });
+    await program.printed(/"event":"started"/);
+  });
+  afterAll(async () => program[Symbol.asyncDispose]());
+
+  async function samples(): Promise<readonly Sample[]> {
+    const answer = await send(managementUrl, '/metrics');
+    expect(answer.status).toBe(200);
+    return readSamples(answer.text);
+  }
+
+  /** Each on a connection of its own, so that workers take turns. */
+  const requestTokens = (number: number) =>
+    Promise.all(Array.from({ length: number }, () => requestToken(url, DEMO_TOKEN_REQUEST)));
+
+  const processesOf = (now: readonly Sample[]) =>
+    now.flatMap(({ name, labels }) => (name === 'auth_process_cpu_seconds_total' ? (labels['process'] ?? []) : []));
+
+  /** Ids of the workers that have written a line of the log that tells of a request. */
+  const answering = () => new Set([...program.stdout().matchAll(/"worker":(\d+),"request_id"/g)].map(([, id]) => id));
+
+  function pidOfAWorker(): number {
+    const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n');
+    const [pid] = rows
+      .map((row) => row.trim().split(/\s+/).map(Number))
+      .flatMap(([own, parent]) => (own !== undefined && parent === program.process.pid ? [own] : []));
+    if (pid === undefined) throw new Error('there is no worker');
+    return pid;
+  }
+
+  it('are of all processes, and add up to what was asked of both', async () => {
+    await requestTokens(40);
+    const wrong = { ...DEMO_TOKEN_REQUEST, client_secret: 'wrong' };
+    await Promise.all(Array.from({ length: 4 }, () => requestToken(url, wrong)));
+    await until(() => answering().size === 2, 'both workers answered');
+    const now = await samples();
+    expect(total(now, REQUESTS, { route: '/oauth2/token', status: '200' })).toBe(40);
+    expect(total(now, REQUESTS, { status: '401', reason: 'secret_wrong' })).toBe(4);
+    expect(total(now, 'auth_request_duration_seconds_count')).toBe(44);
+    expect(processesOf(now)).toEqual(['primary', 'worker-1', 'worker-2']);
+    expect([total(now, 'auth_workers'), total(now, 'auth_workers_listening'), total(now, 'auth_ready')]).toEqual([
+      2, 2, 1,
+    ]);
+    expect(now.filter(({ name }) => name === 'auth_secret_checks_running')).toHaveLength(1);
+  });
+
+  it('come within two seconds from the others when a worker hangs, and lose nothing of what it had counted', async () => {
+    const before = total(await samples(), REQUESTS);
+    const pid = pidOfAWorker();
+    process.kill(pid, 'SIGSTOP');
+    const begin = performance.now();
+    const now = await samples().finally(() => process.kill(pid, 'SIGCONT'));
+    expect(performance.now() - begin).toBeLessThan(2_000);
+    expect(total(now, REQUESTS)).toBe(before);
+    expect(processesOf(now)).toHaveLength(2);
+    expect(processesOf(await samples())).toHaveLength(3);
+  });
+
+  it('go on when a worker is killed and replaced, and do not fall', async () => {
+    const before = total(await samples(), REQUESTS);
+    process.kill(pidOfAWorker(), 'SIGKILL');
+    let last = before;
+    while (!program.stdout().includes('"event":"worker_replaced"')) {
+      const now = total(await samples(), REQUESTS);
+      expect(now).toBeGreaterThanOrEqual(last);
+      last = now;
+    }
+    await requestTokens(20);
+    const now = await samples();
+    expect(total(now, REQUESTS)).toBe(before + 20);
+    expect(processesOf(now)).toHaveLength(3);
+    expect(processesOf(now)).toContain('worker-3');
+    expect(total(now, 'auth_workers_listening')).toBe(2);
+  });
+
+  it('hold no secret, no token and no client id', async () => {
+    expect((await send(managementUrl, '/metrics')).text).not.toMatch(/-secret|eyJ|demo-client/);
+  });
+});
