@@ -106,11 +106,11 @@ export async function startPrimary(
     await closeDependencies(container);
   };
   try {
+    const { address, port } = await workers.start();
     if (settings.MANAGEMENT_PORT !== 0) {
       await management.listen(settings.MANAGEMENT_PORT, settings.MANAGEMENT_HOST);
       opened.push(management);
     }
-    const { address, port } = await workers.start();
     container.resolve(TOKENS.lifecycle).start();
     log.info({ event: 'started', address, port, workers: settings.WORKERS });
 
@@ -133,6 +133,7 @@ export async function startPrimary(
       },
     };
   } catch (problem) {
+    await workers.stop('at once', LAST_WORDS_MS);
     await close();
     throw problem;
   }

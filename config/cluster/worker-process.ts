@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { channelToWorker, type WorkerChannel } from '../../adapters/cluster/channel.ts';
 import type {
@@ -57,14 +56,16 @@ export class WorkerProcess {
       },
       functions,
     );
-    this.ended = once(worker, 'exit').then(([code, signal]) => {
-      this.#listening = false;
-      turns.close();
-      this.#channel.$close();
-      return { code, signal };
-    });
-    // A message that could not be sent is no fault of its own: the worker has ended, or will.
+    // A message that could not be sent is no fault of its own: the worker has ended, and its exit is about to be told.
     worker.on('error', () => {});
+    this.ended = new Promise((resolve) => {
+      worker.once('exit', (code, signal) => {
+        this.#listening = false;
+        turns.close();
+        this.#channel.$close();
+        resolve({ code, signal });
+      });
+    });
   }
 
   /** Starts the process, which then waits to be told what to do. */

@@ -85,6 +85,8 @@ describe('the metrics of two workers', () => {
   it('go on when a worker is killed and replaced, and do not fall', async () => {
     const before = total(await samples(), REQUESTS);
     process.kill(pidOfAWorker(), 'SIGKILL');
+    // Asked before its end is known here, the worker cannot be spoken to any more.
+    await Promise.all(Array.from({ length: 50 }, samples));
     let last = before;
     while (!program.stdout().includes('"event":"worker_replaced"')) {
       const now = total(await samples(), REQUESTS);

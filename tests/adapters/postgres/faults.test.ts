@@ -274,6 +274,8 @@ async function startService(databaseUrl: string): Promise<Service> {
     DATABASE_POOL_SIZE: '4',
     DATABASE_DEADLINE_MS: String(DEADLINE_MS),
     PORT: String(port),
+    // Each worker finds out for itself how the database is.
+    WORKERS: '1',
     MANAGEMENT_PORT: '0',
     SHUTDOWN_GRACE_MS: '0',
   });
