@@ -62,6 +62,8 @@ export interface WorkerFunctions {
   start(
     start: WorkerStart,
   ): Promise<{ readonly address: string; readonly port: number } | { readonly problem: string }>;
+  /** Answers as long as the event loop turns. */
+  ping(): void;
   runCheck(id: number): Promise<CheckOutcome>;
   takeKeys(keys: SentKeys): Promise<void>;
   remember(match: SentMatch): void;

@@ -7,6 +7,10 @@ import type { WorkerProcess } from './worker-process.ts';
 const YOUNG_MS = 10_000;
 const REPLACED_AFTER_MS_MAX = 5_000;
 
+/** How often each worker is asked for a sign of life, and how many it may owe: one whose event loop stands still for ten seconds is lost. */
+const PULSE_EVERY_MS = 2_000;
+const PULSES_OWED_MAX = 5;
+
 export interface WorkerPoolParts {
   readonly size: number;
   readonly fork: () => WorkerProcess;
@@ -22,6 +26,7 @@ export class WorkerPool implements HealthCheck {
   readonly #workers = new Set<WorkerProcess>();
   #stopping = false;
   #endedYoung = 0;
+  #pulse: NodeJS.Timeout | undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
@@ -47,6 +52,7 @@ export class WorkerPool implements HealthCheck {
       );
       if (first === undefined) throw new Error('a service needs a worker');
       for (const worker of forked) void this.#watch(worker, performance.now());
+      this.#pulse = setInterval(() => this.#killTheLost(), PULSE_EVERY_MS);
       return first;
     } catch (problem) {
       this.#stopping = true;
@@ -67,6 +73,7 @@ export class WorkerPool implements HealthCheck {
   /** Has all workers end what is in flight. Those that are not done in time are killed. */
   async stop(manner: 'planned' | 'at once', withinMs: number): Promise<void> {
     this.#stopping = true;
+    clearInterval(this.#pulse);
     const workers = [...this.#workers];
     for (const worker of workers) worker.stop(manner);
     const timer = setTimeout(() => {
@@ -74,6 +81,14 @@ export class WorkerPool implements HealthCheck {
     }, withinMs);
     await Promise.all(workers.map((worker) => worker.ended));
     clearTimeout(timer);
+  }
+
+  #killTheLost(): void {
+    for (const worker of this.#workers) {
+      if (!worker.listening || worker.feelPulse() < PULSES_OWED_MAX) continue;
+      this.#parts.log.error({ event: 'worker_hangs', worker: worker.id });
+      worker.kill();
+    }
   }
 
   async #watch(worker: WorkerProcess, since: number): Promise<void> {

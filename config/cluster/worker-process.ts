@@ -35,6 +35,7 @@ export class WorkerProcess {
   readonly #channel: WorkerChannel;
   #health: readonly SentHealth[] = [];
   #listening = false;
+  #unanswered = 0;
 
   private constructor(worker: Worker, needs: WorkerNeeds) {
     this.id = worker.id;
@@ -90,6 +91,18 @@ export class WorkerProcess {
     if ('problem' in started) throw new Error(started.problem);
     this.#listening = true;
     return started;
+  }
+
+  /** Asks for a sign of life, and tells how many questions before it were not answered since the last that was. */
+  feelPulse(): number {
+    const unanswered = this.#unanswered;
+    this.#unanswered += 1;
+    this.#tell(
+      this.#channel.ping().then(() => {
+        this.#unanswered = 0;
+      }),
+    );
+    return unanswered;
   }
 
   /** What it measured. Undefined where it has not started, has ended or does not answer in time. */

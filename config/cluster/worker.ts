@@ -39,6 +39,7 @@ export function runWorker(): void {
           return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
         }
       },
+      ping: () => {},
       runCheck: (id) => started().turns.run(id),
       takeKeys: (keys) => started().takeKeys(keys),
       remember: (match) => started().remembered.take(match),

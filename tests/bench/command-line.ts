@@ -2,12 +2,14 @@ import { parseArgs } from 'node:util';
 import type { AttackOptions, Repository } from './attack/attack-command.ts';
 import type { ComparisonOptions } from './comparison/comparison-command.ts';
 import type { GrowthOptions } from './growth/growth-command.ts';
+import type { ProfileOptions } from './profile/profile-command.ts';
 import type { SoakOptions } from './soak/soak-command.ts';
 
 export type Command =
   | { readonly name: 'comparison'; readonly options: ComparisonOptions }
   | { readonly name: 'attack'; readonly options: AttackOptions }
   | { readonly name: 'growth'; readonly options: GrowthOptions }
+  | { readonly name: 'profile'; readonly options: ProfileOptions }
   | { readonly name: 'soak'; readonly options: SoakOptions };
 
 export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
@@ -16,6 +18,8 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
                                           --write   writes docs/benchmark.md and docs/benchmark.svg too
   attack   good clients beside attackers  --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
+  profile  where the time of a token goes --seconds 10
+                                          --folder PATH   keeps the profiles there, for a flame graph
   soak     memory under steady load       --minutes 10 --warm-up-seconds 60 --every-seconds 10
 `;
 
@@ -50,6 +54,11 @@ export function parseCommandLine(args: readonly string[]): Command {
         name: 'growth',
         options: { seconds: whole(values, 'seconds'), rounds: whole(values, 'rounds'), registrations },
       };
+    }
+    case 'profile': {
+      const values = read(rest, { seconds: '10', folder: '' });
+      const folder = String(values['folder']) || undefined;
+      return { name: 'profile', options: { seconds: whole(values, 'seconds'), folder } };
     }
     case 'soak': {
       const values = read(rest, { minutes: '10', 'warm-up-seconds': '60', 'every-seconds': '10' });

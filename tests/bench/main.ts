@@ -2,6 +2,7 @@ import { runAttack } from './attack/attack-command.ts';
 import { type Command, parseCommandLine, USAGE } from './command-line.ts';
 import { runComparison } from './comparison/comparison-command.ts';
 import { runGrowth } from './growth/growth-command.ts';
+import { runProfile } from './profile/profile-command.ts';
 import { say } from './say.ts';
 import { runSoak } from './soak/soak-command.ts';
 
@@ -37,6 +38,8 @@ function run(command: Command, opened: AsyncDisposableStack): Promise<boolean> {
       return runAttack(command.options, opened);
     case 'growth':
       return runGrowth(command.options, opened);
+    case 'profile':
+      return runProfile(command.options, opened);
     case 'soak':
       return runSoak(command.options, opened);
   }

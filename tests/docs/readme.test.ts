@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { SETTINGS_SCHEMA } from '../../config/settings.ts';
+import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
 import { type Program, runProgram } from '../support/program.ts';
@@ -62,6 +63,8 @@ describe('the README', () => {
       'npm ci && npm test',
       'npm start',
       'POSTGRES_PASSWORD=choose-one docker compose up --build',
+      // tests/bench has tests of its own, and a smoke test of what its commands are made of.
+      ['', ' -- attack', ' -- growth', ' -- profile', ' -- soak'].map((command) => `npm run bench${command}`).join('\n'),
     ];
     const shown = blocks('sh');
     expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);
@@ -71,7 +74,11 @@ describe('the README', () => {
       demo: 'node config/demo.ts',
       start: 'node config/main.ts',
       clients: 'node management/main.ts',
+      bench: 'node tests/bench/main.ts',
     });
+    for (const [, command = ''] of README.matchAll(/^npm run bench(?: -- (\w+))?$/gm)) {
+      expect(parseCommandLine(command === '' ? [] : [command]).name).toBe(command || 'comparison');
+    }
   });
 
   it('shows curl lines that work when they are pasted', async () => {

@@ -134,6 +134,17 @@ describe('a service with workers', () => {
     }
   });
 
+  it('replaces one that hangs', async () => {
+    const service = await startService();
+    await using _program = service.program;
+    const [pid = 0] = await pidsOf(service);
+    process.kill(pid, 'SIGSTOP');
+    while (!service.program.stdout().includes('"event":"worker_hangs"')) await send(service.managementUrl, '/readyz');
+    await service.program.printed(/"event":"worker_replaced"/);
+    expect(isAlive(pid)).toBe(false);
+    await getAccessToken(service.url, ID, SECRET);
+  }, 30_000);
+
   it('ends with exit code 0 and leaves no worker behind', async () => {
     const service = await startService();
     const pids = await pidsOf(service);

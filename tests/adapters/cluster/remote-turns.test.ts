@@ -40,6 +40,7 @@ function world() {
     const turns = new TurnsForWorker(queue, { runCheck: (id) => toWorker.runCheck(id) });
     const ofWorker: WorkerFunctions = {
       start: notAsked,
+      ping: notAsked,
       runCheck: (id) => remote.run(id),
       takeKeys: notAsked,
       remember: notAsked,

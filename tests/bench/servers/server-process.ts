@@ -18,9 +18,12 @@ export class ServerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   #problems = '';
 
-  /** @param file from the project's root. */
-  constructor(file: string, environment: Readonly<Record<string, string>>) {
-    this.#child = startProcess(process.execPath, [file], {
+  /**
+   * @param file from the project's root.
+   * @param flags of Node.js.
+   */
+  constructor(file: string, environment: Readonly<Record<string, string>>, flags: readonly string[] = []) {
+    this.#child = startProcess(process.execPath, [...flags, file], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -7,6 +7,7 @@ export async function startServiceCandidate(
   name: string,
   environment: Readonly<Record<string, string>>,
   opened: AsyncDisposableStack,
+  flags: readonly string[] = [],
 ): Promise<Candidate> {
   const port = await freePort();
   const managementPort = await freePort();
@@ -19,7 +20,7 @@ export async function startServiceCandidate(
       // So that the harness can verify a token.
       PUBLIC_METADATA: 'true',
       ...environment,
-    }),
+    }, flags),
   );
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
   return {

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { extname } from 'node:path';
+import type { DependencyContainer } from 'tsyringe';
+import type { Configuration } from '../configuration.ts';
+import { buildContainer } from '../container.ts';
+import { createKeyFactory } from '../key-factory.ts';
+import type { Environment } from '../read-environment.ts';
+import { TOKENS } from '../tokens.ts';
+import { ClusterWorkforce } from './cluster-workforce.ts';
+import { KeysForWorkers } from './keys-for-workers.ts';
+import { PrivateKeys } from './private-keys.ts';
+import { workerHealth } from './worker-health.ts';
+import { WorkerPool } from './worker-pool.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+/** Beside this file, with the same extension: compiled or not. */
+const WORKER_FILE = `${import.meta.dirname}/worker-main${extname(import.meta.filename)}`;
+
+/** The composition root of the first process: the parts of a service that its workers share, and the workers, not started yet. */
+export async function composePrimary(
+  configuration: Configuration,
+  files: ReadonlyMap<string, string | undefined>,
+  environment: Environment,
+): Promise<{ readonly container: DependencyContainer; readonly workers: WorkerPool }> {
+  const { settings, keyFile } = configuration;
+  const privateKeys = new PrivateKeys();
+  const memoryKey = randomBytes(32);
+  // The keys come to life while the container is built, and have nobody to be told to before there are workers.
+  let composed: { readonly workers: WorkerPool; readonly keys: KeysForWorkers } | undefined;
+  const pool = () => composed?.workers.workers ?? new Set<WorkerProcess>();
+
+  const container: DependencyContainer = await buildContainer(
+    configuration,
+    (parts) => {
+      const factory = createKeyFactory(keyFile, parts.resolve(TOKENS.ids), privateKeys.keep);
+      parts.registerInstance(TOKENS.keyFactory, factory);
+      parts.registerInstance(TOKENS.onKeysAdvanced, () => {
+        for (const worker of pool()) if (composed) worker.tellKeys(composed.keys.now());
+      });
+      parts.registerInstance(TOKENS.workforce, new ClusterWorkforce(settings.WORKERS, pool));
+      parts.registerInstance(TOKENS.healthChecks, () => [
+        parts.resolve(TOKENS.lifecycle),
+        ...(composed ? [composed.workers] : []),
+        ...parts.resolve(TOKENS.dependencies),
+        ...workerHealth([...pool()].map(({ health }) => health)),
+      ]);
+    },
+    ['keys'],
+  );
+
+  const keys = new KeysForWorkers(container.resolve(TOKENS.keyRing), privateKeys);
+  const workers = new WorkerPool({
+    size: settings.WORKERS,
+    log: container.resolve(TOKENS.log),
+    fork: () =>
+      WorkerProcess.fork(WORKER_FILE, environment, {
+        turns: container.resolve(TOKENS.checkTurns),
+        findKey: (kid) => keys.find(kid),
+        remembered(match, from) {
+          for (const worker of pool()) if (worker !== from) worker.tellMatch(match);
+        },
+      }),
+    start: (worker) => worker.start({ worker: worker.id, files, keys: keys.now(), memoryKey }),
+  });
+  composed = { workers, keys };
+  return { container, workers };
+}

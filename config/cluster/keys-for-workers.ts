@@ -1,0 +1,31 @@
+import type { SentKeys } from '../../adapters/cluster/protocol.ts';
+import type { KeyRing } from '../../application/key-ring.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { PrivateKeys } from './private-keys.ts';
+
+/** The key ring of the service, as its workers are told of it. */
+export class KeysForWorkers {
+  readonly #ring: KeyRing;
+  readonly #privateKeys: PrivateKeys;
+
+  constructor(ring: KeyRing, privateKeys: PrivateKeys) {
+    this.#ring = ring;
+    this.#privateKeys = privateKeys;
+  }
+
+  now(): SentKeys {
+    const state = this.#ring.state();
+    return { state, privateKey: state.signing && this.#privateKeys.signing(state.signing.kid) };
+  }
+
+  /** What is known once that key id was looked for; undefined where the key directory is out of reach. */
+  async find(kid: string): Promise<SentKeys | undefined> {
+    try {
+      await this.#ring.verificationKey(kid);
+      return this.now();
+    } catch (fault) {
+      if (fault instanceof DependencyUnavailable) return undefined;
+      throw fault;
+    }
+  }
+}
