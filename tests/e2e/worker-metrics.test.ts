@@ -1,55 +1,38 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort } from '../support/free-port.ts';
 import { requestToken, send } from '../support/http.ts';
-import { type Program, runProgram } from '../support/program.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
 const REQUESTS = 'auth_requests_total';
 
 describe('the metrics of two workers', () => {
-  let program: Program;
-  let url: string;
-  let managementUrl: string;
+  let service: ServiceWithWorkers;
   beforeAll(async () => {
-    const [port, managementPort] = [await freePort(), await freePort()];
-    url = `http://127.0.0.1:${port}`;
-    managementUrl = `http://127.0.0.1:${managementPort}`;
-    program = runProgram('config/main.ts', {
-      CLIENT_REPOSITORY: 'memory',
-      CLIENTS_FILE: 'config/demo/clients.json',
-      PORT: String(port),
-      MANAGEMENT_PORT: String(managementPort),
-      SHUTDOWN_GRACE_MS: '0',
-      WORKERS: '2',
-    });
-    await program.printed(/"event":"started"/);
+    service = await startServiceWithWorkers();
   });
-  afterAll(async () => program[Symbol.asyncDispose]());
+  afterAll(async () => service.program[Symbol.asyncDispose]());
 
   async function samples(): Promise<readonly Sample[]> {
-    const answer = await send(managementUrl, '/metrics');
+    const answer = await send(service.managementUrl, '/metrics');
     expect(answer.status).toBe(200);
     return readSamples(answer.text);
   }
 
   /** Each on a connection of its own, so that workers take turns. */
   const requestTokens = (number: number) =>
-    Promise.all(Array.from({ length: number }, () => requestToken(url, DEMO_TOKEN_REQUEST)));
+    Promise.all(Array.from({ length: number }, () => requestToken(service.url, DEMO_TOKEN_REQUEST)));
 
   const processesOf = (now: readonly Sample[]) =>
     now.flatMap(({ name, labels }) => (name === 'auth_process_cpu_seconds_total' ? (labels['process'] ?? []) : []));
 
   /** Ids of the workers that have written a line of the log that tells of a request. */
-  const answering = () => new Set([...program.stdout().matchAll(/"worker":(\d+),"request_id"/g)].map(([, id]) => id));
+  const answering = () =>
+    new Set([...service.program.stdout().matchAll(/"worker":(\d+),"request_id"/g)].map(([, id]) => id));
 
   function pidOfAWorker(): number {
-    const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n');
-    const [pid] = rows
-      .map((row) => row.trim().split(/\s+/).map(Number))
-      .flatMap(([own, parent]) => (own !== undefined && parent === program.process.pid ? [own] : []));
+    const [pid] = service.workerPids();
     if (pid === undefined) throw new Error('there is no worker');
     return pid;
   }
@@ -57,7 +40,7 @@ describe('the metrics of two workers', () => {
   it('are of all processes, and add up to what was asked of both', async () => {
     await requestTokens(40);
     const wrong = { ...DEMO_TOKEN_REQUEST, client_secret: 'wrong' };
-    await Promise.all(Array.from({ length: 4 }, () => requestToken(url, wrong)));
+    await Promise.all(Array.from({ length: 4 }, () => requestToken(service.url, wrong)));
     await until(() => answering().size === 2, 'both workers answered');
     const now = await samples();
     expect(total(now, REQUESTS, { route: '/oauth2/token', status: '200' })).toBe(40);
@@ -88,7 +71,7 @@ describe('the metrics of two workers', () => {
     // Asked before its end is known here, the worker cannot be spoken to any more.
     await Promise.all(Array.from({ length: 50 }, samples));
     let last = before;
-    while (!program.stdout().includes('"event":"worker_replaced"')) {
+    while (!service.program.stdout().includes('"event":"worker_replaced"')) {
       const now = total(await samples(), REQUESTS);
       expect(now).toBeGreaterThanOrEqual(last);
       last = now;
@@ -102,6 +85,6 @@ describe('the metrics of two workers', () => {
   });
 
   it('hold no secret, no token and no client id', async () => {
-    expect((await send(managementUrl, '/metrics')).text).not.toMatch(/-secret|eyJ|demo-client/);
+    expect((await send(service.managementUrl, '/metrics')).text).not.toMatch(/-secret|eyJ|demo-client/);
   });
 });

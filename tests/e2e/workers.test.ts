@@ -4,51 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
-import { type Program, runProgram } from '../support/program.ts';
+import { runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
 const { client_id: ID, client_secret: SECRET } = DEMO_TOKEN_REQUEST;
 
-interface Service {
-  readonly program: Program;
-  readonly url: string;
-  readonly managementUrl: string;
-}
-
-/** The service with two workers. Each request of these tests is a connection of its own, so that workers take turns. */
-async function startService(more: Readonly<Record<string, string>> = {}): Promise<Service> {
-  const [port, managementPort] = [await freePort(), await freePort()];
-  const program = runProgram('config/main.ts', {
-    CLIENT_REPOSITORY: 'memory',
-    CLIENTS_FILE: 'config/demo/clients.json',
-    PORT: String(port),
-    MANAGEMENT_PORT: String(managementPort),
-    SHUTDOWN_GRACE_MS: '0',
-    WORKERS: '2',
-    ...more,
-  });
-  await program.printed(/"event":"started"/);
-  return { program, url: `http://127.0.0.1:${port}`, managementUrl: `http://127.0.0.1:${managementPort}` };
-}
-
-function logLines({ program }: Service): readonly Record<string, unknown>[] {
-  return program
-    .stdout()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-}
-
-async function pidsOf({ program }: Service): Promise<readonly number[]> {
-  const { execFile } = await import('node:child_process');
-  const { promisify } = await import('node:util');
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
-  const rows = stdout
-    .trim()
-    .split('\n')
-    .map((row) => row.trim().split(/\s+/).map(Number));
-  return rows.filter(([, parent]) => parent === program.process.pid).map(([pid = 0]) => pid);
+/** The lines that have arrived as a whole. */
+function logLines({ program }: ServiceWithWorkers): readonly Record<string, unknown>[] {
+  const lines = program.stdout().split('\n');
+  return lines.slice(0, -1).map((line) => JSON.parse(line));
 }
 
 function isAlive(pid: number): boolean {
@@ -61,9 +27,9 @@ function isAlive(pid: number): boolean {
 }
 
 describe('two workers', () => {
-  let service: Service;
+  let service: ServiceWithWorkers;
   beforeAll(async () => {
-    service = await startService({ CLIENT_FAILURES_PER_MINUTE: '3' });
+    service = await startServiceWithWorkers({ CLIENT_FAILURES_PER_MINUTE: '3' });
   });
   afterAll(async () => service.program[Symbol.asyncDispose]());
 
@@ -97,7 +63,7 @@ describe('two workers', () => {
 
   it('are replaced when they crash, and the tokens of the dead worker stay good', async () => {
     const tokens = await Promise.all(Array.from({ length: 10 }, () => getAccessToken(service.url, ID, SECRET)));
-    for (const pid of await pidsOf(service)) {
+    for (const pid of service.workerPids()) {
       process.kill(pid, 'SIGKILL');
       const replaced = logLines(service).filter(({ event }) => event === 'worker_replaced').length;
       await until(
@@ -118,7 +84,7 @@ describe('two workers', () => {
 
 describe('a service with workers', () => {
   it('lets all of them follow a rotation of its key', async () => {
-    const service = await startService({ KEY_PUBLICATION_SECONDS: '1', KEY_ROTATION_SECONDS: '2' });
+    const service = await startServiceWithWorkers({ KEY_PUBLICATION_SECONDS: '1', KEY_ROTATION_SECONDS: '2' });
     await using _program = service.program;
     const issued: string[] = [];
     const kids = () => new Set(issued.map((token) => decodeProtectedHeader(token).kid));
@@ -135,9 +101,9 @@ describe('a service with workers', () => {
   });
 
   it('replaces one that hangs', async () => {
-    const service = await startService();
+    const service = await startServiceWithWorkers();
     await using _program = service.program;
-    const [pid = 0] = await pidsOf(service);
+    const [pid = 0] = service.workerPids();
     process.kill(pid, 'SIGSTOP');
     while (!service.program.stdout().includes('"event":"worker_hangs"')) await send(service.managementUrl, '/readyz');
     await service.program.printed(/"event":"worker_replaced"/);
@@ -146,8 +112,8 @@ describe('a service with workers', () => {
   }, 30_000);
 
   it('ends with exit code 0 and leaves no worker behind', async () => {
-    const service = await startService();
-    const pids = await pidsOf(service);
+    const service = await startServiceWithWorkers();
+    const pids = service.workerPids();
     expect(pids).toHaveLength(2);
     service.program.process.kill('SIGTERM');
     expect(await service.program.ended()).toBe(0);
@@ -155,8 +121,8 @@ describe('a service with workers', () => {
   });
 
   it('does not answer on when its first process was killed', async () => {
-    const service = await startService();
-    const pids = await pidsOf(service);
+    const service = await startServiceWithWorkers();
+    const pids = service.workerPids();
     service.program.process.kill('SIGKILL');
     await until(() => !pids.some(isAlive), 'the workers have ended too');
     await expect(requestToken(service.url, DEMO_TOKEN_REQUEST)).rejects.toThrow('ECONNREFUSED');

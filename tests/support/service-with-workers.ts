@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { freePort } from './free-port.ts';
+import { type Program, runProgram } from './program.ts';
+
+/** The service as an operator runs it: a first process and two workers, with the demo's clients in memory. */
+export interface ServiceWithWorkers {
+  readonly program: Program;
+  readonly url: string;
+  readonly managementUrl: string;
+  /** The process ids of the workers that there are now. */
+  workerPids(): readonly number[];
+}
+
+export async function startServiceWithWorkers(
+  more: Readonly<Record<string, string>> = {},
+): Promise<ServiceWithWorkers> {
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const program = runProgram('config/main.ts', {
+    CLIENT_REPOSITORY: 'memory',
+    CLIENTS_FILE: 'config/demo/clients.json',
+    PORT: String(port),
+    MANAGEMENT_PORT: String(managementPort),
+    SHUTDOWN_GRACE_MS: '0',
+    WORKERS: '2',
+    ...more,
+  });
+  await program.printed(/"event":"started"/);
+  return {
+    program,
+    url: `http://127.0.0.1:${port}`,
+    managementUrl: `http://127.0.0.1:${managementPort}`,
+    workerPids: () => childrenOf(program.process.pid),
+  };
+}
+
+function childrenOf(parent: number | undefined): readonly number[] {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n');
+  return rows
+    .map((row) => row.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, of]) => (pid !== undefined && of === parent ? [pid] : []));
+}
