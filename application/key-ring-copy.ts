@@ -18,6 +18,9 @@ interface KnownKey extends TrustedKey {
   readonly handle: KeyHandle;
 }
 
+/** As in SharedKeys, which is asked. */
+const COOLDOWN_SECONDS = 5;
+
 const NOTHING: KeyRingState = { signing: undefined, trusted: [], nextPublication: Infinity, learntAt: -Infinity };
 
 /** The key ring of another process of this service, as that one last told of it. */
@@ -51,7 +54,7 @@ export class KeyRingCopy implements KeyProvider {
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
     const known = this.#trusted(kid);
-    if (known !== undefined) return known;
+    if (known !== undefined || this.#isRecent()) return known;
     // One question for all who wait: whatever the ring learns then is handed over as a whole.
     this.#asking ??= this.#parts.ask(kid).finally(() => {
       this.#asking = undefined;
@@ -69,6 +72,14 @@ export class KeyRingCopy implements KeyProvider {
   maxAgeSeconds(): number {
     const { clock, schedule } = this.#parts;
     return schedule.maxAgeSeconds(clock.now(), this.#state.nextPublication, this.#state.learntAt);
+  }
+
+  /** Whether no key that signs can be missing from what is known; so a flood of unknown key ids asks nobody each time. */
+  #isRecent(): boolean {
+    const { clock, schedule } = this.#parts;
+    const now = clock.now();
+    const { learntAt } = this.#state;
+    return now - learntAt < COOLDOWN_SECONDS && schedule.isComplete(learntAt, now);
   }
 
   #trusted(kid: string): KeyHandle | undefined {

@@ -1,6 +1,17 @@
+import { availableParallelism } from 'node:os';
+import { CHECK_QUEUE_LIMITS, type CheckQueueLimits } from '../adapters/fair-queue/check-queue.ts';
 import { LimitedTurns } from '../adapters/rate-limiter-flexible/limited-turns.ts';
 import type { CheckTurns } from '../application/ports/check-turns.ts';
 import type { Settings } from './settings.ts';
+
+/** Threads of libuv's pool, in each process that hashes, of which one stays free for what else is done there. */
+const POOL_THREADS = 4;
+
+/** One core stays free for those who need no check. */
+export function checkQueueLimits({ WORKERS }: Settings): CheckQueueLimits {
+  const atOnce = Math.min(Math.max(1, availableParallelism() - 1), WORKERS * (POOL_THREADS - 1));
+  return { ...CHECK_QUEUE_LIMITS, atOnce };
+}
 
 /** These turns, for those who did not fail too often. */
 export function createCheckTurns(settings: Settings, turns: CheckTurns): CheckTurns {

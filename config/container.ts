@@ -26,7 +26,7 @@ import { FindLocation } from '../application/find-location.ts';
 import { IssueToken } from '../application/issue-token.ts';
 import { PublishKeys } from '../application/publish-keys.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
-import { createCheckTurns } from './check-turns.ts';
+import { checkQueueLimits, createCheckTurns } from './check-turns.ts';
 import type { Configuration } from './configuration.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyFactory } from './key-factory.ts';
@@ -64,7 +64,7 @@ export async function buildContainer(
   part(TOKENS.clock, () => new SystemClock());
   part(TOKENS.ids, () => new RandomIdGenerator());
   part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
-  part(TOKENS.checkQueue, () => new CheckQueue());
+  part(TOKENS.checkQueue, () => new CheckQueue(checkQueueLimits(settings)));
   part(TOKENS.checkTurns, () => createCheckTurns(settings, get(TOKENS.checkQueue)));
   part(TOKENS.rememberedSecrets, () => createRememberedSecrets(settings, get(TOKENS.clock)));
   part(TOKENS.secretVerifier, () => createSecretVerifier(configuration, get));

@@ -6,7 +6,7 @@ import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 export type CheckOutcome = { readonly verdict: SecretVerdict } | { readonly unavailable: string };
 
 /** A check request as it is sent: whether its caller has gone comes as a message of its own. */
-export type SentCheckRequest = Omit<CheckRequest, 'caller'> & { readonly address: string };
+export type SentCheckRequest = Omit<CheckRequest, 'caller'> & { readonly address: string; readonly proved: boolean };
 
 /** A key ring, and its signing key in PKCS#8: a secret, which goes from process to process of this service and nowhere else. */
 export interface SentKeys {

@@ -30,7 +30,7 @@ export class RemoteTurns implements CheckTurns {
     caller.gone.addEventListener('abort', onGone);
     this.#waiting.set(id, { check, reject });
     this.#primary
-      .takeTurn(id, { ...request, address: caller.address })
+      .takeTurn(id, { ...request, address: caller.address, proved: caller.proved ?? false })
       .then(resolve, () => reject(refusal('the primary process has gone')));
     try {
       return verdictOf(await promise);

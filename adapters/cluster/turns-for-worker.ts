@@ -13,12 +13,14 @@ export class TurnsForWorker {
     this.#worker = worker;
   }
 
-  async take(id: number, { address, ...request }: SentCheckRequest): Promise<CheckOutcome> {
+  async take(id: number, { address, proved, ...request }: SentCheckRequest): Promise<CheckOutcome> {
     const controller = new AbortController();
     this.#callers.set(id, controller);
     try {
       const check = async () => verdictOf(await this.#worker.runCheck(id));
-      return await checkOutcome(this.#turns.take({ ...request, caller: { address, gone: controller.signal } }, check));
+      return await checkOutcome(
+        this.#turns.take({ ...request, caller: { address, proved, gone: controller.signal } }, check),
+      );
     } finally {
       this.#callers.delete(id);
     }

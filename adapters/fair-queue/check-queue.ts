@@ -1,5 +1,4 @@
-import { availableParallelism } from 'node:os';
-import type { CheckRequest, CheckTurns } from '../../application/ports/check-turns.ts';
+import { type CheckRequest, type CheckTurns, NoRoomToWait } from '../../application/ports/check-turns.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import { FairShare } from './fair-share.ts';
@@ -9,20 +8,20 @@ export interface CheckQueueLimits {
   readonly atOnce: number;
   /** BCrypt rounds that may wait in the line; one check may, whatever it costs. */
   readonly lineRounds: number;
-  /** Checks that may wait in the crowd. */
+  /** Checks that may wait for a turn in the crowd. */
   readonly crowd: number;
+  /** Callers who may wait for an answer at all, be there a turn for them or not. */
+  readonly unanswered: number;
   /** Milliseconds after which who still waits is told to come again. */
   readonly waitMs: number;
 }
 
-/** The threads of libuv's pool, one of which stays free for what else is done there. */
-const POOL_THREADS = 4;
-
-/** One core stays free for those who need no check; the line is 0.2 s of a core long, at cost 10. */
+/** One check at a time, as suits two cores; the line is 0.2 s of a core long, at cost 10. */
 export const CHECK_QUEUE_LIMITS: CheckQueueLimits = {
-  atOnce: Math.min(Math.max(1, availableParallelism() - 1), POOL_THREADS - 1),
+  atOnce: 1,
   lineRounds: 4 * 2 ** 10,
   crowd: 512,
+  unanswered: 2_048,
   waitMs: 2_000,
 };
 
@@ -79,19 +78,22 @@ export class CheckQueue implements CheckTurns {
     const refuse = (reason: string) => {
       this.#leave(waiting);
       reject(refusal(reason));
+      this.#startNext();
     };
     const onGone = () => refuse('the caller has gone');
     const timer = setTimeout(() => refuse('no check was free in time'), this.#limits.waitMs);
     const waiting: Waiting = { request, check, resolve, reject, stopClock: () => clearTimeout(timer) };
 
-    this.#unanswered.add(waiting);
     gone.addEventListener('abort', onGone);
     if (this.#closed) refuse('the service stops');
     else if (gone.aborted) onGone();
-    else if (this.#hasRoomInLine(request)) this.#line.add(waiting);
-    else if (this.#crowded < this.#limits.crowd) this.#joinCrowd(waiting);
-    else refuse('too many checks wait already');
-    this.#startNext();
+    else if (this.#unanswered.size >= this.#limits.unanswered) reject(new NoRoomToWait());
+    else {
+      this.#unanswered.add(waiting);
+      if (this.#hasRoomInLine(request)) this.#line.add(waiting);
+      else this.#joinCrowd(waiting);
+      this.#startNext();
+    }
 
     return promise.finally(() => {
       this.#unanswered.delete(waiting);
@@ -115,7 +117,13 @@ export class CheckQueue implements CheckTurns {
     return this.#line.size === 0 || rounds <= this.#limits.lineRounds * this.#limits.atOnce;
   }
 
+  /** Where the crowd is full, the last of the longest lane gives up his turn, and is answered when his time is over. */
   #joinCrowd(waiting: Waiting): void {
+    if (this.#crowded >= this.#limits.crowd) {
+      const longest = [...this.#crowd.values()].reduce((one, other) => (other.size > one.size ? other : one));
+      const last = [...longest].at(-1);
+      if (last !== undefined) this.#leave(last);
+    }
     const name = laneOf(waiting);
     const lane = this.#crowd.get(name) ?? new Set();
     this.#crowd.set(name, lane.add(waiting));
@@ -136,10 +144,11 @@ export class CheckQueue implements CheckTurns {
       const halves: Half[] = [];
       if (this.#line.size > 0) halves.push('line');
       if (this.#crowd.size > 0) halves.push('crowd');
-      const half = this.#halves.next(halves);
-      const lane = half === 'crowd' ? this.#lanes.next(this.#crowd.keys()) : undefined;
-      const [next] = (lane === undefined ? this.#line : this.#crowd.get(lane)) ?? [];
-      if (half === undefined || next === undefined || !this.#mayRun(next.request)) return;
+      const first = this.#halves.next(halves);
+      const half = [first, ...halves].find((one) => one !== undefined && this.#mayRunNextOf(one));
+      if (half === undefined) return;
+      const { lane, next } = this.#nextOf(half);
+      if (next === undefined) return;
 
       const rounds = 2 ** next.request.cost;
       this.#halves.charge(half, rounds);
@@ -147,6 +156,17 @@ export class CheckQueue implements CheckTurns {
       this.#leave(next);
       void this.#run(next, half);
     }
+  }
+
+  #nextOf(half: Half): { readonly lane: string | symbol | undefined; readonly next: Waiting | undefined } {
+    const lane = half === 'crowd' ? this.#lanes.next(this.#crowd.keys()) : undefined;
+    const [next] = (lane === undefined ? this.#line : this.#crowd.get(lane)) ?? [];
+    return { lane, next };
+  }
+
+  #mayRunNextOf(half: Half): boolean {
+    const { next } = this.#nextOf(half);
+    return next !== undefined && this.#mayRun(next.request);
   }
 
   /** One more may run where all that run are much dearer: a check of seconds holds nobody else up. */

@@ -7,11 +7,16 @@ export class FairShare<Flow> {
   readonly #finished = new Map<Flow, number>();
   #now = 0;
 
-  /** The flow that comes next of those that wait: the first of them where several have had as little. */
+  /** The flow that comes next of those that wait: where several have had as little, one that had none lately, and the first of those. */
   next(waiting: Iterable<Flow>): Flow | undefined {
     let next: Flow | undefined;
-    for (const flow of waiting) if (next === undefined || this.#start(flow) < this.#start(next)) next = flow;
+    for (const flow of waiting) if (next === undefined || this.#isBefore(flow, next)) next = flow;
     return next;
+  }
+
+  #isBefore(flow: Flow, other: Flow): boolean {
+    const difference = this.#start(flow) - this.#start(other);
+    return difference === 0 ? this.#finished.has(other) && !this.#finished.has(flow) : difference < 0;
   }
 
   /** Does work for a flow, in a unit of the caller's. */

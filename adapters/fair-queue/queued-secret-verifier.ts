@@ -24,6 +24,6 @@ export class QueuedSecretVerifier implements SecretVerifier {
       cost: Math.max(this.#cost, stored?.cost ?? 0),
       caller,
     };
-    return this.#turns.take(request, () => this.#others.verify(credentials, stored, caller));
+    return caller.aside(() => this.#turns.take(request, () => this.#others.verify(credentials, stored, caller)));
   }
 }

@@ -11,6 +11,8 @@ import type { RequestLine, RequestLog } from './request-log.ts';
 
 /** What one request and its answer carry through the middleware. */
 export interface ExchangeState {
+  /** Waits for the caller, or for somebody else's work, without counting as load. */
+  aside: LoadLimit['aside'];
   requestId: string;
   /** The path of the matched route as it was declared; the path that was asked for may hold a secret and is not logged. */
   route?: string;
@@ -40,8 +42,8 @@ export function exchange({ ids, log, load, pace }: ExchangeParts): Koa.Middlewar
     ctx.set(ANSWER_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
     if (load.enter()) {
-      await answer(ctx, next);
-      load.leave();
+      ctx.state.aside = load.aside;
+      await answer(ctx, next).finally(() => load.leave());
     } else {
       refuse(ctx, httpRefusal('overloaded'));
     }

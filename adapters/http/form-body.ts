@@ -57,7 +57,8 @@ async function readBody(ctx: Exchange): Promise<Result<string, HttpRefusal>> {
   // A caller who waits for it is told to send the body only now, when nothing else is against it (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   try {
-    await readBytes(ctx, async () => {});
+    // Whoever sends slowly costs nothing but his connection.
+    await ctx.state.aside(() => readBytes(ctx, async () => {}));
   } catch (error) {
     if (isTooLarge(error)) return failure(httpRefusal('content_too_large'));
     throw error;

@@ -1,5 +1,5 @@
 export interface LoadLimits {
-  /** Requests that are under way at once. A thousand are about 0.4 s of a core's signatures. */
+  /** Requests that are worked on at once; those whose body is still being sent, or that wait for a check, are not. A thousand are about 0.4 s of a core's signatures. */
   readonly inFlight: number;
   /** The same, while the event loop is late. */
   readonly inFlightWhenLate: number;
@@ -40,4 +40,14 @@ export class LoadLimit {
   leave(): void {
     this.#inFlight -= 1;
   }
+
+  /** For who is in: waits, out of the count meanwhile, for what is no work of this process. */
+  readonly aside = async <Outcome>(wait: () => Promise<Outcome>): Promise<Outcome> => {
+    this.#inFlight -= 1;
+    try {
+      return await wait();
+    } finally {
+      this.#inFlight += 1;
+    }
+  };
 }

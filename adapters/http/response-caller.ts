@@ -4,10 +4,12 @@ import type { Caller } from '../../application/ports/caller.ts';
 /** Who waits for a response. The signal is made when it is first asked for: most requests need none. */
 export class ResponseCaller implements Caller {
   readonly #response: ServerResponse;
+  readonly aside: Caller['aside'];
   #gone: AbortSignal | undefined;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, aside: Caller['aside']) {
     this.#response = response;
+    this.aside = aside;
   }
 
   get address(): string {

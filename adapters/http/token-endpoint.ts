@@ -45,7 +45,12 @@ async function readTokenRequest(ctx: Exchange): Promise<Result<TokenRequest, Htt
   const clientSecret = parameter('client_secret');
   if (clientId !== undefined && !isClientId(clientId)) return failure(httpRefusal('client_id_malformed'));
   if (clientId === undefined || clientSecret === undefined) return failure(httpRefusal('credentials_missing'));
-  return success({ clientId, clientSecret, scope: parameter('scope'), caller: new ResponseCaller(ctx.res) });
+  return success({
+    clientId,
+    clientSecret,
+    scope: parameter('scope'),
+    caller: new ResponseCaller(ctx.res, ctx.state.aside),
+  });
 }
 
 /** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */

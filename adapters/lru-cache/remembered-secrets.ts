@@ -53,9 +53,9 @@ export class RememberedSecrets {
     this.#matches = new LRUCache({ max: clientsMax });
   }
 
-  /** Each part behind its length, so that no two triples give one text. Costs the same for an unknown client. */
+  /** Each part behind its length, so that no two lists of parts give one text. Costs the same for an unknown client. */
   digest({ clientId, clientSecret }: ClientCredentials, stored: StoredSecret | undefined): Buffer {
-    const parts = [clientId, clientSecret, stored?.reveal() ?? ''];
+    const parts = [clientId, clientSecret, stored?.kind ?? '', stored?.reveal() ?? ''];
     return createHmac('sha256', this.#key)
       .update(parts.map((part) => `${part.length}:${part}`).join(''))
       .digest();
@@ -77,6 +77,7 @@ export class RememberedSecrets {
 
   /** Learns what a fellow worker found out. */
   take(match: Match): void {
-    this.#matches.set(match.clientId, match);
+    // What came over a pipe is a view of all that was read at once.
+    this.#matches.set(match.clientId, { ...match, digest: Uint8Array.from(match.digest) });
   }
 }

@@ -34,8 +34,17 @@ export async function composePrimary(
     (parts) => {
       const factory = createKeyFactory(keyFile, parts.resolve(TOKENS.ids), privateKeys.keep);
       parts.registerInstance(TOKENS.keyFactory, factory);
-      parts.registerInstance(TOKENS.onKeysAdvanced, () => {
+      const tellKeys = () => {
         for (const worker of pool()) if (composed) worker.tellKeys(composed.keys.now());
+      };
+      parts.registerInstance(TOKENS.onKeysAdvanced, tellKeys);
+      const auditLog = parts.resolve(TOKENS.auditLog);
+      parts.registerInstance(TOKENS.auditLog, {
+        record(event) {
+          auditLog.record(event);
+          // At once: the directory, which is told next, may take its time, and a retired key must not sign meanwhile.
+          if (event.event === 'key_retired') tellKeys();
+        },
       });
       parts.registerInstance(TOKENS.workforce, new ClusterWorkforce(settings.WORKERS, pool));
       parts.registerInstance(TOKENS.healthChecks, () => [
@@ -60,7 +69,12 @@ export async function composePrimary(
           for (const worker of pool()) if (worker !== from) worker.tellMatch(match);
         },
       }),
-    start: (worker) => worker.start({ worker: worker.id, files, keys: keys.now(), memoryKey }),
+    async start(worker) {
+      const where = await worker.start({ worker: worker.id, files, keys: keys.now(), memoryKey });
+      // What was told meanwhile, it was not ready to hear.
+      worker.tellKeys(keys.now());
+      return where;
+    },
   });
   composed = { workers, keys };
   return { container, workers };

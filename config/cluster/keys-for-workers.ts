@@ -18,11 +18,11 @@ export class KeysForWorkers {
     return { state, privateKey: state.signing && this.#privateKeys.signing(state.signing.kid) };
   }
 
-  /** What is known once that key id was looked for; undefined where the key directory is out of reach. */
+  /** What is known once that key id was looked for, without the private key; undefined where the key directory is out of reach. */
   async find(kid: string): Promise<SentKeys | undefined> {
     try {
       await this.#ring.verificationKey(kid);
-      return this.now();
+      return { state: this.#ring.state(), privateKey: undefined };
     } catch (fault) {
       if (fault instanceof DependencyUnavailable) return undefined;
       throw fault;

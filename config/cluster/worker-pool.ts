@@ -39,11 +39,15 @@ export class WorkerPool implements HealthCheck {
   /** Resolves when all listen. Rejects with the reason of the first that cannot, and leaves none behind. */
   async start(): Promise<{ readonly address: string; readonly port: number }> {
     const { size, fork, start } = this.#parts;
-    const forked = Array.from({ length: size }, () => fork());
+    const forked: WorkerProcess[] = [];
     try {
+      for (let count = 0; count < size; count += 1) {
+        const worker = fork();
+        forked.push(worker);
+        this.#workers.add(worker);
+      }
       const [first] = await Promise.all(
         forked.map(async (worker) => {
-          this.#workers.add(worker);
           const ended = worker.ended.then(({ code, signal }) => {
             throw new Error(`a worker ended before it listened (${signal ?? code})`);
           });
@@ -97,22 +101,34 @@ export class WorkerPool implements HealthCheck {
     if (this.#stopping) return;
     this.#parts.log.error({ event: 'worker_ended', worker: worker.id, ...end });
     this.#endedYoung = performance.now() - since < YOUNG_MS ? this.#endedYoung + 1 : 0;
-    await delay(Math.min(REPLACED_AFTER_MS_MAX, this.#endedYoung === 0 ? 0 : 50 * 2 ** this.#endedYoung));
-    if (!this.#stopping) await this.#replace();
+    await this.#pause();
+    await this.#replace();
   }
 
+  /** Until there is a new one, or none is wanted any more. */
   async #replace(): Promise<void> {
     const { fork, start, log } = this.#parts;
-    const worker = fork();
-    this.#workers.add(worker);
-    const since = performance.now();
-    try {
-      await Promise.race([start(worker), worker.ended]);
-      if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });
-    } catch (fault) {
-      log.error({ event: 'worker_failed', worker: worker.id, fault });
-      worker.kill();
+    while (!this.#stopping) {
+      const since = performance.now();
+      let worker: WorkerProcess | undefined;
+      try {
+        worker = fork();
+        this.#workers.add(worker);
+        void this.#watch(worker, since);
+        await Promise.race([start(worker), worker.ended]);
+        if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });
+        return;
+      } catch (fault) {
+        log.error({ event: 'worker_failed', worker: worker?.id, fault });
+        // One that began is replaced when it has ended; of one that did not, nothing comes any more.
+        if (worker !== undefined) return worker.kill();
+        this.#endedYoung += 1;
+        await this.#pause();
+      }
     }
-    void this.#watch(worker, since);
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#endedYoung > 0) await delay(Math.min(REPLACED_AFTER_MS_MAX, 50 * 2 ** this.#endedYoung));
   }
 }

@@ -57,15 +57,17 @@ export class WorkerProcess {
       },
       functions,
     );
-    // A message that could not be sent is no fault of its own: the worker has ended, and its exit is about to be told.
-    worker.on('error', () => {});
     this.ended = new Promise((resolve) => {
-      worker.once('exit', (code, signal) => {
+      const end = (code: number | null, signal: string | null) => {
         this.#listening = false;
         turns.close();
         this.#channel.$close();
         resolve({ code, signal });
-      });
+      };
+      worker.once('exit', end);
+      // A message that could not be sent is no fault of its own: the worker has ended, and its exit is about to be told.
+      // Of a process that the system would not start there is no exit.
+      worker.on('error', () => worker.process.pid === undefined && end(null, null));
     });
   }
 

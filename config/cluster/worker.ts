@@ -22,7 +22,7 @@ import { reportHealth } from './report-health.ts';
 /** Waits for the primary to say what to do, and ends with it. Signals are the primary's: it tells its workers in order. */
 export function runWorker(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
-  // The primary has gone while it was being spoken to; 'disconnect' follows, and does what is to be done.
+  // The primary has gone while it was being spoken to. Node.js ends the worker when the pipe is closed at the other end.
   cluster.worker?.on('error', () => {});
   let worker: StartedWorker | undefined;
   const primary = channelToPrimary(
@@ -47,11 +47,6 @@ export function runWorker(): void {
       stop,
     },
   );
-  process.once('disconnect', () => {
-    primary.$close();
-    void stop('at once');
-  });
-
   function started(): StartedWorker {
     if (worker === undefined) throw new Error('the worker has not started');
     return worker;
@@ -59,7 +54,7 @@ export function runWorker(): void {
 
   async function stop(manner: StopManner): Promise<void> {
     await worker?.service.stop(manner);
-    // The pipe is the last thing that keeps this process.
+    // With its pipe closed, the process ends.
     if (process.connected) process.disconnect();
   }
 }
@@ -94,7 +89,13 @@ async function startWorker(start: WorkerStart, primary: PrimaryChannel): Promise
     },
   });
   let signing: KeyPair | undefined;
-  async function takeKeys({ state, privateKey }: SentKeys): Promise<void> {
+  let last = Promise.resolve();
+  /** One after the other, so that none puts an older state back. */
+  function takeKeys(sent: SentKeys): Promise<void> {
+    last = last.catch(() => {}).then(() => takeOne(sent));
+    return last;
+  }
+  async function takeOne({ state, privateKey }: SentKeys): Promise<void> {
     const kid = state.signing?.kid;
     if (kid !== undefined && privateKey !== undefined && signing?.kid !== kid) {
       const der = { key: Buffer.from(privateKey), format: 'der', type: 'pkcs8' } as const;

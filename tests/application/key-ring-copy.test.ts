@@ -79,8 +79,11 @@ describe('KeyRingCopy', () => {
     expect(copy.maxAgeSeconds()).toBe(0);
   });
 
-  it('asks the ring once for all who wait for key ids that it does not know', async () => {
-    const { copy, asked } = await world();
+  it('asks the ring, not oftener than every five seconds, once for all who wait for key ids that it does not know', async () => {
+    const { clock, copy, asked } = await world();
+    expect(await copy.verificationKey('at once')).toBeUndefined();
+    expect(asked).toEqual([]);
+    clock.advance(5);
     const found = await Promise.all(['one', 'two', 'three'].map((kid) => copy.verificationKey(kid)));
     expect(found).toEqual([undefined, undefined, undefined]);
     expect(asked).toEqual(['one']);

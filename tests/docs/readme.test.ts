@@ -64,7 +64,9 @@ describe('the README', () => {
       'npm start',
       'POSTGRES_PASSWORD=choose-one docker compose up --build',
       // tests/bench has tests of its own, and a smoke test of what its commands are made of.
-      ['', ' -- attack', ' -- growth', ' -- profile', ' -- soak'].map((command) => `npm run bench${command}`).join('\n'),
+      ['', ' -- attack', ' -- growth', ' -- profile', ' -- soak']
+        .map((command) => `npm run bench${command}`)
+        .join('\n'),
     ];
     const shown = blocks('sh');
     expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);

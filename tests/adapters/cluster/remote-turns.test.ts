@@ -24,7 +24,7 @@ function notAsked(): never {
 
 /** A queue in one place and those who take turns of it in two others, with real message ports between them. */
 function world() {
-  const queue = new CheckQueue({ atOnce: 1, lineRounds: 8 * 2 ** 4, crowd: 8, waitMs: 60_000 });
+  const queue = new CheckQueue({ atOnce: 1, lineRounds: 8 * 2 ** 4, crowd: 8, unanswered: 16, waitMs: 60_000 });
   opened.push(queue);
   const workers = [1, 2].map(() => {
     const { port1, port2 } = new MessageChannel();

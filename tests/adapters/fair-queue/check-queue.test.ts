@@ -1,12 +1,19 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { CheckQueue, type CheckQueueLimits } from '../../../adapters/fair-queue/check-queue.ts';
-import type { CheckRequest } from '../../../application/ports/check-turns.ts';
+import { type CheckRequest, NoRoomToWait } from '../../../application/ports/check-turns.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
 import { checkRequest, describeCheckTurns, heldCheck } from '../../contracts/check-turns.ts';
+import { A_CALLER } from '../../support/a-caller.ts';
 
 const COST = 4;
-const LIMITS: CheckQueueLimits = { atOnce: 1, lineRounds: 2 * 2 ** COST, crowd: 100, waitMs: 60_000 };
+const LIMITS: CheckQueueLimits = {
+  atOnce: 1,
+  lineRounds: 2 * 2 ** COST,
+  crowd: 100,
+  unanswered: 1_000,
+  waitMs: 60_000,
+};
 
 describeCheckTurns('CheckQueue', () => new CheckQueue({ ...LIMITS, lineRounds: 8 * 2 ** COST }));
 
@@ -141,16 +148,42 @@ describe('CheckQueue', () => {
     ]);
   });
 
-  it('refuses at once where line and crowd are full, and takes the next when there is room again', async () => {
-    const { queue, take, step, fillLine } = world({ crowd: 1 });
+  it('refuses at once where as many wait as may, and takes the next when one was answered', async () => {
+    const { queue, take, step, fillLine } = world({ unanswered: 3 });
     fillLine();
     void take('crowd');
     expect(queue.load).toEqual({ running: 1, line: 2, crowd: 1 });
-    await expect(take('one too many')).rejects.toMatchObject({ cause: { message: 'too many checks wait already' } });
+    await expect(take('one too many')).rejects.toThrow(NoRoomToWait);
+    // The one of the crowd is checked, and waits for his answer all the same; one of the line is answered.
     await step();
+    await expect(take('still one too many')).rejects.toThrow(NoRoomToWait);
+    await step();
+    void take('again');
     expect(queue.load).toEqual({ running: 1, line: 2, crowd: 0 });
-    void take('crowd again');
-    expect(queue.load).toEqual({ running: 1, line: 2, crowd: 1 });
+  });
+
+  it('has room in a full crowd for one more client, at the cost of the last of the longest lane', async () => {
+    const { queue, began, take, step, fillLine } = world({ crowd: 3 });
+    fillLine();
+    const flooding = [1, 2, 3].map(() => take('flooding'));
+    void take('good');
+    expect(queue.load).toEqual({ running: 1, line: 2, crowd: 3 });
+    for (let count = 0; count < 8; count += 1) await step();
+    expect(began.filter((name) => name === 'good')).toHaveLength(1);
+    expect(began.filter((name) => name === 'flooding')).toHaveLength(2);
+    queue.close();
+    for (const taken of flooding) await expect(taken).rejects.toThrow(DependencyUnavailable);
+  });
+
+  it('starts the next that may run when one that waited before it leaves', async () => {
+    const { began, take } = world({ lineRounds: 10_000 });
+    const leaving = new AbortController();
+    void take('dear', { cost: 8 });
+    void take('as dear', { cost: 8, caller: { ...A_CALLER, gone: leaving.signal } });
+    void take('cheap');
+    expect(began).toEqual(['dear']);
+    leaving.abort();
+    expect(began).toEqual(['dear', 'cheap']);
   });
 
   it('holds nothing of those who were answered', async () => {

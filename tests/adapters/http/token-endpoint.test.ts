@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { CheckQueue } from '../../../adapters/fair-queue/check-queue.ts';
@@ -527,7 +529,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   });
 });
 
-const NO_CAPACITY = { atOnce: 1, lineRounds: 2 ** 4, crowd: 1, waitMs: 100 };
+const NO_CAPACITY = { atOnce: 1, lineRounds: 2 ** 4, crowd: 1, unanswered: 2, waitMs: 100 };
 
 describe('POST /oauth2/token: no capacity', () => {
   const service = serviceForSuite({
@@ -578,6 +580,24 @@ describe('POST /oauth2/token: overload', () => {
     held.resolve();
     await Promise.all(slow);
     expect((await requestToken(service().url, GOOD)).status).toBe(200);
+  });
+
+  it('does not count whose body is still on its way', async () => {
+    const head = [
+      'POST /oauth2/token HTTP/1.1',
+      'Host: a',
+      'Content-Type: application/x-www-form-urlencoded',
+      'Content-Length: 9',
+      'Expect: 100-continue',
+    ];
+    const slow = Array.from({ length: 5 }, () => connect(service().port, '127.0.0.1'));
+    for (const socket of slow) {
+      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      // The service has let this one in, and waits for its body.
+      expect(String(await once(socket, 'data'))).toContain('100 Continue');
+    }
+    expect((await requestToken(service().url, GOOD)).status).toBe(200);
+    for (const socket of slow) socket.destroy();
   });
 });
 

@@ -89,12 +89,34 @@ describe('RememberingSecretVerifier', () => {
         return new BcryptSecretVerifier(4).verify(credentials, against);
       },
     };
-    const queue = new CheckQueue({ atOnce: 1, lineRounds: 100 * 2 ** 4, crowd: 1, waitMs: 60_000 });
+    const queue = new CheckQueue({ atOnce: 1, lineRounds: 100 * 2 ** 4, crowd: 1, unanswered: 200, waitMs: 60_000 });
     const queued = new QueuedSecretVerifier(new RecordingSecretVerifier(bcryptVerifier, remembered), queue, 4);
     const verifier = new RememberingSecretVerifier(queued, remembered);
     const come = () => verifier.verify(presenting('a-secret'), stored, A_CALLER);
     expect(new Set(await Promise.all(Array.from({ length: 16 }, come)))).toEqual(new Set(['match']));
     expect(hashes).toBe(1);
+  });
+
+  it('answers nobody from memory who failed too often at an address where the client never proved himself', async () => {
+    const { verifier, remembered } = world();
+    const stored = await hashed('a-secret');
+    await verifier.verify(presenting('a-secret'), stored, A_CALLER);
+    const limited = new RememberingSecretVerifier({ verify: async () => 'attempts_exhausted' }, remembered);
+    const at = (address: string, secret: string) =>
+      limited.verify(presenting(secret), stored, { ...A_CALLER, address });
+    expect(await at('192.0.2.1', 'a-secret')).toBe('match');
+    expect(await at('192.0.2.2', 'a-guess')).toBe('attempts_exhausted');
+    expect(await at('192.0.2.2', 'a-secret')).toBe('attempts_exhausted');
+    expect(await at('192.0.2.1', 'a-guess')).toBe('attempts_exhausted');
+    expect(await at('192.0.2.1', 'a-secret')).toBe('match');
+  });
+
+  it('forgets a client whose hash was locked by {noop} before it', async () => {
+    const { verifier } = world();
+    const encoding = await bcrypt.hash('a-secret', 4);
+    await verifier.verify(presenting('a-secret'), StoredSecret.parse(encoding), A_CALLER);
+    const locked = StoredSecret.parse(`{noop}${encoding}`);
+    expect(await verifier.verify(presenting('a-secret'), locked, A_CALLER)).toBe('unusable_stored');
   });
 
   it('takes from a fellow worker of the same key what he found out, and nothing from one of another key', async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { CheckQueue } from '../../../adapters/fair-queue/check-queue.ts';
 import { LimitedTurns } from '../../../adapters/rate-limiter-flexible/limited-turns.ts';
+import { type CheckTurns, NoRoomToWait } from '../../../application/ports/check-turns.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
 import { checkRequest, describeCheckTurns } from '../../contracts/check-turns.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
@@ -8,7 +10,10 @@ import { A_CALLER } from '../../support/a-caller.ts';
 const FAILURES = 3;
 
 function fresh() {
-  return new LimitedTurns(new CheckQueue({ atOnce: 1, lineRounds: 8 * 2 ** 4, crowd: 8, waitMs: 60_000 }), FAILURES);
+  return new LimitedTurns(
+    new CheckQueue({ atOnce: 1, lineRounds: 8 * 2 ** 4, crowd: 8, unanswered: 16, waitMs: 60_000 }),
+    FAILURES,
+  );
 }
 
 describeCheckTurns('LimitedTurns', fresh);
@@ -50,5 +55,34 @@ describe('LimitedTurns', () => {
       if (time + 1 < FAILURES) await come('match');
     }
     expect(await come('match')).toBe('attempts_exhausted');
+  });
+
+  it('counts who leaves while his check runs, since it may have told him something', async () => {
+    const turns = fresh();
+    for (let time = 0; time < FAILURES; time += 1) {
+      const leaving = new AbortController();
+      const caller = { ...A_CALLER, gone: leaving.signal };
+      const taken = turns.take(checkRequest({ caller }), async () => {
+        leaving.abort();
+        return 'mismatch';
+      });
+      await expect(taken).rejects.toThrow(DependencyUnavailable);
+    }
+    expect(await turns.take(checkRequest(), async () => 'match')).toBe('attempts_exhausted');
+  });
+
+  it('does not count who found no room to wait in', async () => {
+    const full: CheckTurns = { take: () => Promise.reject(new NoRoomToWait()), close: () => {} };
+    const turns = new LimitedTurns(full, 1);
+    for (let time = 0; time < 3; time += 1) {
+      await expect(turns.take(checkRequest(), async () => 'match')).rejects.toThrow(NoRoomToWait);
+    }
+  });
+
+  it('lets the check of a secret pass that has proved good before, whoever failed at that address', async () => {
+    const turns = fresh();
+    for (let time = 0; time < FAILURES; time += 1) await turns.take(checkRequest(), async () => 'mismatch');
+    const caller = { ...A_CALLER, proved: true };
+    expect(await turns.take(checkRequest({ caller }), async () => 'match')).toBe('match');
   });
 });

@@ -13,14 +13,18 @@ export async function startServiceCandidate(
   const managementPort = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const server = opened.use(
-    new ServerProcess('config/main.ts', {
-      PORT: String(port),
-      MANAGEMENT_PORT: String(managementPort),
-      BASE_URL: baseUrl,
-      // So that the harness can verify a token.
-      PUBLIC_METADATA: 'true',
-      ...environment,
-    }, flags),
+    new ServerProcess(
+      'config/main.ts',
+      {
+        PORT: String(port),
+        MANAGEMENT_PORT: String(managementPort),
+        BASE_URL: baseUrl,
+        // So that the harness can verify a token.
+        PUBLIC_METADATA: 'true',
+        ...environment,
+      },
+      flags,
+    ),
   );
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
   return {
