@@ -20,7 +20,7 @@ export const SETTINGS_SCHEMA = z.object({
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),
-  CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(60),
+  CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(300),
   WORKERS: wholeNumber(1, 256).optional(),
   HOST: text().default('127.0.0.1'),
   PORT: wholeNumber(0, 65_535).default(8080),
