@@ -22,7 +22,8 @@ export interface ExpectedToken {
   readonly leewaySeconds?: number;
 }
 
-export interface Caller {
+/** Whom the token names. */
+export interface Bearer {
   readonly clientId: string;
   readonly tokenId: string;
 }
@@ -39,8 +40,8 @@ export class AuthorizeRequest {
     this.#expected = expected;
   }
 
-  /** The caller, or an `invalid_token` or `insufficient_scope` refusal. Throws what the verifier throws. */
-  async execute({ token, requiredScope }: BearerRequest): Promise<Result<Caller, Refusal>> {
+  /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the verifier throws. */
+  async execute({ token, requiredScope }: BearerRequest): Promise<Result<Bearer, Refusal>> {
     const verified = await this.#verifier.verify(token);
     if (!verified.ok) return failure(refusal(verified.problem));
     const claims = verified.value;

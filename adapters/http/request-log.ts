@@ -1,4 +1,4 @@
-/** One request as the log tells it. No secret, no token, no path or parameter as it was sent: any of them may hold a secret. */
+/** One request as the log tells it. No secret and no token, nor a path or parameter as it was sent, since each may hold one. */
 export interface RequestLine {
   readonly request_id: string;
   readonly method: string;

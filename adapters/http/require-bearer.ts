@@ -23,17 +23,17 @@ export async function isLetIn(
   const token = authorization.credentials;
   if (!B64TOKEN.test(token)) return refuseMalformed(ctx, 'authorization_malformed');
 
-  const caller = await authorizeRequest.execute({ token, requiredScope });
-  if (!caller.ok) {
-    const scope = caller.problem.code === 'insufficient_scope' ? `, scope="${requiredScope}"` : '';
+  const bearer = await authorizeRequest.execute({ token, requiredScope });
+  if (!bearer.ok) {
+    const scope = bearer.problem.code === 'insufficient_scope' ? `, scope="${requiredScope}"` : '';
     refuse(ctx, {
-      ...caller.problem,
-      headers: { 'WWW-Authenticate': `Bearer error="${caller.problem.code}"${scope}` },
+      ...bearer.problem,
+      headers: { 'WWW-Authenticate': `Bearer error="${bearer.problem.code}"${scope}` },
     });
     return false;
   }
-  ctx.state.clientId = caller.value.clientId;
-  ctx.state.tokenId = caller.value.tokenId;
+  ctx.state.clientId = bearer.value.clientId;
+  ctx.state.tokenId = bearer.value.tokenId;
   return true;
 }
 

@@ -1,14 +1,12 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { isClientId } from '../../domain/client-id.ts';
 import { type ClientRecord, FIND_CLIENT, lookupOf } from './client-record.ts';
 import { CLIENTS_TABLE } from './clients-table.ts';
-import { Database, type DatabaseOptions } from './database.ts';
-import { isUnstorableText, loggableFault } from './database-fault.ts';
+import type { DatabaseOptions } from './database.ts';
+import { isUnstorableText } from './database-fault.ts';
 import type { DatabaseLog } from './database-log.ts';
-import { DatabaseTable } from './database-table.ts';
-import { DatabaseWatch, type Readiness } from './database-watch.ts';
-import { StatementRunner } from './statement-runner.ts';
+import type { Readiness } from './database-watch.ts';
+import { WatchedTable } from './watched-table.ts';
 
 const NAME = 'client repository';
 
@@ -18,15 +16,11 @@ const NAME = 'client repository';
  */
 export class PostgresClientRepository implements ClientRepository {
   readonly name = NAME;
-  readonly #database: Database;
-  readonly #runner: StatementRunner;
-  readonly #watch: DatabaseWatch;
+  readonly #table: WatchedTable;
   readonly #log: DatabaseLog;
 
-  private constructor(database: Database, runner: StatementRunner, watch: DatabaseWatch, log: DatabaseLog) {
-    this.#database = database;
-    this.#runner = runner;
-    this.#watch = watch;
+  private constructor(table: WatchedTable, log: DatabaseLog) {
+    this.#table = table;
     this.#log = log;
   }
 
@@ -36,23 +30,13 @@ export class PostgresClientRepository implements ClientRepository {
    * and cannot be read from, with nothing left open.
    */
   static async open(options: DatabaseOptions, log: DatabaseLog): Promise<PostgresClientRepository> {
-    const database = await Database.open(options, CLIENTS_TABLE);
-    const runner = new StatementRunner(database.pool, options.deadlineMs);
-    const watch = new DatabaseWatch(NAME, new DatabaseTable(CLIENTS_TABLE, database, runner), log);
-    // An idle connection that the server closes is noticed before a caller meets it.
-    database.pool.on('error', () => watch.suspected());
-    try {
-      await watch.start();
-    } catch (problem) {
-      await database.close();
-      throw problem;
-    }
-    return new PostgresClientRepository(database, runner, watch, log);
+    return new PostgresClientRepository(await WatchedTable.open(NAME, CLIENTS_TABLE, options, log), log);
   }
 
   async findByClientId(clientId: string): Promise<ClientLookup> {
     if (!isClientId(clientId)) return { kind: 'unknown' };
-    const lookup = lookupOf(await this.#find(clientId), clientId);
+    const statement = { ...FIND_CLIENT, values: [clientId] };
+    const lookup = lookupOf(await this.#table.ask<ClientRecord>(statement, isUnstorableText), clientId);
     if (lookup.kind === 'broken') {
       this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
     }
@@ -60,25 +44,11 @@ export class PostgresClientRepository implements ClientRepository {
   }
 
   readiness(): Readiness {
-    return this.#watch.readiness();
+    return this.#table.readiness();
   }
 
   /** Ends look-ups under way by their deadline at the latest, and closes every connection. */
-  async close(): Promise<void> {
-    this.#watch.close();
-    await this.#database.close();
-  }
-
-  async #find(clientId: string): Promise<readonly ClientRecord[]> {
-    this.#watch.assertPrepared();
-    try {
-      const records = await this.#runner.run<ClientRecord>({ ...FIND_CLIENT, values: [clientId] });
-      this.#watch.succeeded();
-      return records;
-    } catch (fault) {
-      if (isUnstorableText(fault)) return [];
-      this.#watch.failed(fault);
-      throw new DependencyUnavailable(NAME, loggableFault(fault));
-    }
+  close(): Promise<void> {
+    return this.#table.close();
   }
 }

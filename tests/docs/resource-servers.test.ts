@@ -34,7 +34,8 @@ async function unpack(keySetUrl: string): Promise<{ folder: string } & AsyncDisp
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-const isFreeOfPlaceholders = (name: string) => !/\.\.\.|TODO/.test(SNIPPETS.get(name) ?? '...');
+/** Whether a snippet is there, without a gap that the reader would have to fill. */
+const isWhole = (name: string) => !(SNIPPETS.get(name) ?? '...').includes('...');
 
 /** How each snippet becomes a server. */
 const SERVERS: Readonly<Record<string, (exported: Record<string, unknown>) => Server>> = {
@@ -47,7 +48,7 @@ describe('docs/resource-servers.md', () => {
   it('shows the files that this test runs, and no other in that language', () => {
     expect([...SNIPPETS.keys()].sort()).toEqual(['access-token.js', ...Object.keys(SERVERS)].sort());
     expect([...PAGE.matchAll(/^```js$/gm)]).toHaveLength(SNIPPETS.size);
-    expect([...SNIPPETS.keys()].filter((name) => !isFreeOfPlaceholders(name))).toEqual([]);
+    expect([...SNIPPETS.keys()].filter((name) => !isWhole(name))).toEqual([]);
   });
 
   it('says of every snippet in another language that it is not tested', () => {

@@ -52,6 +52,6 @@ export async function runProfile(options: ProfileOptions, opened: AsyncDisposabl
   ];
   process.stdout.write(`${markdownList(lines)}\n\n${profileReport(workers, load.tokens)}\n`);
   if (options.folder !== undefined)
-    say(`The profiles are in ${folder}: any viewer of .cpuprofile files draws the flame graph.`);
+    say(`The profiles are in ${folder}; a viewer of .cpuprofile files draws the flame graph.`);
   return load.failures === 0 && workers.length > 0;
 }
