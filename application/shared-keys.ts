@@ -1,4 +1,5 @@
 import type { KeySchedule } from '../domain/key-schedule.ts';
+import { KnownKeys } from './known-keys.ts';
 import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
 import type { KeyDirectory, TrustedKey } from './ports/key-directory.ts';
@@ -6,19 +7,14 @@ import type { KeyFactory } from './ports/key-factory.ts';
 import type { KeyHandle } from './ports/key-provider.ts';
 
 /** Seconds between two looks for key ids that nobody knows; so a flood of them costs one question each time. */
-const COOLDOWN_SECONDS = 5;
-
-interface KnownKey extends TrustedKey {
-  readonly handle: KeyHandle;
-}
+export const COOLDOWN_SECONDS = 5;
 
 /** What this process knows of the keys in the directory. What it has learnt keeps working while the directory is out of reach. */
 export class SharedKeys {
   readonly #directory: KeyDirectory;
-  readonly #factory: KeyFactory;
+  readonly #known: KnownKeys;
   readonly #schedule: KeySchedule;
   readonly #clock: Clock;
-  #known: ReadonlyMap<string, KnownKey> = new Map();
   #learntAt = -Infinity;
   #looking: Promise<void> | undefined;
   /** The last question that failed, since the last that did not. */
@@ -29,7 +25,7 @@ export class SharedKeys {
 
   constructor(directory: KeyDirectory, factory: KeyFactory, schedule: KeySchedule, clock: Clock) {
     this.#directory = directory;
-    this.#factory = factory;
+    this.#known = new KnownKeys(factory, clock);
     this.#schedule = schedule;
     this.#clock = clock;
   }
@@ -52,25 +48,17 @@ export class SharedKeys {
    * Throws DependencyUnavailable where the id is unknown and the directory was out of reach: the token may be good.
    */
   async find(kid: string): Promise<KeyHandle | undefined> {
-    const known = this.#trusted(kid);
+    const known = this.#known.find(kid);
     if (known !== undefined || this.#isRecent(this.#learntAt)) return known;
     if (!this.#isRecent(this.#failure?.at)) await this.#look();
-    const found = this.#trusted(kid);
+    const found = this.#known.find(kid);
     if (found === undefined && this.#failure) throw new DependencyUnavailable('key directory', this.#failure.fault);
     return found;
   }
 
   /** Every key that is known and trusted now. */
   trusted(): readonly TrustedKey[] {
-    const now = this.#clock.now();
-    return [...this.#known.values()]
-      .filter(({ trustedUntil }) => now < trustedUntil)
-      .map(({ jwk, trustedUntil }) => ({ jwk, trustedUntil }));
-  }
-
-  #trusted(kid: string): KeyHandle | undefined {
-    const key = this.#known.get(kid);
-    return key !== undefined && this.#clock.now() < key.trustedUntil ? key.handle : undefined;
+    return this.#known.trusted();
   }
 
   #isRecent(askedAt = -Infinity): boolean {
@@ -91,18 +79,17 @@ export class SharedKeys {
     return this.#looking;
   }
 
-  async #learn(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly KnownKey[]> {
+  async #learn(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly TrustedKey[]> {
     const at = this.#clock.now();
     this.#asked += 1;
     const question = this.#asked;
     try {
-      const read = await Promise.all((await ask(at)).map((key) => this.#read(key)));
-      const keys = read.filter((key) => key !== undefined);
+      const keys = await this.#known.read(await ask(at));
       // An answer that was overtaken may lack what the later one has.
       if (question > this.#learnt) {
         this.#learnt = question;
         this.#learntAt = at;
-        this.#known = new Map(keys.map((key) => [key.jwk.kid, key]));
+        this.#known.replace(keys);
         this.#failure = undefined;
       }
       return keys;
@@ -110,12 +97,5 @@ export class SharedKeys {
       this.#failure = { at, fault };
       throw fault;
     }
-  }
-
-  /** Undefined where it is no key that may be trusted; then it is as if it were not there. */
-  async #read(key: TrustedKey): Promise<KnownKey | undefined> {
-    const before = this.#known.get(key.jwk.kid);
-    const handle = before?.jwk.n === key.jwk.n ? before.handle : await this.#factory.read(key.jwk);
-    return handle && { ...key, handle };
   }
 }
