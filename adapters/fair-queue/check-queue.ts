@@ -1,7 +1,7 @@
 import { type CheckRequest, type CheckTurns, NoRoomToWait } from '../../application/ports/check-turns.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
-import { FairShare } from './fair-share.ts';
+import { type Half, type Waiting, WaitingRoom } from './waiting-room.ts';
 
 export interface CheckQueueLimits {
   /** Checks that run at the same time; one more where those are much dearer. */
@@ -25,16 +25,10 @@ export const CHECK_QUEUE_LIMITS: CheckQueueLimits = {
   waitMs: 2_000,
 };
 
-type Half = 'line' | 'crowd';
-
 /** Log2 of how many times the rounds. */
 const MUCH_DEARER = 2;
 
-/** The lane of every client id that is not registered. */
-const UNKNOWN = Symbol('unknown clients');
-
-interface Waiting {
-  readonly request: CheckRequest;
+interface WaitingCheck extends Waiting {
   readonly check: () => Promise<SecretVerdict>;
   readonly resolve: (verdict: SecretVerdict) => void;
   readonly reject: (fault: unknown) => void;
@@ -52,37 +46,34 @@ interface Waiting {
  */
 export class CheckQueue implements CheckTurns {
   readonly #limits: CheckQueueLimits;
-  readonly #line = new Set<Waiting>();
-  readonly #crowd = new Map<string | symbol, Set<Waiting>>();
-  readonly #halves = new FairShare<Half>();
-  readonly #lanes = new FairShare<string | symbol>();
-  #crowded = 0;
+  readonly #room: WaitingRoom<WaitingCheck>;
   /** All who have no answer yet, but for those of the line whose check runs. */
-  readonly #unanswered = new Set<Waiting>();
+  readonly #unanswered = new Set<WaitingCheck>();
   /** The cost of each check that runs. */
   readonly #running: number[] = [];
   #closed = false;
 
   constructor(limits: CheckQueueLimits = CHECK_QUEUE_LIMITS) {
     this.#limits = limits;
+    this.#room = new WaitingRoom(limits.lineRounds * limits.atOnce, limits.crowd);
   }
 
   /** Checks that run, and that wait in the line and in the crowd. */
   get load(): { readonly running: number; readonly line: number; readonly crowd: number } {
-    return { running: this.#running.length, line: this.#line.size, crowd: this.#crowded };
+    return { running: this.#running.length, ...this.#room.load };
   }
 
   take(request: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
     const { promise, resolve, reject } = Promise.withResolvers<SecretVerdict>();
     const { gone } = request.caller;
     const refuse = (reason: string) => {
-      this.#leave(waiting);
+      this.#room.leave(waiting);
       reject(refusal(reason));
       this.#startNext();
     };
     const onGone = () => refuse('the caller has gone');
     const timer = setTimeout(() => refuse('no check was free in time'), this.#limits.waitMs);
-    const waiting: Waiting = { request, check, resolve, reject, stopClock: () => clearTimeout(timer) };
+    const waiting: WaitingCheck = { request, check, resolve, reject, stopClock: () => clearTimeout(timer) };
 
     gone.addEventListener('abort', onGone);
     if (this.#closed) refuse('the service stops');
@@ -90,8 +81,7 @@ export class CheckQueue implements CheckTurns {
     else if (this.#unanswered.size >= this.#limits.unanswered) reject(new NoRoomToWait());
     else {
       this.#unanswered.add(waiting);
-      if (this.#hasRoomInLine(request)) this.#line.add(waiting);
-      else this.#joinCrowd(waiting);
+      this.#room.enter(waiting);
       this.#startNext();
     }
 
@@ -106,67 +96,16 @@ export class CheckQueue implements CheckTurns {
   close(): void {
     this.#closed = true;
     for (const waiting of this.#unanswered) {
-      this.#leave(waiting);
+      this.#room.leave(waiting);
       waiting.reject(refusal('the service stops'));
     }
   }
 
-  #hasRoomInLine({ cost }: CheckRequest): boolean {
-    let rounds = 2 ** cost;
-    for (const { request } of this.#line) rounds += 2 ** request.cost;
-    return this.#line.size === 0 || rounds <= this.#limits.lineRounds * this.#limits.atOnce;
-  }
-
-  /** Where the crowd is full, the last of the longest lane gives up his turn, and is answered when his time is over. */
-  #joinCrowd(waiting: Waiting): void {
-    if (this.#crowded >= this.#limits.crowd) {
-      const longest = [...this.#crowd.values()].reduce((one, other) => (other.size > one.size ? other : one));
-      const last = [...longest].at(-1);
-      if (last !== undefined) this.#leave(last);
-    }
-    const name = laneOf(waiting);
-    const lane = this.#crowd.get(name) ?? new Set();
-    this.#crowd.set(name, lane.add(waiting));
-    this.#crowded += 1;
-  }
-
-  #leave(waiting: Waiting): void {
-    this.#line.delete(waiting);
-    const name = laneOf(waiting);
-    const lane = this.#crowd.get(name);
-    if (!lane?.delete(waiting)) return;
-    this.#crowded -= 1;
-    if (lane.size === 0) this.#crowd.delete(name);
-  }
-
   #startNext(): void {
-    for (;;) {
-      const halves: Half[] = [];
-      if (this.#line.size > 0) halves.push('line');
-      if (this.#crowd.size > 0) halves.push('crowd');
-      const first = this.#halves.next(halves);
-      const half = [first, ...halves].find((one) => one !== undefined && this.#mayRunNextOf(one));
-      if (half === undefined) return;
-      const { lane, next } = this.#nextOf(half);
-      if (next === undefined) return;
-
-      const rounds = 2 ** next.request.cost;
-      this.#halves.charge(half, rounds);
-      if (lane !== undefined) this.#lanes.charge(lane, rounds);
-      this.#leave(next);
-      void this.#run(next, half);
+    const mayRun = (request: CheckRequest) => this.#mayRun(request);
+    for (let next = this.#room.takeNext(mayRun); next !== undefined; next = this.#room.takeNext(mayRun)) {
+      void this.#run(next.who, next.half);
     }
-  }
-
-  #nextOf(half: Half): { readonly lane: string | symbol | undefined; readonly next: Waiting | undefined } {
-    const lane = half === 'crowd' ? this.#lanes.next(this.#crowd.keys()) : undefined;
-    const [next] = (lane === undefined ? this.#line : this.#crowd.get(lane)) ?? [];
-    return { lane, next };
-  }
-
-  #mayRunNextOf(half: Half): boolean {
-    const { next } = this.#nextOf(half);
-    return next !== undefined && this.#mayRun(next.request);
   }
 
   /** One more may run where all that run are much dearer: a check of seconds holds nobody else up. */
@@ -176,7 +115,7 @@ export class CheckQueue implements CheckTurns {
     return this.#running.length < atOnce || beside;
   }
 
-  async #run(waiting: Waiting, half: Half): Promise<void> {
+  async #run(waiting: WaitingCheck, half: Half): Promise<void> {
     const { request, check, resolve, reject, stopClock } = waiting;
     this.#running.push(request.cost);
     if (half === 'line') {
@@ -193,10 +132,6 @@ export class CheckQueue implements CheckTurns {
       this.#startNext();
     }
   }
-}
-
-function laneOf({ request }: Waiting): string | symbol {
-  return request.registered ? request.clientId : UNKNOWN;
 }
 
 function refusal(reason: string): DependencyUnavailable {
