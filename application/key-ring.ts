@@ -1,20 +1,12 @@
 import type { KeySchedule } from '../domain/key-schedule.ts';
 import type { KeyRingState } from './key-ring-state.ts';
+import { OwnKeys } from './own-keys.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
-import type { TrustedKey } from './ports/key-directory.ts';
-import type { KeyFactory, KeyPair } from './ports/key-factory.ts';
+import type { KeyFactory } from './ports/key-factory.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from './ports/key-provider.ts';
 import type { SharedKeys } from './shared-keys.ts';
-
-/** A pair of this process: made, then published, then signing, then retired, each at a second. */
-interface OwnKey {
-  readonly pair: KeyPair;
-  publishedAt?: number;
-  signsFrom: number;
-  retiredAt?: number;
-}
 
 export interface KeyRingParts {
   readonly factory: KeyFactory;
@@ -30,14 +22,14 @@ export interface KeyRingParts {
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
-  /** Oldest first; at most one behind the one that signs. */
-  #own: OwnKey[] = [];
+  readonly #own: OwnKeys;
   /** When the directory last took our keys, in seconds; -Infinity before. */
   #publishedAt = -Infinity;
   #advancing: Promise<void> | undefined;
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
+    this.#own = new OwnKeys(parts.schedule, parts.clock);
   }
 
   /** Does what is due: makes, publishes, takes over, retires and forgets. One at a time; throws DependencyUnavailable where the directory is out of reach, and is to be called again. */
@@ -50,7 +42,7 @@ export class KeyRing implements KeyProvider {
 
   async signingKey(): Promise<SigningKey> {
     const reason = this.whyNotSigning();
-    const key = this.#signing();
+    const key = this.#own.signing();
     if (key === undefined || reason !== undefined) {
       throw new DependencyUnavailable('signing key', new Error(reason));
     }
@@ -60,7 +52,7 @@ export class KeyRing implements KeyProvider {
   /** Why there is no key to sign with at the moment, for an operator, or undefined where there is one. */
   whyNotSigning(): string | undefined {
     const { clock, schedule } = this.#parts;
-    const key = this.#signing();
+    const key = this.#own.signing();
     if (key?.publishedAt === undefined) return 'no key is published yet';
     if (clock.now() < key.signsFrom) return 'the key is published, and waits until every verifier can know it';
     return clock.now() < schedule.maySignUntil(this.#publishedAt)
@@ -69,12 +61,12 @@ export class KeyRing implements KeyProvider {
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    const own = this.#trusted().find(({ pair }) => pair.kid === kid);
+    const own = this.#own.trusted().find(({ pair }) => pair.kid === kid);
     return own === undefined ? this.#parts.shared.find(kid) : own.pair.publicKey;
   }
 
   async publicKeys(): Promise<readonly PublicKeyJwk[]> {
-    const own = this.#trusted().filter(({ publishedAt }) => publishedAt !== undefined);
+    const own = this.#own.published();
     const keys = new Map(
       [...this.#parts.shared.trusted(), ...own.map(({ pair }) => pair)].map(({ jwk }) => [jwk.kid, jwk]),
     );
@@ -83,98 +75,58 @@ export class KeyRing implements KeyProvider {
 
   maxAgeSeconds(): number {
     const { clock, schedule, shared } = this.#parts;
-    return schedule.maxAgeSeconds(clock.now(), this.#nextPublication(), shared.learntAt);
+    return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), shared.learntAt);
   }
 
   /** All that another process of this service has to know to sign and verify as this ring does until the next `advance`. */
   state(): KeyRingState {
     const { schedule, shared } = this.#parts;
-    const signing = this.#signing();
-    const own = this.#trusted().filter(({ publishedAt }) => publishedAt !== undefined);
+    const signing = this.#own.signing();
     return {
       signing: signing && {
         kid: signing.pair.kid,
         from: signing.signsFrom,
         until: schedule.maySignUntil(this.#publishedAt),
       },
-      trusted: [...shared.trusted(), ...own.map((key) => this.#asTrusted(key, this.#publishedAt))],
-      nextPublication: this.#nextPublication(),
+      trusted: [...shared.trusted(), ...this.#own.told(this.#own.published(), this.#publishedAt)],
+      nextPublication: this.#own.nextPublication(),
       learntAt: shared.learntAt,
     };
   }
 
   async #advance(): Promise<void> {
-    await this.#makeWhatIsDue();
+    const { factory } = this.#parts;
+    if (this.#own.isNextDue()) this.#own.add(await factory.make());
     this.#takeOver();
     await this.#publish();
-    this.#forget();
-  }
-
-  async #makeWhatIsDue(): Promise<void> {
-    const { factory, schedule, clock } = this.#parts;
-    const signing = this.#signing();
-    const newest = this.#own.at(-1);
-    // What is not published yet, or does not sign yet, comes first.
-    if (newest !== signing) return;
-    if (signing !== undefined && clock.now() < schedule.successorPublishedAt(signing.signsFrom)) return;
-    this.#own.push({ pair: await factory.make(), signsFrom: Infinity });
+    this.#own.forget();
   }
 
   #takeOver(): void {
-    const { schedule, clock, auditLog } = this.#parts;
-    const now = clock.now();
-    const signing = this.#signing();
-    const successor = this.#own.at(-1);
-    if (signing === undefined || successor?.publishedAt === undefined || successor === signing) return;
-    if (now < schedule.successorSignsAt(signing.signsFrom, successor.publishedAt)) return;
-    successor.signsFrom = now;
-    signing.retiredAt = now;
-    auditLog.record({ event: 'key_signing', at: now, keyId: successor.pair.kid });
-    auditLog.record({ event: 'key_retired', at: now, keyId: signing.pair.kid });
+    const { auditLog } = this.#parts;
+    const changed = this.#own.takeOver();
+    if (changed === undefined) return;
+    const { successor, retired } = changed;
+    const at = successor.signsFrom;
+    auditLog.record({ event: 'key_signing', at, keyId: successor.pair.kid });
+    auditLog.record({ event: 'key_retired', at, keyId: retired.pair.kid });
   }
 
   async #publish(): Promise<void> {
     const { schedule, shared, clock, auditLog } = this.#parts;
     const now = clock.now();
-    const keys = this.#trusted().map((key) => this.#asTrusted(key, now));
-    const others = await shared.publish(keys);
+    const keys = this.#own.trusted();
+    const others = await shared.publish(this.#own.told(keys, now));
     this.#publishedAt = now;
     // The directory may have taken its time: nobody could know a new key before it answered.
     const known = clock.now();
-    for (const key of this.#own.filter(({ publishedAt }) => publishedAt === undefined)) {
+    for (const key of keys.filter(({ publishedAt }) => publishedAt === undefined)) {
       key.publishedAt = known;
       auditLog.record({ event: 'key_published', at: known, keyId: key.pair.kid });
-      if (this.#own.length > 1) continue;
+      if (keys.length > 1) continue;
       // The first key of a process signs at once where nobody can hold a set without it.
       key.signsFrom = others === 0 ? known : schedule.knownToAllAt(known);
       auditLog.record({ event: 'key_signing', at: key.signsFrom, keyId: key.pair.kid });
     }
-  }
-
-  /** A key that was published at `publishedAt`, with the second in which its last token has expired. */
-  #asTrusted({ pair, retiredAt }: OwnKey, publishedAt: number): TrustedKey {
-    const { schedule } = this.#parts;
-    return { jwk: pair.jwk, trustedUntil: schedule.trustedUntil(retiredAt ?? schedule.maySignUntil(publishedAt)) };
-  }
-
-  #nextPublication(): number {
-    const signing = this.#signing();
-    const successor = this.#own.some((key) => key.signsFrom === Infinity && key.publishedAt !== undefined);
-    return signing === undefined || successor ? Infinity : this.#parts.schedule.successorPublishedAt(signing.signsFrom);
-  }
-
-  #forget(): void {
-    this.#own = this.#trusted();
-  }
-
-  /** The one that signs or, at the start, that will as soon as it may. */
-  #signing(): OwnKey | undefined {
-    return this.#own.find(({ retiredAt, signsFrom }) => retiredAt === undefined && signsFrom !== Infinity);
-  }
-
-  #trusted(): OwnKey[] {
-    const { schedule, clock } = this.#parts;
-    const now = clock.now();
-    return this.#own.filter(({ retiredAt }) => retiredAt === undefined || now < schedule.trustedUntil(retiredAt));
   }
 }
