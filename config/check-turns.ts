@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { CHECK_QUEUE_LIMITS, type CheckQueueLimits } from '../adapters/fair-queue/check-queue.ts';
-import { LimitedTurns } from '../adapters/rate-limiter-flexible/limited-turns.ts';
+import { LimitedTurns } from '../adapters/secrets/attempt-limiter.ts';
+import { CHECK_QUEUE_LIMITS, type CheckQueueLimits } from '../adapters/secrets/verification-queue.ts';
 import type { CheckTurns } from '../application/ports/check-turns.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 
 /** Threads of libuv's pool, in each process that hashes, of which one stays free for what else is done there. */
 const POOL_THREADS = 4;

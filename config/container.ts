@@ -5,29 +5,28 @@ import {
   instanceCachingFactory,
   container as rootContainer,
 } from 'tsyringe';
-import { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
-import { EventLoopDelay } from '../adapters/http/event-loop-delay.ts';
-import { HTTP_TIMEOUTS } from '../adapters/http/http-server.ts';
-import { LOAD_LIMITS } from '../adapters/http/load-limit.ts';
-import { RefusalPace } from '../adapters/http/refusal-pace.ts';
-import { JoseTokenVerifier } from '../adapters/jose/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../adapters/jose/rs256-token-signer.ts';
+import { EventLoopDelay } from '../adapters/http/admission/event-loop-delay.ts';
+import { LOAD_LIMITS } from '../adapters/http/admission/load-limit.ts';
+import { RefusalPace } from '../adapters/http/admission/rejection-delay.ts';
+import { HTTP_TIMEOUTS } from '../adapters/http/server/http-server.ts';
+import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../adapters/memory/places.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import { CheckQueue } from '../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../adapters/system/random-id-generator.ts';
 import { SystemClock } from '../adapters/system/system-clock.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';
 import { IssueToken } from '../application/issue-token.ts';
-import { PublishKeys } from '../application/publish-keys.ts';
+import { PublishKeys } from '../application/keys/publish-keys.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import { checkQueueLimits, createCheckTurns } from './check-turns.ts';
-import type { Configuration } from './configuration.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyFactory } from './key-factory.ts';
 import { createKeyRing } from './key-ring.ts';
@@ -38,7 +37,8 @@ import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
 import { createScrape } from './scrape.ts';
 import { createSecretVerifier } from './secret-verifier.ts';
-import { createServer } from './server.ts';
+import { createLoadLimit, createServer } from './server.ts';
+import type { Configuration } from './settings/configuration.ts';
 import { TOKENS } from './tokens.ts';
 import { soleWorkforce } from './workforce.ts';
 
@@ -114,17 +114,18 @@ export async function buildContainer(
   part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log), get(TOKENS.processMetrics).count));
   part(TOKENS.httpTimeouts, () => HTTP_TIMEOUTS);
   part(TOKENS.loadLimits, () => LOAD_LIMITS);
+  part(TOKENS.loadLimit, () => createLoadLimit(get));
   part(TOKENS.refusalPace, () => new RefusalPace());
   part(TOKENS.eventLoopDelay, () => new EventLoopDelay());
   part(TOKENS.routes, () => createRoutes(settings, get));
-  part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get));
+  part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get(TOKENS.loadLimit), get));
   part(TOKENS.lifecycle, () => new Lifecycle());
   part(TOKENS.healthChecks, () => () => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)]);
   part(TOKENS.workforce, () => soleWorkforce(() => get(TOKENS.httpServer)));
   part(TOKENS.scrape, () => createScrape(get));
   part(TOKENS.managementRoutes, () => createManagementRoutes(get(TOKENS.healthChecks), get(TOKENS.scrape)));
   // Probes come every second: what they are told is logged where it changes, not each time.
-  part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, get));
+  part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, createLoadLimit(get), get));
 
   override(container);
   container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings, duties));

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { readSettings } from './settings.ts';
+import { readSettings } from './settings/settings.ts';
 
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;

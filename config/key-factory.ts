@@ -1,7 +1,7 @@
-import { FileKeyFactory } from '../adapters/jose/file-key-factory.ts';
-import { InMemoryKeyFactory } from '../adapters/jose/in-memory-key-factory.ts';
-import type { PrivateKeyListener } from '../adapters/jose/private-key-listener.ts';
-import type { KeyFile } from '../adapters/jose/read-key-file.ts';
+import { FileKeyFactory } from '../adapters/jwt/file-key-factory.ts';
+import { InMemoryKeyFactory } from '../adapters/jwt/in-memory-key-factory.ts';
+import type { PrivateKeyListener } from '../adapters/jwt/private-key-listener.ts';
+import type { KeyFile } from '../adapters/jwt/read-key-file.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 

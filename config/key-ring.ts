@@ -1,7 +1,7 @@
-import { KeyRing } from '../application/key-ring.ts';
-import { SharedKeys } from '../application/shared-keys.ts';
+import { SharedKeys } from '../application/keys/directory-keys.ts';
+import { KeyRing } from '../application/keys/key-ring.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { type Get, TOKENS } from './tokens.ts';
 
 /** The keys of this process and of its fellow replicas. Nothing is made before the first `advance`. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { HealthCheck } from '../adapters/http/health-endpoints.ts';
-import type { KeyRing } from '../application/key-ring.ts';
+import type { KeyRing } from '../application/keys/key-ring.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { Dependency } from './dependency.ts';
 
 /** How often replicas look at the directory while a key is on its way to be known: word gets around in a quarter of that time. */

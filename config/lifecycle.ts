@@ -1,4 +1,4 @@
-import type { HealthCheck } from '../adapters/http/health-endpoints.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
 
 /** Whether the service wants requests: from when it listens until it is told to stop. One of the checks of /readyz. */
 export class Lifecycle implements HealthCheck {

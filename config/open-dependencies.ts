@@ -2,7 +2,7 @@ import type { DependencyContainer, InjectionToken } from 'tsyringe';
 import { createDatabaseLog } from './database-log.ts';
 import type { Dependency } from './dependency.ts';
 import { KeyRotation } from './key-rotation.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { TOKENS } from './tokens.ts';
 
 /** What a process of the service does: look up clients and answer requests, or keep the keys. One alone does both. */

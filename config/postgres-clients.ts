@@ -1,6 +1,6 @@
 import type { DatabaseLog } from '../adapters/postgres/database-log.ts';
 import { PostgresClientRepository } from '../adapters/postgres/postgres-client-repository.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/settings.ts';
 
 /** Throws where the table cannot be used; resolves, and goes on trying, where the database cannot be reached. */
 export function openPostgresClients(settings: Settings, log: DatabaseLog): Promise<PostgresClientRepository> {

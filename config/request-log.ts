@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { RequestLog } from '../adapters/http/request-log.ts';
+import type { RequestLog } from '../adapters/http/server/request-log.ts';
 
 /**
  * The edge's one line a request, in the process's log: an error where the fault is ours, information otherwise.

@@ -1,17 +1,17 @@
 import {
-  type HealthCheck,
   LIVENESS_PATH,
   livenessEndpoint,
   READINESS_PATH,
   readinessEndpoint,
-} from '../adapters/http/health-endpoints.ts';
-import { KEY_SET_PATH, keySetEndpoint } from '../adapters/http/key-set-endpoint.ts';
-import { LOCATION_PATH, locationEndpoint } from '../adapters/http/location-endpoint.ts';
-import { metadataEndpoint, metadataPath, TOKEN_PATH } from '../adapters/http/metadata-endpoint.ts';
-import { METRICS_PATH, metricsEndpoint, type Scrape } from '../adapters/http/metrics-endpoint.ts';
-import type { Access, Route } from '../adapters/http/route.ts';
-import { tokenEndpoint } from '../adapters/http/token-endpoint.ts';
-import type { Settings } from './settings.ts';
+} from '../adapters/http/endpoints/health-endpoints.ts';
+import { KEY_SET_PATH, keySetEndpoint } from '../adapters/http/endpoints/key-set-endpoint.ts';
+import { LOCATION_PATH, locationEndpoint } from '../adapters/http/endpoints/location-endpoint.ts';
+import { metadataEndpoint, metadataPath, TOKEN_PATH } from '../adapters/http/endpoints/metadata-endpoint.ts';
+import { METRICS_PATH, metricsEndpoint, type Scrape } from '../adapters/http/endpoints/metrics-endpoint.ts';
+import { tokenEndpoint } from '../adapters/http/endpoints/token-endpoint.ts';
+import type { Access, Route } from '../adapters/http/server/route.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { Settings } from './settings/settings.ts';
 import { type Get, TOKENS } from './tokens.ts';
 
 /** Every path that the service answers, and who may come in. */
@@ -25,7 +25,11 @@ export function createRoutes(settings: Settings, get: Get): readonly Route[] {
     cacheability,
   } as const;
   return [
-    { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(get(TOKENS.issueToken)) } },
+    {
+      path: TOKEN_PATH,
+      access: { kind: 'public' },
+      methods: { POST: tokenEndpoint(get(TOKENS.issueToken), get(TOKENS.loadLimit)) },
+    },
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(get(TOKENS.publishKeys), cacheability) } },
     { path: metadataPath(settings.TOKEN_ISSUER), access, methods: { GET: metadataEndpoint(metadata) } },
     ...(settings.EXAMPLE_RESOURCE ? [locationRoute(settings, get)] : []),

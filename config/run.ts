@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { startPrimary } from './cluster/primary.ts';
 import { complainOfStart } from './complain-of-start.ts';
-import { loadConfiguration } from './configuration.ts';
-import type { Environment } from './read-environment.ts';
+import { startPrimary } from './primary.ts';
 import { type RunningService, startService } from './service.ts';
+import { loadConfiguration } from './settings/configuration.ts';
+import type { Environment } from './settings/read-environment.ts';
 
 const MANNER_OF_SIGNAL = [
   ['SIGTERM', 'planned'],

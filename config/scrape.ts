@@ -1,4 +1,4 @@
-import type { Scrape } from '../adapters/http/metrics-endpoint.ts';
+import type { Scrape } from '../adapters/http/endpoints/metrics-endpoint.ts';
 import { exposition } from '../adapters/prom-client/exposition.ts';
 import { ServiceGauges } from '../adapters/prom-client/service-gauges.ts';
 import { type Get, TOKENS } from './tokens.ts';

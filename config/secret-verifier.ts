@@ -1,11 +1,11 @@
-import { BcryptSecretVerifier } from '../adapters/bcrypt/bcrypt-secret-verifier.ts';
-import { QueuedSecretVerifier } from '../adapters/fair-queue/queued-secret-verifier.ts';
-import { RecordingSecretVerifier } from '../adapters/lru-cache/recording-secret-verifier.ts';
-import { RememberingSecretVerifier } from '../adapters/lru-cache/remembering-secret-verifier.ts';
-import { PlainSecretVerifier } from '../adapters/memory/plain-secret-verifier.ts';
+import { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { RememberingSecretVerifier } from '../adapters/secrets/cached-secret-verifier.ts';
+import { PlainSecretVerifier } from '../adapters/secrets/plain-secret-verifier.ts';
+import { QueuedSecretVerifier } from '../adapters/secrets/queued-secret-verifier.ts';
+import { RecordingSecretVerifier } from '../adapters/secrets/recording-secret-verifier.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
-import type { Configuration } from './configuration.ts';
+import type { Configuration } from './settings/configuration.ts';
 import { type Get, TOKENS } from './tokens.ts';
 
 /**
@@ -17,7 +17,8 @@ export function createSecretVerifier({ settings, clients }: Configuration, get: 
     (highest, client) => Math.max(highest, StoredSecret.parse(client.clientSecret).cost),
     settings.CLIENT_SECRET_COST,
   );
-  const inTurns = (verifier: SecretVerifier) => new QueuedSecretVerifier(verifier, get(TOKENS.checkTurns), cost);
+  const inTurns = (verifier: SecretVerifier) =>
+    new QueuedSecretVerifier(verifier, get(TOKENS.checkTurns), cost, get(TOKENS.loadLimit).uncounted);
   const withPlain = (verifier: SecretVerifier) =>
     settings.CLIENT_REPOSITORY === 'memory' ? new PlainSecretVerifier(verifier) : verifier;
 

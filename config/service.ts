@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DependencyContainer } from 'tsyringe';
-import { HttpListener } from '../adapters/http/http-listener.ts';
-import type { Configuration } from './configuration.ts';
+import { HttpListener } from '../adapters/http/server/http-listener.ts';
 import { buildContainer, type Override } from './container.ts';
 import type { Duty } from './open-dependencies.ts';
-import type { Settings } from './settings.ts';
+import type { Configuration } from './settings/configuration.ts';
+import type { Settings } from './settings/settings.ts';
 import { TOKENS } from './tokens.ts';
 
 /** `planned`: somebody else sends requests here, and is given the grace time to notice. `at once`: a person waits. */

@@ -1,26 +1,27 @@
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
-import type { CheckQueue } from '../adapters/fair-queue/check-queue.ts';
-import type { EventLoopDelay } from '../adapters/http/event-loop-delay.ts';
-import type { HealthCheck } from '../adapters/http/health-endpoints.ts';
-import type { HttpTimeouts } from '../adapters/http/http-server.ts';
-import type { LoadLimits } from '../adapters/http/load-limit.ts';
-import type { Scrape } from '../adapters/http/metrics-endpoint.ts';
-import type { RefusalPace } from '../adapters/http/refusal-pace.ts';
-import type { RequestLog } from '../adapters/http/request-log.ts';
-import type { Route } from '../adapters/http/route.ts';
-import type { RememberedSecrets } from '../adapters/lru-cache/remembered-secrets.ts';
+import type { EventLoopDelay } from '../adapters/http/admission/event-loop-delay.ts';
+import type { LoadLimit, LoadLimits } from '../adapters/http/admission/load-limit.ts';
+import type { RefusalPace } from '../adapters/http/admission/rejection-delay.ts';
+import type { Scrape } from '../adapters/http/endpoints/metrics-endpoint.ts';
+import type { HttpTimeouts } from '../adapters/http/server/http-server.ts';
+import type { RequestLog } from '../adapters/http/server/request-log.ts';
+import type { Route } from '../adapters/http/server/route.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import type { CheckQueue } from '../adapters/secrets/verification-queue.ts';
+import type { RememberedSecrets } from '../adapters/secrets/verified-secret-cache.ts';
 import type { AuthenticateClient } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
 import type { IssueToken } from '../application/issue-token.ts';
-import type { KeyRing } from '../application/key-ring.ts';
+import type { KeyRing } from '../application/keys/key-ring.ts';
+import type { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { CheckTurns } from '../application/ports/check-turns.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock } from '../application/ports/clock.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
@@ -29,7 +30,6 @@ import type { LocationCatalog } from '../application/ports/location-catalog.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { TokenSigner } from '../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../application/ports/token-verifier.ts';
-import type { PublishKeys } from '../application/publish-keys.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { Dependency } from './dependency.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -75,6 +75,7 @@ export const TOKENS = {
   routes: token<readonly Route[]>('routes'),
   httpTimeouts: token<HttpTimeouts>('HttpTimeouts'),
   loadLimits: token<LoadLimits>('LoadLimits'),
+  loadLimit: token<LoadLimit>('LoadLimit'),
   refusalPace: token<RefusalPace>('RefusalPace'),
   eventLoopDelay: token<EventLoopDelay>('EventLoopDelay'),
   httpServer: token<Server>('http server'),

@@ -1,4 +1,4 @@
-import type { KeyRingState } from '../../application/key-ring-state.ts';
+import type { KeyRingState } from '../../application/keys/key-ring-state.ts';
 import type { CheckRequest } from '../../application/ports/check-turns.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 

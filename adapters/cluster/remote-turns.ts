@@ -22,12 +22,12 @@ export class RemoteTurns implements CheckTurns {
 
   async take({ caller, ...request }: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
     if (this.#closed) throw refusal('the service stops');
-    if (caller.gone.aborted) throw refusal('the caller has gone');
+    if (caller.disconnected.aborted) throw refusal('the caller has gone');
     this.#last += 1;
     const id = this.#last;
     const { promise, resolve, reject } = Promise.withResolvers<CheckOutcome>();
     const onGone = () => this.#primary.callerGone(id);
-    caller.gone.addEventListener('abort', onGone);
+    caller.disconnected.addEventListener('abort', onGone);
     this.#waiting.set(id, { check, reject });
     this.#primary
       .takeTurn(id, { ...request, address: caller.address, proved: caller.proved ?? false })
@@ -35,7 +35,7 @@ export class RemoteTurns implements CheckTurns {
     try {
       return verdictOf(await promise);
     } finally {
-      caller.gone.removeEventListener('abort', onGone);
+      caller.disconnected.removeEventListener('abort', onGone);
       this.#waiting.delete(id);
     }
   }

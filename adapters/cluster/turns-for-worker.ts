@@ -19,7 +19,7 @@ export class TurnsForWorker {
     try {
       const check = async () => verdictOf(await this.#worker.runCheck(id));
       return await checkOutcome(
-        this.#turns.take({ ...request, caller: { address, proved, gone: controller.signal } }, check),
+        this.#turns.take({ ...request, caller: { address, proved, disconnected: controller.signal } }, check),
       );
     } finally {
       this.#callers.delete(id);

@@ -1,11 +1,9 @@
-/** Who asks, as far as it matters for how long he may keep us busy. */
+/** The sender of a request, as far as it matters for how long their request may keep the service busy. */
 export interface Caller {
-  /** The network address that the connection comes from: of a proxy, where there is one in front. */
+  /** The network address of the connection. Behind a proxy, this is the proxy's address. */
   readonly address: string;
-  /** Aborted when nobody waits for the answer any more. */
-  readonly gone: AbortSignal;
-  /** True where the secret that he shows has proved good before, so that checking it again is no attempt. */
+  /** Aborted when the caller has disconnected and nobody waits for the answer. */
+  readonly disconnected: AbortSignal;
+  /** True where the presented secret was verified before, so that verifying it again is not an attempt to guess it. */
   readonly proved?: boolean;
-  /** Waits for what costs nothing meanwhile, so that he does not count as one who keeps us busy. */
-  aside<Outcome>(wait: () => Promise<Outcome>): Promise<Outcome>;
 }

@@ -17,7 +17,7 @@ export interface CheckRequest {
   readonly registered: boolean;
   /** What the check costs at most: log2 of its BCrypt rounds. */
   readonly cost: number;
-  readonly caller: Pick<Caller, 'address' | 'gone' | 'proved'>;
+  readonly caller: Pick<Caller, 'address' | 'disconnected' | 'proved'>;
 }
 
 /** Who may have a secret checked, and when: checks are dear, and whoever likes can ask for them. */

@@ -1,8 +1,8 @@
 import { createJsonLog } from '../../adapters/pino/json-log.ts';
 import { SystemClock } from '../../adapters/system/system-clock.ts';
 import { complainOfStart } from '../complain-of-start.ts';
+import { readLocationsSettings } from '../settings/locations-settings.ts';
 import { startResourceServer } from './resource-server.ts';
-import { readLocationsSettings } from './settings.ts';
 
 // Runs until SIGTERM or SIGINT. Says every problem of its settings on standard error before any port is opened.
 const settings = readLocationsSettings(process.env);

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
-import { createApplication } from '../../adapters/http/application.ts';
-import { EventLoopDelay } from '../../adapters/http/event-loop-delay.ts';
-import { HttpListener } from '../../adapters/http/http-listener.ts';
-import { createHttpServer, HTTP_TIMEOUTS } from '../../adapters/http/http-server.ts';
-import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/load-limit.ts';
-import { LOCATION_PATH, locationEndpoint } from '../../adapters/http/location-endpoint.ts';
-import { RefusalPace } from '../../adapters/http/refusal-pace.ts';
-import type { Route } from '../../adapters/http/route.ts';
-import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
-import { RemoteKeyProvider } from '../../adapters/jose/remote-key-provider.ts';
+import { EventLoopDelay } from '../../adapters/http/admission/event-loop-delay.ts';
+import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
+import { RefusalPace } from '../../adapters/http/admission/rejection-delay.ts';
+import { LOCATION_PATH, locationEndpoint } from '../../adapters/http/endpoints/location-endpoint.ts';
+import { createApplication } from '../../adapters/http/server/application.ts';
+import { HttpListener } from '../../adapters/http/server/http-listener.ts';
+import { createHttpServer, HTTP_TIMEOUTS } from '../../adapters/http/server/http-server.ts';
+import type { Route } from '../../adapters/http/server/route.ts';
+import { RemoteKeyProvider } from '../../adapters/jwks-client/remote-key-provider.ts';
+import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { InMemoryLocationCatalog } from '../../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../../adapters/memory/places.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
@@ -17,8 +17,8 @@ import { FindLocation } from '../../application/find-location.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { logConnectionFault } from '../connection-fault.ts';
 import { createRequestLog } from '../request-log.ts';
+import type { LocationsSettings } from '../settings/locations-settings.ts';
 import { createKeySetLog } from './key-set-log.ts';
-import type { LocationsSettings } from './settings.ts';
 
 export interface ResourceServer {
   readonly host: string;

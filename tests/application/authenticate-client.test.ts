@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { BcryptSecretVerifier } from '../../adapters/bcrypt/bcrypt-secret-verifier.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
+import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';

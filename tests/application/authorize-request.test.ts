@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../../adapters/jose/rs256-token-signer.ts';
+import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BcryptSecretVerifier } from '../../adapters/bcrypt/bcrypt-secret-verifier.ts';
-import { JoseTokenVerifier } from '../../adapters/jose/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../../adapters/jose/rs256-token-signer.ts';
+import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
+import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import { IssueToken } from '../../application/issue-token.ts';

@@ -40,7 +40,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'adapters-know-no-outer-room': {
     file: 'adapters/system/planted.ts',
-    text: "import type { Settings } from '../../config/settings.ts';\nexport type Planted = Settings;",
+    text: "import type { Settings } from '../../config/settings/settings.ts';\nexport type Planted = Settings;",
   },
   'no-adapter-imports-another': {
     file: 'adapters/memory/planted.ts',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfiguration } from '../../config/configuration.ts';
+import { loadConfiguration } from '../../config/settings/configuration.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 

@@ -2,8 +2,8 @@ import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import type { DependencyContainer, InjectionToken } from 'tsyringe';
 import { createJsonLog } from '../../adapters/pino/json-log.ts';
-import { loadConfiguration } from '../../config/configuration.ts';
 import { buildContainer } from '../../config/container.ts';
+import { loadConfiguration } from '../../config/settings/configuration.ts';
 import { TOKENS } from '../../config/tokens.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));

@@ -58,7 +58,7 @@ export function describeCheckTurns(name: string, fresh: () => CheckTurns): void 
       const running = turns.take(checkRequest(), first.check);
       const leaving = new AbortController();
       let began = false;
-      const dropped = turns.take(checkRequest({ caller: { ...A_CALLER, gone: leaving.signal } }), async () => {
+      const dropped = turns.take(checkRequest({ caller: { ...A_CALLER, disconnected: leaving.signal } }), async () => {
         began = true;
         return 'match';
       });
@@ -83,7 +83,7 @@ export function describeCheckTurns(name: string, fresh: () => CheckTurns): void 
     });
 
     it('takes no check of a caller who has gone already', async () => {
-      const caller = { ...A_CALLER, gone: AbortSignal.abort() };
+      const caller = { ...A_CALLER, disconnected: AbortSignal.abort() };
       await expect(fresh().take(checkRequest({ caller }), async () => 'match')).rejects.toThrow(DependencyUnavailable);
     });
   });

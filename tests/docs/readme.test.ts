@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { SETTINGS_SCHEMA } from '../../config/settings.ts';
+import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';

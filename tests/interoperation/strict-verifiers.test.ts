@@ -4,7 +4,7 @@ import { JwtVerifier } from 'aws-jwt-verify';
 import { type AuthOptions, auth } from 'express-oauth2-jwt-bearer';
 import type { JSONWebKeySet } from 'jose';
 import { allowInsecureRequests, type JWTAccessTokenClaims, validateJwtAccessToken } from 'oauth4webapi';
-import { HttpListener } from '../../adapters/http/http-listener.ts';
+import { HttpListener } from '../../adapters/http/server/http-listener.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
 import {
   GOOD_CLIENT,

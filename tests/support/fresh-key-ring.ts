@@ -1,11 +1,11 @@
-import { InMemoryKeyFactory } from '../../adapters/jose/in-memory-key-factory.ts';
+import { InMemoryKeyFactory } from '../../adapters/jwt/in-memory-key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
-import { KeyRing } from '../../application/key-ring.ts';
+import { SharedKeys } from '../../application/keys/directory-keys.ts';
+import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
 import type { KeyFactory } from '../../application/ports/key-factory.ts';
-import { SharedKeys } from '../../application/shared-keys.ts';
 import { KeySchedule, type KeyTimes } from '../../domain/key-schedule.ts';
 import { FixedClock } from './fixed-clock.ts';
 import { InMemoryAuditLog } from './in-memory-audit-log.ts';

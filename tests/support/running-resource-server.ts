@@ -1,7 +1,7 @@
 import { SystemClock } from '../../adapters/system/system-clock.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { startResourceServer } from '../../config/locations/resource-server.ts';
-import { readLocationsSettings } from '../../config/locations/settings.ts';
+import { readLocationsSettings } from '../../config/settings/locations-settings.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { ISSUER } from './running-service.ts';
 

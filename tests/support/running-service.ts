@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
-import { loadConfiguration, type ReadTextFile } from '../../config/configuration.ts';
 import type { Override } from '../../config/container.ts';
 import { startService } from '../../config/service.ts';
+import { loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
 import { TOKENS } from '../../config/tokens.ts';
 import { createLogBuffer } from './log-buffer.ts';
 

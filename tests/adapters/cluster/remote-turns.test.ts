@@ -4,7 +4,7 @@ import { channelToPrimary, channelToWorker, type Pipe } from '../../../adapters/
 import type { PrimaryFunctions, WorkerFunctions } from '../../../adapters/cluster/protocol.ts';
 import { RemoteTurns } from '../../../adapters/cluster/remote-turns.ts';
 import { TurnsForWorker } from '../../../adapters/cluster/turns-for-worker.ts';
-import { CheckQueue } from '../../../adapters/fair-queue/check-queue.ts';
+import { CheckQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { checkRequest, describeCheckTurns, heldCheck } from '../../contracts/check-turns.ts';
 import { until } from '../../support/until.ts';

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { InMemoryKeyFactory } from '../../../adapters/jose/in-memory-key-factory.ts';
+import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readFormParameters } from '../../../adapters/http/form-parameters.ts';
+import { readFormParameters } from '../../../adapters/http/parsing/form-parameters.ts';
 
 describe('readFormParameters', () => {
   it('reads what URLSearchParams writes, for every flat set of names and values', () => {

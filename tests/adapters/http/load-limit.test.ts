@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { EventLoopDelay } from '../../../adapters/http/event-loop-delay.ts';
-import { LoadLimit } from '../../../adapters/http/load-limit.ts';
+import { EventLoopDelay } from '../../../adapters/http/admission/event-loop-delay.ts';
+import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { until } from '../../support/until.ts';
 
 const LIMITS = { inFlight: 3, inFlightWhenLate: 1, lateMs: 200 };

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { Rs256TokenSigner } from '../../../adapters/jose/rs256-token-signer.ts';
+import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
 import { getAccessToken, requestToken, send } from '../../support/http.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { Rs256TokenSigner } from '../../../adapters/jose/rs256-token-signer.ts';
+import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

@@ -1,0 +1,23 @@
+import type { HealthCheck } from '../../../application/ports/health-check.ts';
+import type { Handler } from '../server/route.ts';
+
+export const LIVENESS_PATH = '/livez';
+export const READINESS_PATH = '/readyz';
+
+/** GET /livez: 200 as long as this process answers at all. A dependency that is out of reach is no reason to restart it. */
+export function livenessEndpoint(): Handler {
+  return async (ctx) => {
+    ctx.status = 200;
+    ctx.body = { status: 'alive' };
+  };
+}
+
+/** GET /readyz: 200 where every check is ready, else 503, with the state of each. */
+export function readinessEndpoint(checks: () => readonly HealthCheck[]): Handler {
+  return async (ctx) => {
+    const states = checks().map((check) => ({ name: check.name, ...check.readiness() }));
+    const ready = states.every((state) => state.ready);
+    ctx.status = ready ? 200 : 503;
+    ctx.body = { status: ready ? 'ready' : 'not_ready', checks: states };
+  };
+}

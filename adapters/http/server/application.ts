@@ -1,0 +1,63 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
+import { type Exchange, type ExchangeParts, type ExchangeState, exchange, refuse } from './exchange.ts';
+import { httpRefusal } from './refusals.ts';
+import { isLetIn } from './require-bearer.ts';
+import type { Handler, Route } from './route.ts';
+
+export interface ApplicationParts extends ExchangeParts {
+  readonly routes: readonly Route[];
+  readonly authorizeRequest: AuthorizeRequest;
+  /** Told what went wrong outside of any answer, such as a connection that broke while an answer was being sent. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/**
+ * The Koa application: default-deny. Whether a path is public is a property of the route that matched it, so that there
+ * is no second opinion on paths; what matches no route asks for a token before it says that there is nothing.
+ */
+export function createApplication({
+  routes,
+  authorizeRequest,
+  onFault,
+  ...parts
+}: ApplicationParts): Koa<ExchangeState> {
+  const router = new Router<ExchangeState>({ sensitive: true, strict: true });
+  for (const route of routes) {
+    router.all(route.path, async (ctx) => {
+      ctx.state.route = route.path;
+      const { access } = route;
+      if (access.kind === 'bearer' && !(await isLetIn(ctx, authorizeRequest, access.scope))) return;
+      await answer(ctx, route);
+    });
+  }
+  const application = new Koa<ExchangeState>();
+  application.on('error', onFault);
+  application.use(exchange(parts));
+  application.use(router.routes());
+  application.use(async (ctx) => {
+    if (await isLetIn(ctx, authorizeRequest)) refuse(ctx, httpRefusal('route_unknown'));
+  });
+  return application;
+}
+
+async function answer(ctx: Exchange, { methods }: Route): Promise<void> {
+  const handler = handlerOf(methods, ctx.method);
+  if (handler !== undefined) return handler(ctx);
+  const allowed = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  refuse(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));
+}
+
+/** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa leaves the body out. */
+function handlerOf(methods: Route['methods'], method: string): Handler | undefined {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return methods.GET;
+    case 'POST':
+      return methods.POST;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,125 @@
+import type { Refusal, RefusalCode, RefusalReason } from '../../../domain/refusal.ts';
+
+/** What a caller can be told: the domain's codes, and those that only HTTP knows. */
+export type AnswerCode =
+  | RefusalCode
+  | 'invalid_request'
+  | 'unsupported_grant_type'
+  | 'unauthorized'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'content_too_large'
+  | 'unsupported_media_type'
+  | 'header_fields_too_large'
+  | 'server_error'
+  | 'temporarily_unavailable';
+
+export interface Answer {
+  readonly status: number;
+  /** Header field `Retry-After`, in seconds. */
+  readonly retryAfter?: number;
+  /** Member `error` of the body. */
+  readonly error: string;
+}
+
+/** The one place where a code becomes a status. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
+export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
+  invalid_request: { status: 400, error: 'invalid_request' },
+  unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
+  invalid_scope: { status: 400, error: 'invalid_scope' },
+  invalid_client: { status: 401, error: 'invalid_client' },
+  unauthorized: { status: 401, error: 'unauthorized' },
+  invalid_token: { status: 401, error: 'invalid_token' },
+  insufficient_scope: { status: 403, error: 'insufficient_scope' },
+  not_found: { status: 404, error: 'not_found' },
+  method_not_allowed: { status: 405, error: 'invalid_request' },
+  request_timeout: { status: 408, error: 'invalid_request' },
+  content_too_large: { status: 413, error: 'invalid_request' },
+  unsupported_media_type: { status: 415, error: 'invalid_request' },
+  slow_down: { status: 429, error: 'slow_down', retryAfter: 60 },
+  header_fields_too_large: { status: 431, error: 'invalid_request' },
+  server_error: { status: 500, error: 'server_error' },
+  temporarily_unavailable: { status: 503, error: 'temporarily_unavailable', retryAfter: 1 },
+};
+
+/** The cases that are refused here, before a use case sees them, and the code of each. */
+const CODE_OF_HTTP_REASON = {
+  request_malformed: 'invalid_request',
+  host_malformed: 'invalid_request',
+  header_fields_too_large: 'header_fields_too_large',
+  request_timeout: 'request_timeout',
+  caller_gone: 'invalid_request',
+  method_not_allowed: 'method_not_allowed',
+  credentials_in_query: 'invalid_request',
+  authorization_repeated: 'invalid_request',
+  authorization_malformed: 'invalid_request',
+  authorization_beside_body: 'invalid_request',
+  authorization_method_unsupported: 'invalid_client',
+  content_encoding_unsupported: 'unsupported_media_type',
+  content_type_unsupported: 'invalid_request',
+  content_too_large: 'content_too_large',
+  form_encoding_malformed: 'invalid_request',
+  parameters_too_many: 'invalid_request',
+  parameter_repeated: 'invalid_request',
+  grant_type_missing: 'invalid_request',
+  grant_type_unsupported: 'unsupported_grant_type',
+  client_id_malformed: 'invalid_request',
+  credentials_missing: 'invalid_client',
+  token_missing: 'unauthorized',
+  route_unknown: 'not_found',
+  resource_unknown: 'not_found',
+  unforeseen: 'server_error',
+  overloaded: 'temporarily_unavailable',
+  dependency_unavailable: 'temporarily_unavailable',
+} as const satisfies Record<string, AnswerCode>;
+
+export type HttpReason = keyof typeof CODE_OF_HTTP_REASON;
+
+/**
+ * `error_description` (RFC 6749 section 5.2): what the developer of a client has to mend. Fixed texts, so that nothing
+ * of the request comes back; none for `invalid_client`, where any word would help an attacker.
+ */
+export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
+  request_malformed: 'the request is not well-formed HTTP/1.1',
+  host_malformed: 'HTTP/1.1 asks for exactly one Host header',
+  header_fields_too_large: 'the header fields are larger than 16 KiB',
+  request_timeout: 'the request did not arrive in time',
+  method_not_allowed: 'the Allow header names the methods that this path answers',
+  credentials_in_query: 'send client_id, client_secret and grant_type in the body, never in the query string',
+  authorization_repeated: 'more than one Authorization header',
+  authorization_malformed: 'the Authorization header is malformed',
+  authorization_beside_body: 'send the credentials in one way only: as client_id and client_secret in the body',
+  content_encoding_unsupported: 'send the body without a Content-Encoding',
+  content_type_unsupported: 'the Content-Type must be application/x-www-form-urlencoded, in UTF-8',
+  content_too_large: 'the body is larger than 16 KiB',
+  form_encoding_malformed: 'the body is not well-formed: percent-encoding of UTF-8 is asked for',
+  parameters_too_many: 'more than 50 parameters',
+  parameter_repeated: 'a parameter stands in the body more than once',
+  grant_type_missing: 'grant_type is missing',
+  grant_type_unsupported: 'grant_type must be client_credentials',
+  client_id_malformed: 'client_id has more than 255 characters or a control character',
+  attempts_exhausted: 'too many attempts of this client failed from this address within a minute',
+  scope_malformed: 'scope must be scope tokens with single spaces between',
+  scope_not_registered: 'the client is not registered for a scope that it asks for',
+};
+
+/** A refusal as the edge answers and logs it. */
+export interface HttpRefusal {
+  readonly code: AnswerCode;
+  readonly reason: HttpReason | RefusalReason;
+  readonly clientId?: string;
+  /** Header fields beyond those of every answer, such as `Allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function httpRefusal(reason: HttpReason, headers?: Readonly<Record<string, string>>): HttpRefusal {
+  const code = CODE_OF_HTTP_REASON[reason];
+  return headers === undefined ? { code, reason } : { code, reason, headers };
+}
+
+/** The JSON body of a refusal. */
+export function refusalBody({ code, reason }: HttpRefusal | Refusal): { error: string; error_description?: string } {
+  const description = DESCRIPTIONS[reason];
+  return { error: ANSWERS[code].error, ...(description !== undefined && { error_description: description }) };
+}

@@ -1,0 +1,32 @@
+import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
+import type { KeyProvider, PublicKeyJwk } from '../ports/key-provider.ts';
+
+/** A JSON Web Key Set (RFC 7517 section 5). */
+export interface KeySet {
+  readonly keys: readonly PublicKeyJwk[];
+}
+
+export interface PublishedKeys {
+  readonly keySet: KeySet;
+  /** How long a reader may keep it, in whole seconds. */
+  readonly maxAgeSeconds: number;
+}
+
+/** The keys that a resource server verifies our tokens with. */
+export class PublishKeys {
+  readonly #keys: KeyProvider;
+
+  constructor(keys: KeyProvider) {
+    this.#keys = keys;
+  }
+
+  /**
+   * Public keys alone, at least one: a reader who gets an empty set may forget those that he has. Throws
+   * DependencyUnavailable where none is published yet, and what the key provider throws.
+   */
+  async execute(): Promise<PublishedKeys> {
+    const keys = await this.#keys.publicKeys();
+    if (keys.length === 0) throw new DependencyUnavailable('key set', new Error('no key is published yet'));
+    return { keySet: { keys }, maxAgeSeconds: this.#keys.maxAgeSeconds() };
+  }
+}

@@ -1,0 +1,11 @@
+/** Whether a part of the service can do its work now, and if not, why not, in words for an operator. */
+export type Readiness =
+  | { readonly ready: true; readonly note?: string }
+  | { readonly ready: false; readonly reason: string };
+
+/** Something that the service needs in order to answer requests. */
+export interface HealthCheck {
+  readonly name: string;
+  /** A note says what is wrong where the service can continue without this part for a while. Costs nothing and never fails. */
+  readiness(): Readiness;
+}

@@ -1,3 +1,0 @@
-import { runWorker } from './worker.ts';
-
-runWorker();

@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+import { failure, type Result, success } from '../../domain/result.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The settings of a program, as its schema reads them. Answers every problem there is, by the name of its setting and
+ * never with a value. A name that begins with one of `ownPrefixes` and is not in the schema is a typo, and so a problem.
+ *
+ * @param findMore the problems that no setting has by itself.
+ */
+export function readEnvironment<Schema extends z.ZodObject>(
+  schema: Schema,
+  ownPrefixes: readonly string[],
+  environment: Environment,
+  findMore: (given: Environment) => readonly string[] = () => [],
+): Result<z.output<Schema>, readonly string[]> {
+  // An empty value counts as absent: it is what a compose file or a shell leaves of an unset variable.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = schema.safeParse(given);
+  const unknown = Object.keys(given)
+    .filter((name) => ownPrefixes.some((prefix) => name.startsWith(prefix)))
+    .filter((name) => !Object.hasOwn(schema.shape, name));
+  const problems = [
+    ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
+    ...findMore(given),
+    ...unknown.map((name) => `${name}: is no setting of this service`),
+  ];
+  return parsed.success && problems.length === 0 ? success(parsed.data) : failure(problems);
+}

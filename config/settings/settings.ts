@@ -1,0 +1,120 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { Scope } from '../../domain/scope.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
+import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
+import { type Environment, readEnvironment } from './read-environment.ts';
+import { SecretText } from './secret-text.ts';
+import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+
+/** A name that begins so is ours, and if we do not know it, it is a typo. */
+const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
+
+/** Every setting there is, by its name in the environment. The README's table is checked against this. */
+export const SETTINGS_SCHEMA = z.object({
+  CLIENT_REPOSITORY: oneOf('memory', 'postgres'),
+  CLIENTS_FILE: text().optional(),
+  DATABASE_URL: databaseUrl().optional(),
+  DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
+  DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
+  CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
+  CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),
+  CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(300),
+  WORKERS: wholeNumber(1, 256).optional(),
+  HOST: text().default('127.0.0.1'),
+  PORT: wholeNumber(0, 65_535).default(8080),
+  MANAGEMENT_HOST: text().default('127.0.0.1'),
+  MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081),
+  SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000),
+  SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000).default(10_000),
+  BASE_URL: baseUrl().optional(),
+  TOKEN_ISSUER: text().optional(),
+  TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300),
+  TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default'),
+  TOKEN_AUDIENCE: text().optional(),
+  TOKEN_SCOPE_CLAIM: trueOrFalse().default(false),
+  KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400),
+  KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60),
+  KEY_FILE: text().optional(),
+  KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory'),
+  EXAMPLE_RESOURCE: trueOrFalse().default(true),
+  LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
+  PUBLIC_METADATA: trueOrFalse().default(false),
+  METADATA_SCOPES: scopes().optional(),
+});
+
+type Values = z.output<typeof SETTINGS_SCHEMA>;
+
+/** The settings of a deployment, checked and frozen. Secrets in it do not print. */
+export type Settings = Readonly<Omit<Values, keyof Derived> & Derived>;
+
+/** Those whose default is made of something else. */
+interface Derived {
+  readonly WORKERS: number;
+  readonly BASE_URL: string;
+  readonly TOKEN_ISSUER: string;
+}
+
+/** Reads the environment. Answers every problem there is, by the name of its setting and never with a value. */
+export function readSettings(environment: Environment): Result<Settings, readonly string[]> {
+  const read = readEnvironment(SETTINGS_SCHEMA, OWN_PREFIXES, environment, missingCompanions);
+  if (!read.ok) return read;
+
+  // A key from a file stays: there is nothing to rotate to.
+  const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
+  if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
+    return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
+  }
+  const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
+  const WORKERS = values.WORKERS ?? availableParallelism();
+  return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+function missingCompanions(given: Environment): string[] {
+  const problems: string[] = [];
+  if (given['CLIENT_REPOSITORY'] === 'memory' && given['CLIENTS_FILE'] === undefined) {
+    problems.push('CLIENTS_FILE: is required where CLIENT_REPOSITORY is memory');
+  }
+  for (const name of ['CLIENT_REPOSITORY', 'KEY_DIRECTORY']) {
+    if (given[name] !== 'postgres' || given['DATABASE_URL'] !== undefined) continue;
+    problems.push(`DATABASE_URL: is required where ${name} is postgres`);
+  }
+  if (given['KEY_FILE'] !== undefined && (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0') {
+    problems.push('KEY_ROTATION_SECONDS: must be 0 where KEY_FILE is set');
+  }
+  if (given['PORT'] === '0' && given['BASE_URL'] === undefined) {
+    problems.push('BASE_URL: is required where PORT is 0, any free port');
+  }
+  return problems;
+}
+
+function baseUrl() {
+  return z.string().refine(isBaseUrl, 'must be an http or https URL without user, query, fragment and trailing slash');
+}
+
+function isBaseUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return (
+    url !== null &&
+    [value, `${value}/`].includes(url.href) &&
+    ['http:', 'https:'].includes(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    !/[?#\s]|\/$/.test(value)
+  );
+}
+
+function databaseUrl() {
+  return z
+    .string()
+    .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'must be a postgresql:// URL')
+    .transform((value) => new SecretText(value));
+}
+
+function scopes() {
+  return z
+    .string()
+    .refine((value) => Scope.parse(value).ok, 'must be scope tokens with single spaces between (RFC 6749 section 3.3)')
+    .transform((value) => value.split(' '));
+}

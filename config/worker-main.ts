@@ -1,0 +1,3 @@
+import { runWorker } from './compose-worker.ts';
+
+runWorker();

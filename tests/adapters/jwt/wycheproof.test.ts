@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { importJWK, type JWK } from 'jose';
+import { verifyCompactJws } from '../../../adapters/jwt/verify-compact-jws.ts';
+
+interface Vector {
+  readonly tcId: number;
+  readonly comment: string;
+  readonly jws: string;
+  readonly result: 'valid' | 'invalid';
+}
+
+interface Group {
+  readonly public?: JWK;
+  readonly tests: readonly Vector[];
+}
+
+const RS256_VECTORS = 233;
+
+const directory = process.env['WYCHEPROOF_DIR'];
+
+describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', () => {
+  if (directory === undefined || directory === '') {
+    // biome-ignore lint/suspicious/noSkippedTests: reason: the vectors are not ours to commit, and CI, which has them, sets WYCHEPROOF_DIR
+    it.skip('is skipped because WYCHEPROOF_DIR is not set', () => {}); // reason: shows that the vectors were not tried
+    return;
+  }
+  const groups = readGroups(directory);
+  const rs256 = groups.filter((group) => group.public?.alg === 'RS256');
+
+  it(`takes all ${RS256_VECTORS} RS256 vectors as they say, but for the empty payload`, async () => {
+    let checked = 0;
+    const disagreements: string[] = [];
+    for (const { public: jwk = {}, tests } of rs256) {
+      for (const { tcId, comment, jws, result } of tests) {
+        const expected = comment === 'emptyPayload' ? 'invalid' : result;
+        const actual = (await isAccepted(jws, jwk)) ? 'valid' : 'invalid';
+        if (actual !== expected) disagreements.push(`${tcId} ${comment}: ${actual}`);
+        checked += 1;
+      }
+    }
+    expect(disagreements).toEqual([]);
+    expect(checked).toBe(RS256_VECTORS);
+  });
+
+  it('refuses the one valid vector that is no token of ours, since its payload is empty', async () => {
+    const empty = rs256.flatMap(({ public: jwk = {}, tests }) =>
+      tests.filter(({ comment }) => comment === 'emptyPayload').map(({ jws, result }) => ({ jwk, jws, result })),
+    );
+    expect(empty.map(({ result }) => result)).toEqual(['valid']);
+    for (const { jwk, jws } of empty) {
+      expect(await verifyCompactJws(jws, trusting(jwk))).toEqual({ ok: false, problem: 'token_malformed' });
+    }
+  });
+
+  it('cannot be given the key that is for encryption by its key_ops', async () => {
+    const keys = groups.flatMap(({ public: jwk }) => (jwk?.kty === 'RSA' && jwk.key_ops?.[0] === 'encrypt' ? jwk : []));
+    expect(keys).toHaveLength(1);
+    for (const key of keys) await expect(importJWK(key, 'RS256')).rejects.toThrow();
+  });
+});
+
+function readGroups(folder: string): readonly Group[] {
+  return JSON.parse(readFileSync(join(folder, 'json_web_signature_test.json'), 'utf8')).testGroups;
+}
+
+async function isAccepted(jws: string, jwk: JWK): Promise<boolean> {
+  return (await verifyCompactJws(jws, trusting(jwk))).ok;
+}
+
+/** Answers the key whatever id is asked for, so that the signature decides. */
+function trusting(jwk: JWK) {
+  return {
+    async verificationKey() {
+      const key = await importJWK(jwk, 'RS256');
+      if (key instanceof Uint8Array) throw new TypeError('no RSA key');
+      return key;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { FairShare } from '../../../adapters/secrets/fair-share.ts';
+
+describe('FairShare', () => {
+  it('gives flows that always wait the same work, within one piece of the largest', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 2, maxLength: 6 }), (pieces) => {
+        const share = new FairShare<number>();
+        const done = pieces.map(() => 0);
+        const flows = [...pieces.keys()];
+        for (let turn = 0; turn < 500; turn += 1) {
+          const flow = share.next(flows) ?? -1;
+          const work = pieces[flow] ?? 0;
+          share.charge(flow, work);
+          done[flow] = (done[flow] ?? 0) + work;
+        }
+        expect(Math.max(...done) - Math.min(...done)).toBeLessThanOrEqual(2 * Math.max(...pieces));
+      }),
+    );
+  });
+
+  it('lets a flow that was away save nothing up', () => {
+    const share = new FairShare<string>();
+    for (let turn = 0; turn < 10; turn += 1) share.charge('busy', 1);
+    const order = Array.from({ length: 4 }, () => {
+      const flow = share.next(['busy', 'back']) ?? '';
+      share.charge(flow, 1);
+      return flow;
+    });
+    expect(order.filter((flow) => flow === 'back').length).toBeLessThanOrEqual(2);
+  });
+
+  it('lets nobody jump the queue by going away between two pieces of work', () => {
+    const share = new FairShare<string>();
+    share.charge('a', 1);
+    share.charge('dear', 100);
+    expect(share.next(['dear', 'b'])).toBe('b');
+  });
+
+  it('has nobody come next where nobody waits', () => {
+    expect(new FairShare<string>().next([])).toBeUndefined();
+  });
+});

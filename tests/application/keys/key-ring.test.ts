@@ -1,0 +1,325 @@
+import { describe, expect, it } from '@jest/globals';
+import { InMemoryKeyDirectory } from '../../../adapters/memory/in-memory-key-directory.ts';
+import type { KeyRing } from '../../../application/keys/key-ring.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { KeyDirectory, TrustedKey } from '../../../application/ports/key-directory.ts';
+import { describeKeyProvider } from '../../contracts/key-provider.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { until } from '../../support/until.ts';
+
+const ROTATION = 1000;
+const PUBLICATION = 100;
+const LIFETIME = 300;
+const TIMES = { rotationSeconds: ROTATION, publicationSeconds: PUBLICATION, tokenLifetimeSeconds: LIFETIME };
+
+/** A directory that can be cut off, that counts the questions it is asked, and whose answers can be held back. */
+class SwitchedDirectory implements KeyDirectory {
+  readonly #directory = new InMemoryKeyDirectory();
+  reachable = true;
+  questions = 0;
+  /** What is awaited before the next answer that is on its way arrives. */
+  delivery: Promise<void> = Promise.resolve();
+
+  publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]> {
+    return this.#ask(() => this.#directory.publish(keys, now));
+  }
+
+  trusted(now: number): Promise<readonly TrustedKey[]> {
+    return this.#ask(() => this.#directory.trusted(now));
+  }
+
+  async #ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    this.questions += 1;
+    if (!this.reachable) throw new DependencyUnavailable('key directory', new Error('cut off'));
+    const { delivery } = this;
+    const answer = await question();
+    await delivery;
+    return answer;
+  }
+}
+
+const kidsOf = async (ring: KeyRing) => (await ring.publicKeys()).map(({ kid }) => kid);
+const signingKid = async (ring: KeyRing) => (await ring.signingKey()).kid;
+
+describeKeyProvider('KeyRing', () => freshKeyRing());
+describeKeyProvider('KeyRing with a successor and a retired key', async () => {
+  const clock = new FixedClock();
+  const ring = await freshKeyRing({ clock, ...TIMES });
+  for (const seconds of [900, 100, 0]) {
+    clock.advance(seconds);
+    await ring.advance();
+  }
+  return ring;
+});
+
+describe('the rotation of a key', () => {
+  it('publishes the next key before it signs, by the time that a verifier may keep the set', async () => {
+    const clock = new FixedClock();
+    const ring = await freshKeyRing({ clock, ...TIMES });
+    const first = await signingKid(ring);
+    clock.advance(ROTATION - PUBLICATION - 1);
+    await ring.advance();
+    expect(await kidsOf(ring)).toEqual([first]);
+
+    clock.advance(1);
+    await ring.advance();
+    expect(await kidsOf(ring)).toHaveLength(2);
+    clock.advance(PUBLICATION - 1);
+    await ring.advance();
+    expect(await signingKid(ring)).toBe(first);
+
+    clock.advance(1);
+    await ring.advance();
+    expect(await signingKid(ring)).not.toBe(first);
+    expect(await kidsOf(ring)).toContain(await signingKid(ring));
+  });
+
+  it('trusts and publishes a retired key until the last token that it signed has expired, and not a second longer', async () => {
+    const clock = new FixedClock();
+    const ring = await freshKeyRing({ clock, ...TIMES });
+    const first = await signingKid(ring);
+    await passRotation(clock, ring);
+    expect(await signingKid(ring)).not.toBe(first);
+
+    clock.advance(LIFETIME - 1);
+    expect(await ring.verificationKey(first)).toBeDefined();
+    expect(await kidsOf(ring)).toContain(first);
+    clock.advance(1);
+    expect(await ring.verificationKey(first)).toBeUndefined();
+    expect(await kidsOf(ring)).not.toContain(first);
+  });
+
+  it('never lets a good token meet a verifier who kept the set as long as it may, over many rotations', async () => {
+    const clock = new FixedClock();
+    const ring = await freshKeyRing({ clock, ...TIMES });
+    let kept = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
+    for (let second = 0; second < 5 * ROTATION; second += 7) {
+      clock.advance(7);
+      await ring.advance();
+      if (clock.now() >= kept.until) kept = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
+      expect(kept.kids).toContain(await signingKid(ring));
+    }
+  });
+
+  it('keeps one key for good where it is switched off', async () => {
+    const clock = new FixedClock();
+    const ring = await freshKeyRing({ clock, ...TIMES, rotationSeconds: 0 });
+    const first = await signingKid(ring);
+    for (let day = 0; day < 30; day += 1) {
+      clock.advance(86_400);
+      await ring.advance();
+    }
+    expect(await kidsOf(ring)).toEqual([first]);
+    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
+  });
+
+  it('makes one key where it is told to advance many times at once', async () => {
+    const clock = new FixedClock();
+    const ring = unstartedKeyRing({ clock, ...TIMES });
+    await Promise.all(Array.from({ length: 10 }, () => ring.advance()));
+    expect(await kidsOf(ring)).toHaveLength(1);
+  });
+});
+
+describe('replicas that share a directory', () => {
+  it('serve and trust each other’s keys', async () => {
+    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const one = await freshKeyRing({ clock, directory, ...TIMES });
+    const other = await freshKeyRing({ clock, directory, ...TIMES });
+    await one.advance();
+    expect(await kidsOf(one)).toEqual(await kidsOf(other));
+    expect(await kidsOf(one)).toHaveLength(2);
+    for (const kid of await kidsOf(one)) {
+      expect(await one.verificationKey(kid)).toBeDefined();
+      expect(await other.verificationKey(kid)).toBeDefined();
+    }
+  });
+
+  it('the first signs at once; a later one waits until every verifier can know its key', async () => {
+    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const first = await freshKeyRing({ clock, directory, ...TIMES });
+    expect(first.whyNotSigning()).toBeUndefined();
+
+    const later = await freshKeyRing({ clock, directory, ...TIMES });
+    await expect(later.signingKey()).rejects.toThrow(DependencyUnavailable);
+    expect(later.whyNotSigning()).toContain('waits');
+    expect(await kidsOf(later)).toHaveLength(2);
+    clock.advance(PUBLICATION);
+    expect(await kidsOf(first)).not.toContain(await signingKid(later));
+    await first.advance();
+    expect(await kidsOf(first)).toContain(await signingKid(later));
+  });
+
+  it('forget a replica that is gone when no token of it can be alive', async () => {
+    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const gone = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
+    const left = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
+    const kid = await signingKid(gone);
+    clock.advance(3_600 + LIFETIME - 1);
+    await left.advance();
+    expect(await left.verificationKey(kid)).toBeDefined();
+    clock.advance(1);
+    expect(await left.verificationKey(kid)).toBeUndefined();
+    await left.advance();
+    expect(await kidsOf(left)).not.toContain(kid);
+  });
+
+  it('a service that comes back trusts what it signed before', async () => {
+    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const before = await signingKid(await freshKeyRing({ clock, directory, ...TIMES }));
+    const after = await freshKeyRing({ clock, directory, ...TIMES });
+    expect(await after.verificationKey(before)).toBeDefined();
+  });
+});
+
+describe('a directory that takes its time', () => {
+  it('delays the first signature: the time in which all get to know a key begins with the answer', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    await freshKeyRing({ clock, directory, ...TIMES });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    directory.delivery = promise;
+    const later = unstartedKeyRing({ clock, directory, ...TIMES });
+    const advancing = later.advance();
+    await until(() => directory.questions === 2, 'it publishes');
+    clock.advance(2);
+    resolve();
+    await advancing;
+    clock.advance(PUBLICATION - 1);
+    expect(later.whyNotSigning()).toContain('waits');
+    clock.advance(1);
+    expect(later.whyNotSigning()).toBeUndefined();
+  });
+
+  it('loses no key to an answer that a later one overtook', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    clock.advance(10);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    directory.delivery = promise;
+    const looking = ring.verificationKey(crypto.randomUUID());
+    await until(() => directory.questions === 2, 'it looks');
+    directory.delivery = Promise.resolve();
+    await freshKeyRing({ clock, directory, ...TIMES });
+    await ring.advance();
+    expect(await kidsOf(ring)).toHaveLength(2);
+    resolve();
+    await looking;
+    expect(await kidsOf(ring)).toHaveLength(2);
+  });
+});
+
+describe('what was learnt long ago', () => {
+  it('is not given out to be kept any longer than until a key that it lacks may sign', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
+    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
+    directory.reachable = false;
+    clock.advance(PUBLICATION - 10);
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    expect(ring.maxAgeSeconds()).toBe(9);
+    clock.advance(10);
+    expect(ring.maxAgeSeconds()).toBe(0);
+    directory.reachable = true;
+    await ring.advance();
+    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
+  });
+
+  it('refuses no key id by itself, also where keys are published for less than five seconds', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const times = { rotationSeconds: 4, publicationSeconds: 2, tokenLifetimeSeconds: 10 };
+    const ring = await freshKeyRing({ clock, directory, ...times });
+    const other = await freshKeyRing({ clock, directory, ...times });
+    clock.advance(2);
+    expect(await ring.verificationKey(await signingKid(other))).toBeDefined();
+  });
+});
+
+describe('an unknown key id', () => {
+  it('asks the directory once for all who wait, and finds what was published meanwhile', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const one = await freshKeyRing({ clock, directory, ...TIMES });
+    clock.advance(10);
+    const other = await freshKeyRing({ clock, directory, ...TIMES });
+    const known = await kidsOf(one);
+    const kid = (await kidsOf(other)).find((published) => !known.includes(published)) ?? '';
+    const asked = directory.questions;
+    const found = await Promise.all(Array.from({ length: 20 }, () => one.verificationKey(kid)));
+    expect(found.every((key) => key !== undefined)).toBe(true);
+    expect(directory.questions).toBeLessThanOrEqual(asked + 1);
+  });
+
+  it('is asked for at most once in five seconds, however many there are', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    const asked = directory.questions;
+    for (let second = 0; second < 20; second += 1) {
+      await Promise.all(Array.from({ length: 50 }, () => ring.verificationKey(crypto.randomUUID())));
+      clock.advance(1);
+    }
+    expect(directory.questions - asked).toBe(3);
+  });
+
+  it('is no refusal while the directory is out of reach: the token may be good', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    directory.reachable = false;
+    clock.advance(10);
+    await expect(ring.verificationKey(crypto.randomUUID())).rejects.toThrow(DependencyUnavailable);
+    directory.reachable = true;
+    clock.advance(10);
+    expect(await ring.verificationKey(crypto.randomUUID())).toBeUndefined();
+  });
+});
+
+describe('a directory that is out of reach', () => {
+  it('at the start: nothing is signed that nobody could verify, until it is there', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = unstartedKeyRing({ clock, directory, ...TIMES });
+    directory.reachable = false;
+    for (let time = 0; time < 3; time += 1) await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
+    expect(await kidsOf(ring)).toEqual([]);
+    directory.reachable = true;
+    await ring.advance();
+    expect(await kidsOf(ring)).toEqual([await signingKid(ring)]);
+  });
+
+  it('later: what is known keeps working, and no key signs that was not published', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    const other = await freshKeyRing({ clock, directory, ...TIMES });
+    await ring.advance();
+    const [first, known] = [await signingKid(ring), await kidsOf(ring)];
+    directory.reachable = false;
+    clock.advance(ROTATION + PUBLICATION);
+    await ring.advance().catch(() => {});
+    clock.advance(PUBLICATION);
+    await ring.advance().catch(() => {});
+    expect(await signingKid(ring)).toBe(first);
+    expect(await kidsOf(ring)).toEqual(known);
+    expect(await kidsOf(other)).toEqual(known);
+    for (const kid of known) expect(await ring.verificationKey(kid)).toBeDefined();
+  });
+
+  it('for longer than its word counts: it stops signing what others no longer trust', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    directory.reachable = false;
+    clock.advance(3_599);
+    expect(ring.whyNotSigning()).toBeUndefined();
+    clock.advance(1);
+    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
+    directory.reachable = true;
+    await ring.advance();
+    expect(ring.whyNotSigning()).toBeUndefined();
+  });
+});
+
+/** Second by second would be slow; each of these is a second in which something is due. */
+async function passRotation(clock: FixedClock, ring: KeyRing): Promise<void> {
+  for (const seconds of [ROTATION - PUBLICATION, PUBLICATION]) {
+    clock.advance(seconds);
+    await ring.advance();
+  }
+}

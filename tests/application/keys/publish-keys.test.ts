@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { PublishKeys } from '../../../application/keys/publish-keys.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+
+describe('PublishKeys', () => {
+  it('publishes the keys, and for how long they may be kept', async () => {
+    const ring = await freshKeyRing({ publicationSeconds: 100 });
+    const { keySet, maxAgeSeconds } = await new PublishKeys(ring).execute();
+    expect(keySet.keys).toEqual(await ring.publicKeys());
+    expect(maxAgeSeconds).toBe(50);
+  });
+
+  it('publishes no empty set, which would make readers forget the keys that they have', async () => {
+    await expect(new PublishKeys(unstartedKeyRing()).execute()).rejects.toThrow(DependencyUnavailable);
+  });
+});
