@@ -93,13 +93,20 @@ export default {
       severity: 'error',
       comment: `adapters/${adapter} may use the packages of its allow-list only: use a port, or the adapter that owns the package.`,
       from: { path: `^adapters/${adapter}/` },
-      to: { path: '^node_modules/', pathNot: `^node_modules/(@types/node|(@types/)?(${packages}))/`, dependencyTypesNot: ['core'] },
+      to: {
+        path: '^node_modules/',
+        pathNot: `^node_modules/(@types/node|(@types/)?(${packages}))/`,
+        dependencyTypesNot: ['core'],
+      },
     })),
     {
       name: 'adapters-are-listed',
       severity: 'error',
       comment: 'Name the packages that the new adapter may use in the list above.',
-      from: { path: '^adapters/', pathNot: '^adapters/(cluster|http|jwks-client|jwt|memory|pino|postgres|prom-client|secrets|system)/' },
+      from: {
+        path: '^adapters/',
+        pathNot: '^adapters/(cluster|http|jwks-client|jwt|memory|pino|postgres|prom-client|secrets|system)/',
+      },
       to: { path: '^node_modules/' },
     },
     {

@@ -5,19 +5,17 @@ import {
   instanceCachingFactory,
   container as rootContainer,
 } from 'tsyringe';
-import { EventLoopDelay } from '../adapters/http/admission/event-loop-delay.ts';
-import { LOAD_LIMITS } from '../adapters/http/admission/load-limit.ts';
 import { RefusalPace } from '../adapters/http/admission/rejection-delay.ts';
-import { HTTP_TIMEOUTS } from '../adapters/http/server/http-server.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
+import { PrivateKeys } from '../adapters/jwt/private-keys.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../adapters/memory/places.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
+import { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
-import { CheckQueue } from '../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../adapters/system/random-id-generator.ts';
 import { SystemClock } from '../adapters/system/system-clock.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
@@ -25,65 +23,84 @@ import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';
 import { IssueToken } from '../application/issue-token.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
-import { checkQueueLimits, createCheckTurns } from './check-turns.ts';
+import {
+  createSecretVerifier,
+  createVerificationQueue,
+  createVerifiedSecretCache,
+  limitAttempts,
+} from './compose-secrets.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyFactory } from './key-factory.ts';
 import { createKeyRing } from './key-ring.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { type Duty, openDependencies } from './open-dependencies.ts';
-import { createRememberedSecrets } from './remembered-secrets.ts';
+import { openDependencies } from './open-dependencies.ts';
 import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
-import { createScrape } from './scrape.ts';
-import { createSecretVerifier } from './secret-verifier.ts';
 import { createLoadLimit, createServer } from './server.ts';
 import type { Configuration } from './settings/configuration.ts';
-import { TOKENS } from './tokens.ts';
-import { soleWorkforce } from './workforce.ts';
+import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
 
-/** Puts other parts in the place of the service's own, before anything is resolved. */
+/** Registers parts that take the place of the service's own. */
 export type Override = (container: DependencyContainer) => void;
 
-/** The composition root: every part of the service, made once, when it is first asked for. */
+/** The composition root: every part of the service, created once, when it is first needed. */
 export async function buildContainer(
   configuration: Configuration,
+  role: ProcessRole,
   override: Override = () => {},
-  duties: readonly Duty[] = ['clients', 'keys'],
 ): Promise<DependencyContainer> {
-  const { settings, clients, keyFile } = configuration;
+  const { settings, clients, keyFile, httpTimeouts } = configuration;
   const container = rootContainer.createChildContainer();
   const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
-  const part = <Part>(token: InjectionToken<Part>, make: () => Part) =>
-    container.register(token, { useFactory: instanceCachingFactory(make) });
+  const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
+    container.register(token, { useFactory: instanceCachingFactory(create) });
 
   part(TOKENS.log, () => createJsonLog());
   part(TOKENS.clock, () => new SystemClock());
   part(TOKENS.ids, () => new RandomIdGenerator());
   part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
-  part(TOKENS.checkQueue, () => new CheckQueue(checkQueueLimits(settings)));
-  part(TOKENS.checkTurns, () => createCheckTurns(settings, get(TOKENS.checkQueue)));
-  part(TOKENS.rememberedSecrets, () => createRememberedSecrets(settings, get(TOKENS.clock)));
-  part(TOKENS.secretVerifier, () => createSecretVerifier(configuration, get));
+
+  // Clients and their secrets.
   if (settings.CLIENT_REPOSITORY === 'memory') {
     part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
   }
-  part(TOKENS.keyFactory, () => createKeyFactory(keyFile, get(TOKENS.ids)));
+  part(TOKENS.verifiedSecrets, () => createVerifiedSecretCache(settings, get(TOKENS.clock)));
+  part(TOKENS.verificationQueue, () => createVerificationQueue(settings));
+  part(TOKENS.verificationSlots, () => limitAttempts(get(TOKENS.verificationQueue), settings));
+  part(TOKENS.secretVerifier, () => createSecretVerifier(configuration));
+
+  // Keys and tokens.
+  part(TOKENS.privateKeys, () => new PrivateKeys());
+  part(TOKENS.keyFactory, () => createKeyFactory(keyFile, get(TOKENS.ids), get(TOKENS.privateKeys).keep));
   if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
-  part(TOKENS.onKeysAdvanced, () => () => {});
-  part(TOKENS.keyRing, () => createKeyRing(settings, get));
+  part(TOKENS.keyRing, () =>
+    createKeyRing(settings, {
+      factory: get(TOKENS.keyFactory),
+      directory: get(TOKENS.keyDirectory),
+      clock: get(TOKENS.clock),
+      auditLog: get(TOKENS.auditLog),
+    }),
+  );
   part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
   part(TOKENS.tokenSigner, () => new Rs256TokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
   part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
-  part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
-
   part(TOKENS.tokenPolicy, () => new TokenPolicy(tokenPolicyOptions(settings)));
+
+  // Use cases.
   part(
     TOKENS.authenticateClient,
-    () => new AuthenticateClient(get(TOKENS.clientRepository), get(TOKENS.secretVerifier)),
+    () =>
+      new AuthenticateClient({
+        clients: get(TOKENS.clientRepository),
+        verifiedSecrets: get(TOKENS.verifiedSecrets),
+        slots: get(TOKENS.loadLimit).exempt(get(TOKENS.verificationSlots)),
+        secrets: get(TOKENS.secretVerifier),
+      }),
   );
   part(
     TOKENS.issueToken,
@@ -103,32 +120,68 @@ export async function buildContainer(
       new AuthorizeRequest(get(TOKENS.tokenVerifier), get(TOKENS.clock), {
         issuer: settings.TOKEN_ISSUER,
         audience: settings.TOKEN_AUDIENCE,
-        // A fellow replica's clock may be a moment ahead of ours; our own is not.
+        // The clock of a peer may be a moment ahead of ours.
         leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
       }),
   );
+  part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
   part(TOKENS.findLocation, () => new FindLocation(get(TOKENS.locationCatalog)));
   part(TOKENS.publishKeys, () => new PublishKeys(get(TOKENS.keyProvider)));
 
+  // The public port.
   part(TOKENS.processMetrics, () => new ProcessMetrics('primary'));
   part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log), get(TOKENS.processMetrics).count));
-  part(TOKENS.httpTimeouts, () => HTTP_TIMEOUTS);
-  part(TOKENS.loadLimits, () => LOAD_LIMITS);
-  part(TOKENS.loadLimit, () => createLoadLimit(get));
-  part(TOKENS.refusalPace, () => new RefusalPace());
-  part(TOKENS.eventLoopDelay, () => new EventLoopDelay());
-  part(TOKENS.routes, () => createRoutes(settings, get));
-  part(TOKENS.httpServer, () => createServer(get(TOKENS.routes), get(TOKENS.requestLog), get(TOKENS.loadLimit), get));
+  part(TOKENS.loadLimit, () => createLoadLimit());
+  part(TOKENS.rejectionDelay, () => new RefusalPace());
+  part(TOKENS.routes, () =>
+    createRoutes(settings, {
+      issueToken: get(TOKENS.issueToken),
+      publishKeys: get(TOKENS.publishKeys),
+      findLocation: get(TOKENS.findLocation),
+      load: get(TOKENS.loadLimit),
+    }),
+  );
+  const serverParts = () => ({
+    authorizeRequest: get(TOKENS.authorizeRequest),
+    ids: get(TOKENS.ids),
+    pace: get(TOKENS.rejectionDelay),
+    log: get(TOKENS.log),
+    timeouts: httpTimeouts,
+  });
+  part(TOKENS.httpServer, () =>
+    createServer(get(TOKENS.routes), {
+      ...serverParts(),
+      requestLog: get(TOKENS.requestLog),
+      load: get(TOKENS.loadLimit),
+    }),
+  );
+
+  // The management port.
   part(TOKENS.lifecycle, () => new Lifecycle());
-  part(TOKENS.healthChecks, () => () => [get(TOKENS.lifecycle), ...get(TOKENS.dependencies)]);
-  part(TOKENS.workforce, () => soleWorkforce(() => get(TOKENS.httpServer)));
-  part(TOKENS.scrape, () => createScrape(get));
-  part(TOKENS.managementRoutes, () => createManagementRoutes(get(TOKENS.healthChecks), get(TOKENS.scrape)));
-  // Probes come every second: what they are told is logged where it changes, not each time.
-  part(TOKENS.managementServer, () => createServer(get(TOKENS.managementRoutes), () => {}, createLoadLimit(get), get));
+  const pool = () => (role === 'primary' ? get(TOKENS.workerPool) : undefined);
+  const healthChecks = (): readonly HealthCheck[] => [
+    get(TOKENS.lifecycle),
+    ...(pool()?.healthChecks() ?? []),
+    ...get(TOKENS.dependencies),
+  ];
+  part(TOKENS.managementServer, () => {
+    const metrics = new MetricsScrape({
+      process: get(TOKENS.processMetrics),
+      service: () => ({
+        ready: healthChecks().every((check) => check.readiness().ready),
+        workers: role === 'primary' ? settings.WORKERS : 1,
+        listening: pool()?.listening ?? Number(get(TOKENS.httpServer).listening),
+        verifications: get(TOKENS.verificationQueue).load,
+      }),
+      workers: async () => (await pool()?.metrics()) ?? new Map(),
+    });
+    // Probes come every second. Their answers are logged when they change, not each time.
+    const routes = createManagementRoutes(healthChecks, () => metrics.scrape());
+    return createServer(routes, { ...serverParts(), requestLog: () => {}, load: createLoadLimit() });
+  });
 
   override(container);
-  container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings, duties));
+  container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings, role));
   return container;
 }
 

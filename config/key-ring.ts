@@ -1,20 +1,22 @@
-import { SharedKeys } from '../application/keys/directory-keys.ts';
-import { KeyRing } from '../application/keys/key-ring.ts';
+import { DirectoryKeys } from '../application/keys/directory-keys.ts';
+import { KeyRing, type KeyRingParts } from '../application/keys/key-ring.ts';
+import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import type { Settings } from './settings/settings.ts';
-import { type Get, TOKENS } from './tokens.ts';
 
-/** The keys of this process and of its fellow replicas. Nothing is made before the first `advance`. */
-export function createKeyRing(settings: Settings, get: Get): KeyRing {
-  const factory = get(TOKENS.keyFactory);
-  const clock = get(TOKENS.clock);
+/** The keys of this process and of its peers. No key is generated before the first `advance`. */
+export function createKeyRing(
+  settings: Settings,
+  parts: Pick<KeyRingParts, 'factory' | 'clock' | 'auditLog'> & { readonly directory: KeyDirectory },
+): KeyRing {
+  const { factory, clock, auditLog, directory } = parts;
   const schedule = createKeySchedule(settings);
   return new KeyRing({
     factory,
-    shared: new SharedKeys(get(TOKENS.keyDirectory), factory, schedule, clock),
+    shared: new DirectoryKeys(directory, factory, schedule, clock),
     schedule,
     clock,
-    auditLog: get(TOKENS.auditLog),
+    auditLog,
   });
 }
 

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { KeyRing } from '../application/keys/key-ring.ts';
-import type { HealthCheck } from '../application/ports/health-check.ts';
-import type { Dependency } from './dependency.ts';
+import type { Dependency, HealthCheck } from '../application/ports/health-check.ts';
 
 /** How often replicas look at the directory while a key is on its way to be known: word gets around in a quarter of that time. */
 const LOOKS_A_PUBLICATION = 4;
@@ -15,27 +14,20 @@ export class KeyRotation implements Dependency {
   readonly #ring: KeyRing;
   readonly #everyMs: number;
   readonly #log: Logger;
-  readonly #onAdvanced: () => void;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #failed = false;
 
-  private constructor(ring: KeyRing, everyMs: number, log: Logger, onAdvanced: () => void) {
+  private constructor(ring: KeyRing, everyMs: number, log: Logger) {
     this.#ring = ring;
     this.#everyMs = everyMs;
     this.#log = log;
-    this.#onAdvanced = onAdvanced;
   }
 
-  /** Calls `onAdvanced` after each step. Resolves when the first key was made, whether or not it could be published yet. */
-  static async start(
-    ring: KeyRing,
-    publicationSeconds: number,
-    log: Logger,
-    onAdvanced: () => void,
-  ): Promise<KeyRotation> {
+  /** Resolves when the first key was made, whether or not it could be published yet. */
+  static async start(ring: KeyRing, publicationSeconds: number, log: Logger): Promise<KeyRotation> {
     const everyMs = Math.min(LOOK_EVERY_MS, (publicationSeconds * 1000) / LOOKS_A_PUBLICATION);
-    const rotation = new KeyRotation(ring, everyMs, log, onAdvanced);
+    const rotation = new KeyRotation(ring, everyMs, log);
     await rotation.#advance();
     return rotation;
   }
@@ -57,7 +49,6 @@ export class KeyRotation implements Dependency {
       (fault) => this.#fell(fault),
     );
     if (this.#closed) return;
-    this.#onAdvanced();
     const everyMs = this.#failed ? Math.min(RETRY_EVERY_MS, this.#everyMs) : this.#everyMs;
     this.#timer = setTimeout(() => void this.#advance(), everyMs - (performance.now() - begin));
   }

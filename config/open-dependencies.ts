@@ -1,28 +1,25 @@
 import type { DependencyContainer, InjectionToken } from 'tsyringe';
+import type { Dependency } from '../application/ports/health-check.ts';
 import { createDatabaseLog } from './database-log.ts';
-import type { Dependency } from './dependency.ts';
 import { KeyRotation } from './key-rotation.ts';
 import type { Settings } from './settings/settings.ts';
-import { TOKENS } from './tokens.ts';
-
-/** What a process of the service does: look up clients and answer requests, or keep the keys. One alone does both. */
-export type Duty = 'clients' | 'keys';
+import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /**
- * Opens what stands outside of this process and puts it in its place, in the order in which one needs the other; what
- * is in its place already is left there. Rejects, with nothing left open, where something cannot be used at all.
+ * Opens what a process of this role depends on, in order, except the parts that the container has already. Rejects, with
+ * nothing left open, where one of them cannot be used at all.
  */
 export async function openDependencies(
   container: DependencyContainer,
   settings: Settings,
-  duties: readonly Duty[],
+  role: ProcessRole,
 ): Promise<readonly Dependency[]> {
   const opened: Dependency[] = [];
-  const isMissing = (duty: Duty, part: InjectionToken) => duties.includes(duty) && !container.isRegistered(part);
+  const isMissing = (part: InjectionToken) => !container.isRegistered(part);
   try {
-    if (isMissing('clients', TOKENS.clientRepository)) opened.push(await openClients(container, settings));
-    if (isMissing('keys', TOKENS.keyDirectory)) opened.push(await openKeys(container, settings));
-    if (duties.includes('keys')) opened.push(await startRotation(container, settings));
+    if (role !== 'primary' && isMissing(TOKENS.clientRepository)) opened.push(await openClients(container, settings));
+    if (role !== 'worker' && isMissing(TOKENS.keyDirectory)) opened.push(await openKeys(container, settings));
+    if (role !== 'worker') opened.push(await startRotation(container, settings));
     return opened;
   } catch (problem) {
     for (const dependency of opened.toReversed()) await dependency.close();
@@ -49,6 +46,5 @@ async function openKeys(container: DependencyContainer, settings: Settings): Pro
 
 function startRotation(container: DependencyContainer, settings: Settings): Promise<Dependency> {
   const ring = container.resolve(TOKENS.keyRing);
-  const onAdvanced = container.resolve(TOKENS.onKeysAdvanced);
-  return KeyRotation.start(ring, settings.KEY_PUBLICATION_SECONDS, container.resolve(TOKENS.log), onAdvanced);
+  return KeyRotation.start(ring, settings.KEY_PUBLICATION_SECONDS, container.resolve(TOKENS.log));
 }

@@ -1,8 +1,7 @@
 import type { DatabaseLog } from '../adapters/postgres/database-log.ts';
 import { PostgresKeyDirectory } from '../adapters/postgres/postgres-key-directory.ts';
-import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { Dependency, HealthCheck } from '../application/ports/health-check.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
-import type { Dependency } from './dependency.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** One connection to publish, one to look for an unknown key; never behind a crowd of clients' look-ups. */

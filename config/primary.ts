@@ -28,7 +28,8 @@ export async function startPrimary(
   environment: Environment,
 ): Promise<RunningService> {
   const { settings } = configuration;
-  const { container, workers } = await composePrimary(configuration, files, environment);
+  const container = await composePrimary(configuration, files, environment);
+  const workers = container.resolve(TOKENS.workerPool);
   const log = container.resolve(TOKENS.log);
   try {
     const { address, port } = await workers.start();
@@ -40,6 +41,7 @@ export async function startPrimary(
     return {
       host: address,
       port,
+      dependencies: container.resolve(TOKENS.dependencies),
       stop(manner) {
         stopped ??= stopPrimary(started, settings, manner);
         return stopped;
@@ -77,6 +79,6 @@ async function stopPrimary(
 }
 
 async function close(container: DependencyContainer): Promise<void> {
-  container.resolve(TOKENS.checkTurns).close();
+  container.resolve(TOKENS.verificationSlots).close();
   for (const dependency of container.resolve(TOKENS.dependencies).toReversed()) await dependency.close();
 }

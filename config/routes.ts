@@ -1,3 +1,4 @@
+import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import {
   LIVENESS_PATH,
   livenessEndpoint,
@@ -10,12 +11,21 @@ import { metadataEndpoint, metadataPath, TOKEN_PATH } from '../adapters/http/end
 import { METRICS_PATH, metricsEndpoint, type Scrape } from '../adapters/http/endpoints/metrics-endpoint.ts';
 import { tokenEndpoint } from '../adapters/http/endpoints/token-endpoint.ts';
 import type { Access, Route } from '../adapters/http/server/route.ts';
+import type { FindLocation } from '../application/find-location.ts';
+import type { IssueToken } from '../application/issue-token.ts';
+import type { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { Settings } from './settings/settings.ts';
-import { type Get, TOKENS } from './tokens.ts';
 
-/** Every path that the service answers, and who may come in. */
-export function createRoutes(settings: Settings, get: Get): readonly Route[] {
+export interface RouteParts {
+  readonly issueToken: IssueToken;
+  readonly publishKeys: PublishKeys;
+  readonly findLocation: FindLocation;
+  readonly load: LoadLimit;
+}
+
+/** Every path of the public port, and who may call it. */
+export function createRoutes(settings: Settings, parts: RouteParts): readonly Route[] {
   const access: Access = { kind: settings.PUBLIC_METADATA ? 'public' : 'bearer' };
   const cacheability = settings.PUBLIC_METADATA ? 'public' : 'private';
   const metadata = {
@@ -28,11 +38,11 @@ export function createRoutes(settings: Settings, get: Get): readonly Route[] {
     {
       path: TOKEN_PATH,
       access: { kind: 'public' },
-      methods: { POST: tokenEndpoint(get(TOKENS.issueToken), get(TOKENS.loadLimit)) },
+      methods: { POST: tokenEndpoint(parts.issueToken, parts.load) },
     },
-    { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(get(TOKENS.publishKeys), cacheability) } },
+    { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.publishKeys, cacheability) } },
     { path: metadataPath(settings.TOKEN_ISSUER), access, methods: { GET: metadataEndpoint(metadata) } },
-    ...(settings.EXAMPLE_RESOURCE ? [locationRoute(settings, get)] : []),
+    ...(settings.EXAMPLE_RESOURCE ? [locationRoute(settings, parts)] : []),
   ];
 }
 
@@ -45,7 +55,7 @@ export function createManagementRoutes(checks: () => readonly HealthCheck[], scr
   ];
 }
 
-function locationRoute(settings: Settings, get: Get): Route {
-  const handler = locationEndpoint(get(TOKENS.findLocation), settings.LOCATION_FIELD_ORDER);
+function locationRoute(settings: Settings, { findLocation }: RouteParts): Route {
+  const handler = locationEndpoint(findLocation, settings.LOCATION_FIELD_ORDER);
   return { path: LOCATION_PATH, access: { kind: 'bearer' }, methods: { GET: handler } };
 }

@@ -26,7 +26,8 @@ export async function run(environment: Environment): Promise<RunningService | un
     return undefined;
   }
   const { value } = configuration;
-  const starting = value.settings.WORKERS === 1 ? startService(value) : startPrimary(value, files, environment);
+  const starting =
+    value.settings.WORKERS === 1 ? startService(value, 'single') : startPrimary(value, files, environment);
   // One that comes while the service starts counts too.
   for (const [signal, manner] of MANNER_OF_SIGNAL) {
     process.once(signal, () => void starting.then((service) => service.stop(manner)).catch(() => {}));

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DependencyContainer } from 'tsyringe';
 import { HttpListener } from '../adapters/http/server/http-listener.ts';
+import type { Dependency } from '../application/ports/health-check.ts';
 import { buildContainer, type Override } from './container.ts';
-import type { Duty } from './open-dependencies.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Settings } from './settings/settings.ts';
-import { TOKENS } from './tokens.ts';
+import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /** `planned`: somebody else sends requests here, and is given the grace time to notice. `at once`: a person waits. */
 export type StopManner = 'planned' | 'at once';
@@ -13,6 +13,7 @@ export type StopManner = 'planned' | 'at once';
 export interface RunningService {
   readonly host: string;
   readonly port: number;
+  readonly dependencies: readonly Dependency[];
   /** Ends the service so that no request is lost. May be called more than once; the first call counts. */
   stop(manner: StopManner): Promise<void>;
 }
@@ -23,10 +24,10 @@ export interface RunningService {
  */
 export async function startService(
   configuration: Configuration,
+  role: Exclude<ProcessRole, 'primary'>,
   override?: Override,
-  duties?: readonly Duty[],
 ): Promise<RunningService> {
-  const container = await buildContainer(configuration, override, duties);
+  const container = await buildContainer(configuration, role, override);
   const { settings } = configuration;
   const log = container.resolve(TOKENS.log);
   const listener = new HttpListener(container.resolve(TOKENS.httpServer));
@@ -40,14 +41,15 @@ export async function startService(
     const { address, port } = await listener.listen(settings.PORT, settings.HOST);
     opened.push(listener);
     container.resolve(TOKENS.lifecycle).start();
-    log.info({ event: eventOf(duties, 'started'), address, port });
+    log.info({ event: eventOf(role, 'started'), address, port });
 
     let stopped: Promise<void> | undefined;
     return {
       host: address,
       port,
+      dependencies: container.resolve(TOKENS.dependencies),
       stop(manner) {
-        stopped ??= stopService(container, settings, opened, manner, duties);
+        stopped ??= stopService(container, settings, opened, manner, role);
         return stopped;
       },
     };
@@ -63,15 +65,15 @@ async function stopService(
   settings: Settings,
   opened: readonly HttpListener[],
   manner: StopManner,
-  duties: readonly Duty[] | undefined,
+  role: ProcessRole,
 ): Promise<void> {
   const log = container.resolve(TOKENS.log);
-  log.info({ event: eventOf(duties, 'stopping') });
+  log.info({ event: eventOf(role, 'stopping') });
   container.resolve(TOKENS.lifecycle).stop();
   for (const listener of opened) listener.retire();
   if (manner === 'planned') await delay(settings.SHUTDOWN_GRACE_MS);
   await closeAll(container, opened, settings.SHUTDOWN_DRAIN_MS);
-  log.info({ event: eventOf(duties, 'stopped') });
+  log.info({ event: eventOf(role, 'stopped') });
 }
 
 /** What was opened first is closed last, so that /readyz answers until the end. */
@@ -81,14 +83,13 @@ async function closeAll(
   drainMs: number,
 ): Promise<void> {
   for (const listener of opened.toReversed()) {
-    await listener.close(drainMs, () => container.resolve(TOKENS.checkTurns).close());
+    await listener.close(drainMs, () => container.resolve(TOKENS.verificationSlots).close());
   }
-  // The callers may all have left while their checks still wait.
-  container.resolve(TOKENS.checkTurns).close();
+  // All callers may have disconnected while their verifications still wait.
+  container.resolve(TOKENS.verificationSlots).close();
   for (const dependency of container.resolve(TOKENS.dependencies).toReversed()) await dependency.close();
 }
 
-/** A process that does not do all of the service's duties is one of its workers. */
-function eventOf(duties: readonly Duty[] | undefined, event: string): string {
-  return duties === undefined ? event : `worker_${event}`;
+function eventOf(role: ProcessRole, event: string): string {
+  return role === 'worker' ? `worker_${event}` : event;
 }

@@ -1,16 +1,14 @@
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
-import type { EventLoopDelay } from '../adapters/http/admission/event-loop-delay.ts';
-import type { LoadLimit, LoadLimits } from '../adapters/http/admission/load-limit.ts';
+import type { WorkerPool } from '../adapters/cluster/worker-pool.ts';
+import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RefusalPace } from '../adapters/http/admission/rejection-delay.ts';
-import type { Scrape } from '../adapters/http/endpoints/metrics-endpoint.ts';
-import type { HttpTimeouts } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import type { Route } from '../adapters/http/server/route.ts';
+import type { PrivateKeys } from '../adapters/jwt/private-keys.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
-import type { CheckQueue } from '../adapters/secrets/verification-queue.ts';
-import type { RememberedSecrets } from '../adapters/secrets/verified-secret-cache.ts';
+import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { AuthenticateClient } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
@@ -18,10 +16,9 @@ import type { IssueToken } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
 import type { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
-import type { CheckTurns } from '../application/ports/check-turns.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { Dependency } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
@@ -30,33 +27,33 @@ import type { LocationCatalog } from '../application/ports/location-catalog.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { TokenSigner } from '../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../application/ports/token-verifier.ts';
+import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
+import type { VerifiedSecrets } from '../application/ports/verified-secrets.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
-import type { Dependency } from './dependency.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { Workforce } from './workforce.ts';
-
-/** Answers the part of a name. */
-export type Get = <Part>(token: InjectionToken<Part>) => Part;
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
 }
 
-/** The name of every part of the service, with its type, so that `resolve` answers a typed part. */
+/** What a process does: everything; or, of several processes, everything but requests, or requests alone. */
+export type ProcessRole = 'single' | 'primary' | 'worker';
+
+/** The name of every part of the service. Each has a type, so that `resolve` returns a typed part. */
 export const TOKENS = {
-  log: token<Logger>('log'),
+  log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
   ids: token<IdGenerator>('IdGenerator'),
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
-  checkQueue: token<CheckQueue>('CheckQueue'),
-  checkTurns: token<CheckTurns>('CheckTurns'),
-  rememberedSecrets: token<RememberedSecrets>('RememberedSecrets'),
+  verifiedSecrets: token<VerifiedSecrets>('VerifiedSecrets'),
+  verificationQueue: token<VerificationQueue>('VerificationQueue'),
+  verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
+  privateKeys: token<PrivateKeys>('PrivateKeys'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),
-  onKeysAdvanced: token<() => void>('on keys advanced'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   tokenSigner: token<TokenSigner>('TokenSigner'),
   tokenVerifier: token<TokenVerifier>('TokenVerifier'),
@@ -69,20 +66,14 @@ export const TOKENS = {
   findLocation: token<FindLocation>('FindLocation'),
   publishKeys: token<PublishKeys>('PublishKeys'),
 
-  dependencies: token<readonly Dependency[]>('dependencies'),
+  dependencies: token<readonly Dependency[]>('Dependency[]'),
+  workerPool: token<WorkerPool>('WorkerPool'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   requestLog: token<RequestLog>('RequestLog'),
-  routes: token<readonly Route[]>('routes'),
-  httpTimeouts: token<HttpTimeouts>('HttpTimeouts'),
-  loadLimits: token<LoadLimits>('LoadLimits'),
   loadLimit: token<LoadLimit>('LoadLimit'),
-  refusalPace: token<RefusalPace>('RefusalPace'),
-  eventLoopDelay: token<EventLoopDelay>('EventLoopDelay'),
-  httpServer: token<Server>('http server'),
+  rejectionDelay: token<RefusalPace>('RejectionDelay'),
+  routes: token<readonly Route[]>('Route[]'),
+  httpServer: token<Server>('Server'),
   lifecycle: token<Lifecycle>('Lifecycle'),
-  healthChecks: token<() => readonly HealthCheck[]>('health checks'),
-  workforce: token<Workforce>('Workforce'),
-  scrape: token<Scrape>('Scrape'),
-  managementRoutes: token<readonly Route[]>('management routes'),
-  managementServer: token<Server>('management server'),
+  managementServer: token<Server>('management Server'),
 };

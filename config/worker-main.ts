@@ -1,3 +1,4 @@
-import { runWorker } from './compose-worker.ts';
+import { runWorker } from '../adapters/cluster/run-worker.ts';
+import { startWorker } from './compose-worker.ts';
 
-runWorker();
+runWorker(startWorker);

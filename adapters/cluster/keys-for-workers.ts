@@ -1,24 +1,24 @@
 import type { KeyRing } from '../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { PrivateKeys } from '../jwt/private-keys.ts';
 import type { SentKeys } from './protocol.ts';
 
-/** The key ring of the service, as its workers are told of it. */
+/** The key ring of the service, in the form in which the primary sends it to its workers. */
 export class KeysForWorkers {
   readonly #ring: KeyRing;
-  readonly #privateKeys: PrivateKeys;
+  readonly #privateKey: (kid: string) => Uint8Array | undefined;
 
-  constructor(ring: KeyRing, privateKeys: PrivateKeys) {
+  /** @param privateKey the private key of that id in PKCS#8. */
+  constructor(ring: KeyRing, privateKey: (kid: string) => Uint8Array | undefined) {
     this.#ring = ring;
-    this.#privateKeys = privateKeys;
+    this.#privateKey = privateKey;
   }
 
   now(): SentKeys {
     const state = this.#ring.state();
-    return { state, privateKey: state.signing && this.#privateKeys.signing(state.signing.kid) };
+    return { state, privateKey: state.signing && this.#privateKey(state.signing.kid) };
   }
 
-  /** What is known once that key id was looked for, without the private key; undefined where the key directory is out of reach. */
+  /** The public keys after a look for that key id, without the private key; undefined where the key directory is out of reach. */
   async find(kid: string): Promise<SentKeys | undefined> {
     try {
       await this.#ring.verificationKey(kid);

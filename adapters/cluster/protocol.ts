@@ -1,27 +1,29 @@
 import type { KeyRingState } from '../../application/keys/key-ring-state.ts';
-import type { CheckRequest } from '../../application/ports/check-turns.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
 
-/** A verdict, or why there is none: an error would lose its kind on the way. */
-export type CheckOutcome = { readonly verdict: SecretVerdict } | { readonly unavailable: string };
+/** Why there is no slot or no verdict. */
+export interface SentFault {
+  readonly unavailable: string;
+}
 
-/** A check request as it is sent: whether its caller has gone comes as a message of its own. */
-export type SentCheckRequest = Omit<CheckRequest, 'caller'> & { readonly address: string; readonly proved: boolean };
+/** A slot request as it is sent. That its caller has disconnected is a message of its own. */
+export type SentSlotRequest = Omit<SlotRequest, 'caller'> & { readonly address: string };
 
-/** A key ring, and its signing key in PKCS#8: a secret, which goes from process to process of this service and nowhere else. */
+/** The state of the key ring, and its signing key in PKCS#8: a secret, which only the pipes between the processes of this service carry. */
 export interface SentKeys {
   readonly state: KeyRingState;
   readonly privateKey: Uint8Array | undefined;
 }
 
-/** What one worker found out, and tells its fellows. */
-export interface SentMatch {
+/** A verified secret that one worker sends to all others. */
+export interface SentVerifiedSecret {
   readonly clientId: string;
   readonly digest: Uint8Array;
   readonly at: number;
 }
 
-/** The state of something that a worker cannot do without. */
+/** The state of something that a worker depends on. */
 export interface SentHealth {
   readonly name: string;
   readonly ready: boolean;
@@ -29,7 +31,7 @@ export interface SentHealth {
   readonly note?: string;
 }
 
-/** What a worker measured, as plain data. The cluster only carries it. */
+/** The metrics of a worker, as plain data. The cluster only carries them. */
 export type SentMetrics = readonly {
   readonly name: string;
   readonly values: readonly {
@@ -38,35 +40,42 @@ export type SentMetrics = readonly {
   }[];
 }[];
 
-/** All that a worker needs to know before it starts. */
+/** Everything that a worker needs before it starts. */
 export interface WorkerStart {
   readonly worker: number;
-  /** The text of each file that the settings name, as it was at the start of the service. */
+  /** The text of each file that the settings name, as the primary read it. */
   readonly files: ReadonlyMap<string, string | undefined>;
   readonly keys: SentKeys;
-  readonly memoryKey: Uint8Array;
+  /** The key of the cache of verified secrets. */
+  readonly cacheKey: Uint8Array;
 }
+
+/** Where a worker listens, or why it could not start. */
+export type WorkerStarted = { readonly address: string; readonly port: number } | { readonly problem: string };
 
 /** What a worker asks of the primary. */
 export interface PrimaryFunctions {
-  takeTurn(id: number, request: SentCheckRequest): Promise<CheckOutcome>;
-  callerGone(id: number): void;
-  /** Undefined where the key directory is out of reach. */
+  /** Resolves with the kind of the slot. */
+  acquireSlot(
+    id: number,
+    request: SentSlotRequest,
+  ): Promise<VerificationSlot['refusals'] | 'attempts_exhausted' | SentFault>;
+  /** Without a verdict: the verification failed. */
+  settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | SentFault>;
+  callerDisconnected(id: number): Promise<void>;
+  /** Resolves with undefined where the key directory is out of reach. */
   findKey(kid: string): Promise<SentKeys | undefined>;
-  remembered(match: SentMatch): void;
+  secretVerified(secret: SentVerifiedSecret): void;
   health(states: readonly SentHealth[]): void;
 }
 
 /** What the primary asks of a worker. */
 export interface WorkerFunctions {
-  start(
-    start: WorkerStart,
-  ): Promise<{ readonly address: string; readonly port: number } | { readonly problem: string }>;
-  /** Answers as long as the event loop turns. */
+  start(start: WorkerStart): Promise<WorkerStarted>;
+  /** A heartbeat: a blocked event loop does not answer it. */
   ping(): void;
-  runCheck(id: number): Promise<CheckOutcome>;
   takeKeys(keys: SentKeys): Promise<void>;
-  remember(match: SentMatch): void;
+  cacheSecret(secret: SentVerifiedSecret): void;
   metrics(): Promise<SentMetrics>;
-  stop(manner: 'planned' | 'at once'): Promise<void>;
+  stop(mode: 'planned' | 'at once'): Promise<void>;
 }

@@ -1,22 +1,37 @@
-import type { HealthCheck } from '../../application/ports/health-check.ts';
+import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { SentHealth } from './protocol.ts';
 
-/** One check for each dependency of the workers: as it is for the one that it is worst for. */
-export function workerHealth(reports: readonly (readonly SentHealth[])[]): readonly HealthCheck[] {
+const LOOK_EVERY_MS = 250;
+
+/** Reports the state of a worker's dependencies, now and whenever it changes. */
+export function reportHealth(checks: readonly HealthCheck[], report: (states: readonly SentHealth[]) => void): void {
+  let reported = '';
+  const look = () => {
+    const states = checks.map((check) => ({ name: check.name, ...check.readiness() }));
+    if (JSON.stringify(states) === reported) return;
+    reported = JSON.stringify(states);
+    report(states);
+  };
+  look();
+  setInterval(look, LOOK_EVERY_MS).unref();
+}
+
+/** One check for each dependency of the workers: its state in the worker that is worst off. */
+export function worstHealth(reports: readonly (readonly SentHealth[])[]): readonly HealthCheck[] {
   const worst = new Map<string, SentHealth>();
   for (const state of reports.flat()) {
     const known = worst.get(state.name);
-    if (known === undefined || badness(state) > badness(known)) worst.set(state.name, state);
+    if (known === undefined || severity(state) > severity(known)) worst.set(state.name, state);
   }
   return [...worst.values()].map((state) => ({ name: state.name, readiness: () => readinessOf(state) }));
 }
 
-function badness({ ready, note }: SentHealth): number {
+function severity({ ready, note }: SentHealth): number {
   if (!ready) return 2;
   return note === undefined ? 0 : 1;
 }
 
-function readinessOf({ ready, reason = 'unknown', note }: SentHealth): ReturnType<HealthCheck['readiness']> {
+function readinessOf({ ready, reason = 'unknown', note }: SentHealth): Readiness {
   if (!ready) return { ready, reason };
   return note === undefined ? { ready } : { ready, note };
 }

@@ -1,32 +1,42 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { HealthCheck } from '../../application/ports/health-check.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { SentMetrics, WorkerFunctions } from './protocol.ts';
+import { worstHealth } from './worker-health.ts';
+import type { WorkerAddress, WorkerProcess } from './worker-process.ts';
 
-/** A worker that ended younger than this is replaced after a while only, lest a fault at the start keeps a core busy. */
+/** A worker that ends before this age is replaced after a delay, so that a fault at the start does not keep a core busy. */
 const YOUNG_MS = 10_000;
-const REPLACED_AFTER_MS_MAX = 5_000;
+const REPLACEMENT_DELAY_MS_MAX = 5_000;
 
-/** How often each worker is asked for a sign of life, and how many it may owe: one whose event loop stands still for ten seconds is lost. */
-const PULSE_EVERY_MS = 2_000;
-const PULSES_OWED_MAX = 5;
+/** How often each worker gets a heartbeat, and how many it may miss: one whose event loop is blocked for ten seconds is killed. */
+const HEARTBEAT_EVERY_MS = 2_000;
+const MISSED_HEARTBEATS_MAX = 5;
+
+/** A scraper gives up after ten seconds. The other processes' metrics do not wait that long for a worker that hangs. */
+const METRICS_WITHIN_MS = 1_000;
+
+/** Changes of state of the workers, for the operator. */
+export interface WorkerLog {
+  info(line: object): void;
+  error(line: object): void;
+}
 
 export interface WorkerPoolParts {
   readonly size: number;
   readonly fork: () => WorkerProcess;
   /** Resolves when the worker listens. */
-  readonly start: (worker: WorkerProcess) => Promise<{ readonly address: string; readonly port: number }>;
-  readonly log: Logger;
+  readonly start: (worker: WorkerProcess) => Promise<WorkerAddress>;
+  readonly log: WorkerLog;
 }
 
-/** Keeps as many workers alive as there shall be. */
+/** Keeps a number of workers alive. */
 export class WorkerPool implements HealthCheck {
   readonly name = 'workers';
   readonly #parts: WorkerPoolParts;
   readonly #workers = new Set<WorkerProcess>();
   #stopping = false;
   #endedYoung = 0;
-  #pulse: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
@@ -36,8 +46,13 @@ export class WorkerPool implements HealthCheck {
     return this.#workers;
   }
 
-  /** Resolves when all listen. Rejects with the reason of the first that cannot, and leaves none behind. */
-  async start(): Promise<{ readonly address: string; readonly port: number }> {
+  /** How many workers accept requests. */
+  get listening(): number {
+    return [...this.#workers].filter((worker) => worker.listening).length;
+  }
+
+  /** Resolves when all workers listen. Rejects with the reason of the first that cannot, and leaves none running. */
+  async start(): Promise<WorkerAddress> {
     const { size, fork, start } = this.#parts;
     const forked: WorkerProcess[] = [];
     try {
@@ -56,7 +71,7 @@ export class WorkerPool implements HealthCheck {
       );
       if (first === undefined) throw new Error('a service needs a worker');
       for (const worker of forked) void this.#watch(worker, performance.now());
-      this.#pulse = setInterval(() => this.#killTheLost(), PULSE_EVERY_MS);
+      this.#heartbeat = setInterval(() => this.#sendHeartbeats(), HEARTBEAT_EVERY_MS);
       return first;
     } catch (problem) {
       this.#stopping = true;
@@ -66,20 +81,32 @@ export class WorkerPool implements HealthCheck {
     }
   }
 
-  readiness(): ReturnType<HealthCheck['readiness']> {
-    const listening = [...this.#workers].filter((worker) => worker.listening).length;
+  readiness(): Readiness {
+    const { listening } = this;
     if (listening === 0) return { ready: false, reason: 'no worker listens' };
-    return listening === this.#parts.size
-      ? { ready: true }
-      : { ready: true, note: `${listening} of ${this.#parts.size} workers listen` };
+    const { size } = this.#parts;
+    return listening === size ? { ready: true } : { ready: true, note: `${listening} of ${size} workers listen` };
   }
 
-  /** Has all workers end what is in flight. Those that are not done in time are killed. */
-  async stop(manner: 'planned' | 'at once', withinMs: number): Promise<void> {
-    this.#stopping = true;
-    clearInterval(this.#pulse);
+  /** The pool itself, and each dependency of the workers, as it is for the worker that is worst off. */
+  healthChecks(): readonly HealthCheck[] {
+    return [this, ...worstHealth([...this.#workers].map(({ health }) => health))];
+  }
+
+  /** The metrics of each worker by its id; undefined for one that does not answer in time. */
+  async metrics(): Promise<ReadonlyMap<number, SentMetrics | undefined>> {
     const workers = [...this.#workers];
-    for (const worker of workers) worker.stop(manner);
+    return new Map(
+      await Promise.all(workers.map(async (worker) => [worker.id, await worker.metrics(METRICS_WITHIN_MS)] as const)),
+    );
+  }
+
+  /** Lets all workers finish the requests in flight. Kills those that have not ended within that many milliseconds. */
+  async stop(mode: Parameters<WorkerFunctions['stop']>[0], withinMs: number): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#heartbeat);
+    const workers = [...this.#workers];
+    for (const worker of workers) worker.stop(mode);
     const timer = setTimeout(() => {
       for (const worker of this.#workers) worker.kill();
     }, withinMs);
@@ -87,25 +114,25 @@ export class WorkerPool implements HealthCheck {
     clearTimeout(timer);
   }
 
-  #killTheLost(): void {
+  #sendHeartbeats(): void {
     for (const worker of this.#workers) {
-      if (!worker.listening || worker.feelPulse() < PULSES_OWED_MAX) continue;
+      if (!worker.listening || worker.sendHeartbeat() < MISSED_HEARTBEATS_MAX) continue;
       this.#parts.log.error({ event: 'worker_hangs', worker: worker.id });
       worker.kill();
     }
   }
 
   async #watch(worker: WorkerProcess, since: number): Promise<void> {
-    const end = await worker.ended;
+    const exit = await worker.ended;
     this.#workers.delete(worker);
     if (this.#stopping) return;
-    this.#parts.log.error({ event: 'worker_ended', worker: worker.id, ...end });
+    this.#parts.log.error({ event: 'worker_ended', worker: worker.id, ...exit });
     this.#endedYoung = performance.now() - since < YOUNG_MS ? this.#endedYoung + 1 : 0;
-    await this.#pause();
+    await this.#backOff();
     await this.#replace();
   }
 
-  /** Until there is a new one, or none is wanted any more. */
+  /** Tries until a new worker runs or the service stops. */
   async #replace(): Promise<void> {
     const { fork, start, log } = this.#parts;
     while (!this.#stopping) {
@@ -120,15 +147,15 @@ export class WorkerPool implements HealthCheck {
         return;
       } catch (fault) {
         log.error({ event: 'worker_failed', worker: worker?.id, fault });
-        // One that began is replaced when it has ended; of one that did not, nothing comes any more.
+        // A process that runs is replaced when it has ended. One that the system did not start has no end.
         if (worker !== undefined) return worker.kill();
         this.#endedYoung += 1;
-        await this.#pause();
+        await this.#backOff();
       }
     }
   }
 
-  async #pause(): Promise<void> {
-    if (this.#endedYoung > 0) await delay(Math.min(REPLACED_AFTER_MS_MAX, 50 * 2 ** this.#endedYoung));
+  async #backOff(): Promise<void> {
+    if (this.#endedYoung > 0) await delay(Math.min(REPLACEMENT_DELAY_MS_MAX, 50 * 2 ** this.#endedYoung));
   }
 }

@@ -1,111 +1,123 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CheckTurns } from '../../application/ports/check-turns.ts';
-import type { Environment } from '../../config/settings/read-environment.ts';
-import { channelToWorker, type WorkerChannel } from './channel.ts';
-import type { PrimaryFunctions, SentHealth, SentKeys, SentMatch, SentMetrics, WorkerStart } from './protocol.ts';
-import { TurnsForWorker } from './turns-for-worker.ts';
+import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
+import { connectToWorker, type WorkerPipe } from './pipe.ts';
+import type {
+  SentHealth,
+  SentKeys,
+  SentMetrics,
+  SentVerifiedSecret,
+  WorkerFunctions,
+  WorkerStart,
+} from './protocol.ts';
+import { SlotsForWorker } from './remote-verification-slots.ts';
 
-/** What a worker may ask for, beside turns. */
-export interface WorkerNeeds {
-  readonly turns: CheckTurns;
+/** What the primary does for its workers. */
+export interface WorkerServices {
+  readonly slots: VerificationSlots;
   findKey(kid: string): Promise<SentKeys | undefined>;
-  /** Tells all workers but this one. */
-  remembered(match: SentMatch, from: WorkerProcess): void;
+  /** Sends the secret to all workers except this one. */
+  secretVerified(secret: SentVerifiedSecret, by: WorkerProcess): void;
 }
 
 /** How a worker ended. */
-export interface WorkerEnd {
+export interface WorkerExit {
   readonly code: number | null;
   readonly signal: string | null;
+}
+
+/** Where a worker listens. */
+export interface WorkerAddress {
+  readonly address: string;
+  readonly port: number;
 }
 
 /** One worker, seen from the primary. */
 export class WorkerProcess {
   readonly id: number;
-  readonly ended: Promise<WorkerEnd>;
+  /** Resolves when the process has ended. Never rejects. */
+  readonly ended: Promise<WorkerExit>;
   readonly #worker: Worker;
-  readonly #channel: WorkerChannel;
+  readonly #pipe: WorkerPipe;
   #health: readonly SentHealth[] = [];
   #listening = false;
-  #unanswered = 0;
+  #missedHeartbeats = 0;
 
-  private constructor(worker: Worker, needs: WorkerNeeds) {
+  private constructor(worker: Worker, services: WorkerServices) {
     this.id = worker.id;
     this.#worker = worker;
-    const turns = new TurnsForWorker(needs.turns, { runCheck: (id) => this.#channel.runCheck(id) });
-    const functions: PrimaryFunctions = {
-      takeTurn: (id, request) => turns.take(id, request),
-      callerGone: (id) => turns.callerGone(id),
-      findKey: (kid) => needs.findKey(kid),
-      remembered: (match) => needs.remembered(match, this),
-      health: (states) => {
-        this.#health = states;
-      },
-    };
-    this.#channel = channelToWorker(
+    const slots = new SlotsForWorker(services.slots);
+    this.#pipe = connectToWorker(
       {
         send: (message) => void (worker.isConnected() && worker.send(message as object)),
         onMessage: (listener) => worker.on('message', listener),
       },
-      functions,
+      {
+        acquireSlot: slots.acquireSlot,
+        settleSlot: slots.settleSlot,
+        callerDisconnected: slots.callerDisconnected,
+        findKey: (kid) => services.findKey(kid),
+        secretVerified: (secret) => services.secretVerified(secret, this),
+        health: (states) => {
+          this.#health = states;
+        },
+      },
     );
     this.ended = new Promise((resolve) => {
       const end = (code: number | null, signal: string | null) => {
         this.#listening = false;
-        turns.close();
-        this.#channel.$close();
+        slots.close();
+        this.#pipe.$close();
         resolve({ code, signal });
       };
       worker.once('exit', end);
-      // A message that could not be sent is no fault of its own: the worker has ended, and its exit is about to be told.
-      // Of a process that the system would not start there is no exit.
+      // A message that cannot be sent is no fault of its own: the worker has ended, and its 'exit' event follows. A
+      // process that the system could not start has no such event.
       worker.on('error', () => worker.process.pid === undefined && end(null, null));
     });
   }
 
-  /** Starts the process, which then waits to be told what to do. */
-  static fork(file: string, environment: Environment, needs: WorkerNeeds): WorkerProcess {
+  /** Starts the process, which then waits for `start`. Throws the system's error where it cannot fork. */
+  static fork(file: string, environment: NodeJS.ProcessEnv, services: WorkerServices): WorkerProcess {
     cluster.setupPrimary({ exec: file, args: [], serialization: 'advanced' });
-    return new WorkerProcess(cluster.fork(environment), needs);
+    return new WorkerProcess(cluster.fork(environment), services);
   }
 
-  /** Whether it takes requests. */
+  /** Whether it accepts requests. */
   get listening(): boolean {
     return this.#listening;
   }
 
-  /** What it last said of its dependencies. */
+  /** The state of its dependencies, as it last reported them. */
   get health(): readonly SentHealth[] {
     return this.#health;
   }
 
-  /** Resolves when it listens, with where. Throws with the reason where it cannot. */
-  async start(start: WorkerStart): Promise<{ readonly address: string; readonly port: number }> {
-    const started = await this.#channel.start(start);
+  /** Resolves when it listens. Throws with the reason where it cannot. */
+  async start(start: WorkerStart): Promise<WorkerAddress> {
+    const started = await this.#pipe.start(start);
     if ('problem' in started) throw new Error(started.problem);
     this.#listening = true;
     return started;
   }
 
-  /** Asks for a sign of life, and tells how many questions before it were not answered since the last that was. */
-  feelPulse(): number {
-    const unanswered = this.#unanswered;
-    this.#unanswered += 1;
-    this.#tell(
-      this.#channel.ping().then(() => {
-        this.#unanswered = 0;
-      }),
-    );
-    return unanswered;
+  /** Sends a heartbeat, and returns how many before it have had no answer since the last one that had. */
+  sendHeartbeat(): number {
+    const missed = this.#missedHeartbeats;
+    this.#missedHeartbeats += 1;
+    const answered = this.#pipe.ping().then(() => {
+      this.#missedHeartbeats = 0;
+    });
+    ignoreEnd(answered);
+    return missed;
   }
 
-  /** What it measured. Undefined where it has not started, has ended or does not answer in time. */
+  /** Its metrics. Undefined where it has not started, has ended, or does not answer within that many milliseconds. */
   async metrics(withinMs: number): Promise<SentMetrics | undefined> {
     if (!this.#listening) return undefined;
     const answered = new AbortController();
     try {
-      return await Promise.race([this.#channel.metrics(), delay(withinMs, undefined, { signal: answered.signal })]);
+      return await Promise.race([this.#pipe.metrics(), delay(withinMs, undefined, { signal: answered.signal })]);
     } catch {
       return undefined;
     } finally {
@@ -113,25 +125,25 @@ export class WorkerProcess {
     }
   }
 
-  tellKeys(keys: SentKeys): void {
-    this.#tell(this.#channel.takeKeys(keys));
+  sendKeys(keys: SentKeys): void {
+    ignoreEnd(this.#pipe.takeKeys(keys));
   }
 
-  tellMatch(match: SentMatch): void {
-    this.#tell(this.#channel.remember(match));
+  sendVerifiedSecret(secret: SentVerifiedSecret): void {
+    ignoreEnd(this.#pipe.cacheSecret(secret));
   }
 
-  /** Has it end what is in flight and end itself. */
-  stop(manner: 'planned' | 'at once'): void {
-    this.#tell(this.#channel.stop(manner));
+  /** Lets it finish the requests in flight and end. */
+  stop(mode: Parameters<WorkerFunctions['stop']>[0]): void {
+    ignoreEnd(this.#pipe.stop(mode));
   }
 
   kill(): void {
     this.#worker.process.kill('SIGKILL');
   }
+}
 
-  /** Whoever ends in between needs to be told nothing any more. */
-  #tell(told: Promise<unknown>): void {
-    told.catch(() => {});
-  }
+/** A worker that ends in the meantime needs no message any more. */
+function ignoreEnd(sent: Promise<unknown>): void {
+  sent.catch(() => {});
 }

@@ -1,7 +1,12 @@
-import { createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import type { KeyPair } from '../../application/ports/key-factory.ts';
 import type { PublicKeyJwk } from '../../application/ports/key-provider.ts';
 import { readPublicKey } from './read-public-key.ts';
+
+/** A key for signing, from PKCS#8 in DER. Throws where it is no RSA key of at least 2048 bits. */
+export function readSigningKey(kid: string, pkcs8: Uint8Array): Promise<KeyPair> {
+  return keyPairOf(kid, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
+}
 
 /**
  * The pair of a private RSA key, which signs with Node's own `crypto.sign` where it is called: see decision 0201.

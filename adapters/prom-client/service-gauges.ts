@@ -8,8 +8,8 @@ export interface ServiceState {
   /** Processes that shall answer requests, and those that do. */
   readonly workers: number;
   readonly listening: number;
-  /** Secret checks that run, and that wait in the line and in the crowd. */
-  readonly checks: { readonly running: number; readonly line: number; readonly crowd: number };
+  /** Secret verifications that run, and that wait in the FIFO queue and in the overflow queue. */
+  readonly verifications: { readonly running: number; readonly fifo: number; readonly overflow: number };
 }
 
 /** What is said of the service as a whole, by the one process that knows. */
@@ -19,11 +19,11 @@ export class ServiceGauges {
   readonly #ready = this.#gauge('auth_ready', '1 where /readyz answers 200, else 0.');
   readonly #workers = this.#gauge('auth_workers', 'Processes that shall answer requests.');
   readonly #listening = this.#gauge('auth_workers_listening', 'Processes that answer requests.');
-  readonly #running = this.#gauge('auth_secret_checks_running', 'BCrypt checks that run now.');
+  readonly #running = this.#gauge('auth_secret_verifications_running', 'Secret verifications that run now.');
   readonly #waiting = this.#gauge(
-    'auth_secret_checks_waiting',
-    'BCrypt checks that wait: in the line, or in the crowd that comes when the line is full.',
-    'place',
+    'auth_secret_verifications_waiting',
+    'Secret verifications that wait, in the FIFO queue or, when that is full, in the overflow queue.',
+    'queue',
   );
 
   constructor(look: () => ServiceState) {
@@ -31,13 +31,13 @@ export class ServiceGauges {
   }
 
   snapshot(): Promise<MetricsSnapshot> {
-    const { ready, workers, listening, checks } = this.#look();
+    const { ready, workers, listening, verifications } = this.#look();
     this.#ready.set(ready ? 1 : 0);
     this.#workers.set(workers);
     this.#listening.set(listening);
-    this.#running.set(checks.running);
-    this.#waiting.set({ place: 'line' }, checks.line);
-    this.#waiting.set({ place: 'crowd' }, checks.crowd);
+    this.#running.set(verifications.running);
+    this.#waiting.set({ queue: 'fifo' }, verifications.fifo);
+    this.#waiting.set({ queue: 'overflow' }, verifications.overflow);
     return this.#registry.getMetricsAsJSON();
   }
 

@@ -1,40 +1,58 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { type CheckRequest, type CheckTurns, NoRoomToWait } from '../../application/ports/check-turns.ts';
-import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import {
+  type ClosableVerificationSlots,
+  type SlotRequest,
+  VerificationQueueFull,
+  type VerificationSlot,
+} from '../../application/ports/verification-slots.ts';
 
 /**
- * Gives no turn to who failed too often within a minute: attempts are counted by client id and address together, so that
- * nobody is locked out by what somebody does elsewhere. Whoever waited in vain, or left, failed too, since his check may
- * have run; who found no room to wait in did not. Holds one small record for each pair that failed in the last minute,
- * which the room that there is keeps few.
+ * Refuses slots to a client id and address that failed too often within a minute. Attempts are counted for both
+ * together, so that nobody is locked out by failures elsewhere. An attempt without an answer, in time or at all, counts
+ * as failed, since its verification may have run; one that found the queue full does not. Keeps one small record for
+ * each pair that failed in the last minute; the size of the queue keeps them few.
  */
-export class LimitedTurns implements CheckTurns {
-  readonly #turns: CheckTurns;
+export class AttemptLimiter implements ClosableVerificationSlots {
+  readonly #slots: ClosableVerificationSlots;
   readonly #failures: RateLimiterMemory;
 
-  /** @param failuresPerMinute how many a client id may have from an address; at least 1. */
-  constructor(turns: CheckTurns, failuresPerMinute: number) {
-    this.#turns = turns;
+  /** @param failuresPerMinute how many a client id may have from one address; at least 1. */
+  constructor(slots: ClosableVerificationSlots, failuresPerMinute: number) {
+    this.#slots = slots;
     this.#failures = new RateLimiterMemory({ points: failuresPerMinute, duration: 60 });
   }
 
-  async take(request: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
-    if (request.caller.proved) return this.#turns.take(request, check);
-    // An address has no space, so that no two pairs make one key.
+  async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
+    if (request.purpose === 'renewal') return this.#slots.acquire(request);
+    // An address has no space, so no two pairs give one key.
     const key = `${request.caller.address} ${request.clientId}`;
     const counted = await this.#failures.get(key);
     if (counted !== null && counted.consumedPoints >= this.#failures.points) return 'attempts_exhausted';
-    try {
-      const verdict = await this.#turns.take(request, check);
-      if (verdict !== 'match') await this.#failures.penalty(key);
-      return verdict;
-    } catch (fault) {
-      if (!(fault instanceof NoRoomToWait)) await this.#failures.penalty(key);
-      throw fault;
-    }
+    const slot = await this.#countingFaults(key, this.#slots.acquire(request));
+    return slot === 'attempts_exhausted' ? slot : this.#countingFailures(key, slot);
   }
 
   close(): void {
-    this.#turns.close();
+    this.#slots.close();
+  }
+
+  #countingFailures(key: string, slot: VerificationSlot): VerificationSlot {
+    return {
+      refusals: slot.refusals,
+      settle: async (verdict) => {
+        if (verdict !== 'match') await this.#failures.penalty(key);
+        return verdict === 'match' ? this.#countingFaults(key, slot.settle(verdict)) : slot.settle(verdict);
+      },
+      release: () => slot.release(),
+    };
+  }
+
+  async #countingFaults<Outcome>(key: string, outcome: Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await outcome;
+    } catch (fault) {
+      if (!(fault instanceof VerificationQueueFull)) await this.#failures.penalty(key);
+      throw fault;
+    }
   }
 }

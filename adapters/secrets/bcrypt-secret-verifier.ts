@@ -1,65 +1,62 @@
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcrypt';
-import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
-
-/** A cost that the library refuses to work off, after the same way through the pool. */
-const NO_COST = 31;
+import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
 /**
- * Compares with BCrypt, and makes every refusal cost 2^cost rounds and the same number of checks, whatever its reason:
+ * Compares with BCrypt, and makes every refusal do the same work, whatever its reason: one BCrypt check at each cost that
+ * stored secrets have, in ascending order. One of them is the comparison; the others, or all where there is nothing to
+ * compare with, run against a random hash. A match ends the sequence.
  *
- * - where there is nothing to compare with (unknown client, unusable hash, secret that BCrypt would cut), one dummy
- *   check at that cost takes the comparison's place;
- * - where the stored hash is cheaper, dummy checks at its cost c and at c, c+1, … cost-1 fill up the difference:
- *   2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost rounds;
- * - checks that do no round make up for those that a cheaper hash takes more, each of which is one more way to libuv's
- *   pool and back.
- *
- * A hash that is dearer than `cost` takes longer than the rest; so `cost` has to be the highest that registrations use.
+ * Sums of cheap checks would not do: while the machine is busy, the scheduler lets several short checks finish sooner
+ * than a long one with as many rounds (decision 0004).
  */
 export class BcryptSecretVerifier implements SecretVerifier {
+  /** The costs that stored secrets have, ascending, none above the configured one: at most eleven. */
+  #costs: readonly number[];
   readonly #cost: number;
 
-  /** @param cost log2 of the rounds that every refusal takes, 4 to 14. */
-  constructor(cost: number) {
+  /**
+   * @param cost the highest cost of the sequence: log2 of the rounds, 4 to 14. A more expensive stored secret takes its own
+   *   time, which tells that its client exists.
+   * @param known costs that stored secrets are known to have. Others join when a secret with that cost is first verified.
+   */
+  constructor(cost: number, known: readonly number[] = []) {
     this.#cost = cost;
+    this.#costs = [cost];
+    for (const other of known) this.#include(other);
   }
 
-  async verify(
-    { clientSecret: presented }: ClientCredentials,
-    stored: StoredSecret | undefined,
-  ): Promise<SecretVerdict> {
-    if (!isPresentableSecret(presented)) return this.#refuse('unusable_presented');
-    if (stored === undefined) return this.#refuse('mismatch');
-    if (stored.kind !== 'bcrypt') return this.#refuse('unusable_stored');
-
-    const encoding = withCurrentVersion(stored.reveal());
-    if (await bcrypt.compare(presented, encoding)) return 'match';
-    await this.#fillUp(stored.cost);
-    return 'mismatch';
+  costOf(stored: StoredSecret | undefined): number {
+    return Math.max(this.#cost, stored?.cost ?? 0);
   }
 
-  async #refuse(verdict: SecretVerdict): Promise<SecretVerdict> {
-    await spendCheck(this.#cost);
-    await this.#fillUp(this.#cost);
-    return verdict;
+  async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
+    const comparable = stored?.kind === 'bcrypt' && isPresentableSecret(presented) ? stored : undefined;
+    if (stored?.kind === 'bcrypt') this.#include(stored.cost);
+
+    const costs = comparable && comparable.cost > this.#cost ? [comparable.cost] : this.#costs;
+    for (const cost of costs) {
+      if (cost !== comparable?.cost) await checkRandomHash(cost);
+      else if (await bcrypt.compare(presented, withCurrentVersion(comparable.reveal()))) return 'match';
+    }
+    if (!isPresentableSecret(presented)) return 'unusable_presented';
+    return stored === undefined || comparable !== undefined ? 'mismatch' : 'unusable_stored';
   }
 
-  /** What is left of a refusal after one check at `spent`. */
-  async #fillUp(spent: number): Promise<void> {
-    for (let cost = BCRYPT_COST_MIN; cost < this.#cost; cost += 1) await spendCheck(cost < spent ? NO_COST : cost);
+  #include(cost: number): void {
+    if (cost > this.#cost || this.#costs.includes(cost)) return;
+    this.#costs = [...this.#costs, cost].sort((one, other) => one - other);
   }
 }
 
-/** `$2y$` is what other encoders call the algorithm that the library knows as `$2b$` alone. */
+/** `$2y$` is how other encoders mark the algorithm that the library knows only as `$2b$`. */
 function withCurrentVersion(encoding: string): string {
   return encoding.replace(/^\$2y\$/, '$2b$');
 }
 
-/** A check against a hash of random bytes, which no secret is known to match. */
-async function spendCheck(cost: number): Promise<void> {
+/** One check against a hash of random bytes, which no secret is known to match. */
+async function checkRandomHash(cost: number): Promise<void> {
   const salt = randomBytes(8).toString('hex');
   const hash = randomBytes(16).toString('hex').slice(0, 31);
   await bcrypt.compare('', `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`);

@@ -1,26 +1,23 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Caller } from '../../application/ports/caller.ts';
-import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
-/** Adds `{noop}` secrets, for the in-memory registrations alone; everything else, a refusal's cost included, is the other verifier's. */
+/** Adds `{noop}` secrets, for registrations in memory only. Everything else, the cost of a refusal included, is up to the other verifier. */
 export class PlainSecretVerifier implements SecretVerifier {
-  readonly #others: SecretVerifier;
+  readonly #other: SecretVerifier;
 
-  constructor(others: SecretVerifier) {
-    this.#others = others;
+  constructor(other: SecretVerifier) {
+    this.#other = other;
   }
 
-  async verify(
-    credentials: ClientCredentials,
-    stored: StoredSecret | undefined,
-    caller: Caller,
-  ): Promise<SecretVerdict> {
-    if (stored?.kind !== 'plain') return this.#others.verify(credentials, stored, caller);
-    const presented = credentials.clientSecret;
+  costOf(stored: StoredSecret | undefined): number {
+    return this.#other.costOf(stored);
+  }
+
+  async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
+    if (stored?.kind !== 'plain') return this.#other.verify(presented, stored);
     if (isPresentableSecret(presented) && isEqual(presented, stored.reveal())) return 'match';
-    return this.#others.verify(credentials, undefined, caller);
+    return this.#other.verify(presented, undefined);
   }
 }
 

@@ -1,139 +1,162 @@
-import { type CheckRequest, type CheckTurns, NoRoomToWait } from '../../application/ports/check-turns.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
-import { type Half, type Waiting, WaitingRoom } from './waiting-lists.ts';
+import {
+  type ClosableVerificationSlots,
+  type SlotRequest,
+  VerificationQueueFull,
+  type VerificationSlot,
+} from '../../application/ports/verification-slots.ts';
+import { type QueueName, type Waiting, WaitingVerifications } from './waiting-verifications.ts';
 
-export interface CheckQueueLimits {
-  /** Checks that run at the same time; one more where those are much dearer. */
-  readonly atOnce: number;
-  /** BCrypt rounds that may wait in the line; one check may, whatever it costs. */
-  readonly lineRounds: number;
-  /** Checks that may wait for a turn in the crowd. */
-  readonly crowd: number;
-  /** Callers who may wait for an answer at all, be there a turn for them or not. */
+export interface VerificationQueueLimits {
+  /** Verifications that run at once; one more where those that run are much more expensive. */
+  readonly concurrent: number;
+  /** BCrypt rounds that may wait in the FIFO queue for each of them; one request may, whatever it costs. */
+  readonly fifoRounds: number;
+  /** Requests that may wait in the overflow queue. */
+  readonly overflow: number;
+  /** Requests without an answer, whether they wait for a slot or for the time of their answer. */
   readonly unanswered: number;
-  /** Milliseconds after which who still waits is told to come again. */
+  /** Milliseconds after which a request that still waits gets 503. */
   readonly waitMs: number;
 }
 
-/** One check at a time, as suits two cores; the line is 0.2 s of a core long, at cost 10. */
-export const CHECK_QUEUE_LIMITS: CheckQueueLimits = {
-  atOnce: 1,
-  lineRounds: 4 * 2 ** 10,
-  crowd: 512,
+/** One verification at a time suits two cores; the FIFO queue holds 0.2 s of a core's work at cost 10. */
+export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
+  concurrent: 1,
+  fifoRounds: 4 * 2 ** 10,
+  overflow: 512,
   unanswered: 2_048,
   waitMs: 2_000,
 };
 
-/** Log2 of how many times the rounds. */
-const MUCH_DEARER = 2;
+/** Log2 of how many times the rounds make a verification much more expensive. */
+const MUCH_MORE_EXPENSIVE = 2;
 
-interface WaitingCheck extends Waiting {
-  readonly check: () => Promise<SecretVerdict>;
-  readonly resolve: (verdict: SecretVerdict) => void;
-  readonly reject: (fault: unknown) => void;
-  /** Stops the clock of the waiting time. */
-  readonly stopClock: () => void;
+interface Attempt extends Waiting {
+  readonly grant: (slot: VerificationSlot) => void;
+  /** Answers with a fault, in whatever state the attempt is. */
+  readonly fail: (fault: DependencyUnavailable) => void;
+  readonly stopWaitTimer: () => void;
+  readonly answer: PromiseWithResolvers<SecretVerdict>;
 }
 
 /**
- * Lets few checks run at once. Those who come next stand in a short line, in which everybody is alike. When the line is
- * full, the others are a crowd: each client has a lane in it, unknown ids share one, and the lane that had least work done
- * comes next; but only who proves his secret is answered when his check is done. Everybody else in the crowd is answered
- * 503 when the waiting time is over, not before and not otherwise. So a flood delays a good client by little, and neither
- * the answer nor its time tells a wrong secret from an unknown id. Line and crowd share the work in halves, so that
- * the line moves as fast whoever is in the crowd. Decision 0202 tells why it is no simpler.
+ * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it
+ * is full, further requests wait in the overflow queue: each client has a queue in it, unregistered ids share one, and
+ * the client is next that had least work done. There, only a right secret is answered when it is verified. Every other
+ * request gets 503 when the waiting time is over, neither earlier nor otherwise. So a flood delays a good client by
+ * little, and neither an answer nor its time tells a wrong secret from an unknown id. The queues share the work in
+ * halves, so that the FIFO queue moves at one speed whoever is in the other. Decision 0202 has the reasons.
  */
-export class CheckQueue implements CheckTurns {
-  readonly #limits: CheckQueueLimits;
-  readonly #room: WaitingRoom<WaitingCheck>;
-  /** All who have no answer yet, but for those of the line whose check runs. */
-  readonly #unanswered = new Set<WaitingCheck>();
-  /** The cost of each check that runs. */
+export class VerificationQueue implements ClosableVerificationSlots {
+  readonly #limits: VerificationQueueLimits;
+  readonly #waiting: WaitingVerifications<Attempt>;
+  /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
+  readonly #unanswered = new Set<Attempt>();
+  /** The cost of each verification that runs. */
   readonly #running: number[] = [];
   #closed = false;
 
-  constructor(limits: CheckQueueLimits = CHECK_QUEUE_LIMITS) {
+  constructor(limits: VerificationQueueLimits = VERIFICATION_QUEUE_LIMITS) {
     this.#limits = limits;
-    this.#room = new WaitingRoom(limits.lineRounds * limits.atOnce, limits.crowd);
+    this.#waiting = new WaitingVerifications(limits.fifoRounds * limits.concurrent, limits.overflow);
   }
 
-  /** Checks that run, and that wait in the line and in the crowd. */
-  get load(): { readonly running: number; readonly line: number; readonly crowd: number } {
-    return { running: this.#running.length, ...this.#room.load };
+  /** Verifications that run, and that wait in each queue. */
+  get load(): { readonly running: number; readonly fifo: number; readonly overflow: number } {
+    return { running: this.#running.length, ...this.#waiting.load };
   }
 
-  take(request: CheckRequest, check: () => Promise<SecretVerdict>): Promise<SecretVerdict> {
-    const { promise, resolve, reject } = Promise.withResolvers<SecretVerdict>();
-    const { disconnected } = request.caller;
-    const refuse = (reason: string) => {
-      this.#room.leave(waiting);
-      reject(refusal(reason));
-      this.#startNext();
-    };
-    const onGone = () => refuse('the caller has gone');
-    const timer = setTimeout(() => refuse('no check was free in time'), this.#limits.waitMs);
-    const waiting: WaitingCheck = { request, check, resolve, reject, stopClock: () => clearTimeout(timer) };
-
-    disconnected.addEventListener('abort', onGone);
-    if (this.#closed) refuse('the service stops');
-    else if (disconnected.aborted) onGone();
-    else if (this.#unanswered.size >= this.#limits.unanswered) reject(new NoRoomToWait());
-    else {
-      this.#unanswered.add(waiting);
-      this.#room.enter(waiting);
-      this.#startNext();
-    }
-
-    return promise.finally(() => {
-      this.#unanswered.delete(waiting);
-      clearTimeout(timer);
-      disconnected.removeEventListener('abort', onGone);
-    });
+  async acquire(request: SlotRequest): Promise<VerificationSlot> {
+    if (this.#closed) throw fault('the service stops');
+    if (request.caller.disconnected.aborted) throw fault('the caller has disconnected');
+    if (this.#unanswered.size >= this.#limits.unanswered) throw new VerificationQueueFull();
+    const granted = Promise.withResolvers<VerificationSlot>();
+    const attempt = this.#createAttempt(request, granted);
+    this.#unanswered.add(attempt);
+    this.#waiting.add(attempt);
+    this.#startNext();
+    return granted.promise;
   }
 
-  /** Refuses what waits, and what comes. A check that runs cannot be stopped, and one of the line is waited for. */
+  /** Refuses the requests that wait, and new ones. A verification that runs is not stopped; one from the FIFO queue is answered. */
   close(): void {
     this.#closed = true;
-    for (const waiting of this.#unanswered) {
-      this.#room.leave(waiting);
-      waiting.reject(refusal('the service stops'));
-    }
+    for (const attempt of this.#unanswered) attempt.fail(fault('the service stops'));
+  }
+
+  #createAttempt(request: SlotRequest, granted: PromiseWithResolvers<VerificationSlot>): Attempt {
+    const answer = Promise.withResolvers<SecretVerdict>();
+    const { disconnected } = request.caller;
+    const onDisconnected = () => attempt.fail(fault('the caller has disconnected'));
+    const timer = setTimeout(() => attempt.fail(fault('no slot was free in time')), this.#limits.waitMs);
+    const attempt: Attempt = {
+      request,
+      answer,
+      grant: granted.resolve,
+      stopWaitTimer: () => clearTimeout(timer),
+      fail: (reason) => {
+        this.#waiting.remove(attempt);
+        granted.reject(reason);
+        answer.reject(reason);
+        this.#startNext();
+      },
+    };
+    disconnected.addEventListener('abort', onDisconnected);
+    answer.promise
+      .catch(() => {})
+      .finally(() => {
+        this.#unanswered.delete(attempt);
+        clearTimeout(timer);
+        disconnected.removeEventListener('abort', onDisconnected);
+      });
+    return attempt;
   }
 
   #startNext(): void {
-    const mayRun = (request: CheckRequest) => this.#mayRun(request);
-    for (let next = this.#room.takeNext(mayRun); next !== undefined; next = this.#room.takeNext(mayRun)) {
-      void this.#run(next.who, next.half);
+    const mayRun = (request: SlotRequest) => this.#mayRun(request);
+    for (let next = this.#waiting.takeNext(mayRun); next !== undefined; next = this.#waiting.takeNext(mayRun)) {
+      next.item.grant(this.#startSlot(next.item, next.queue));
     }
   }
 
-  /** One more may run where all that run are much dearer: a check of seconds holds nobody else up. */
-  #mayRun({ cost }: CheckRequest): boolean {
-    const { atOnce } = this.#limits;
-    const beside = this.#running.length === atOnce && this.#running.every((running) => running >= cost + MUCH_DEARER);
-    return this.#running.length < atOnce || beside;
+  /** One more may run beside much more expensive ones, so that a verification of seconds does not block the others. */
+  #mayRun({ cost }: SlotRequest): boolean {
+    const running = this.#running;
+    const { concurrent } = this.#limits;
+    return (
+      running.length < concurrent ||
+      (running.length === concurrent && running.every((other) => other >= cost + MUCH_MORE_EXPENSIVE))
+    );
   }
 
-  async #run(waiting: WaitingCheck, half: Half): Promise<void> {
-    const { request, check, resolve, reject, stopClock } = waiting;
+  #startSlot(attempt: Attempt, queue: QueueName): VerificationSlot {
+    const { request, answer, stopWaitTimer } = attempt;
     this.#running.push(request.cost);
-    if (half === 'line') {
-      this.#unanswered.delete(waiting);
-      stopClock();
+    if (queue === 'fifo') {
+      this.#unanswered.delete(attempt);
+      stopWaitTimer();
     }
-    try {
-      const verdict = await check();
-      if (half === 'line' || verdict === 'match') resolve(verdict);
-    } catch (fault) {
-      reject(fault);
-    } finally {
+    const release = () => {
       this.#running.splice(this.#running.indexOf(request.cost), 1);
       this.#startNext();
-    }
+    };
+    return {
+      refusals: queue === 'fifo' ? 'immediate' : 'deferred',
+      settle: (verdict) => {
+        if (queue === 'fifo' || verdict === 'match') answer.resolve(verdict);
+        release();
+        return answer.promise;
+      },
+      release: () => {
+        answer.reject(fault('the verification failed'));
+        release();
+      },
+    };
   }
 }
 
-function refusal(reason: string): DependencyUnavailable {
+function fault(reason: string): DependencyUnavailable {
   return new DependencyUnavailable('secret verification', new Error(reason));
 }

@@ -10,7 +10,7 @@ import { KnownKeys } from './known-keys.ts';
 export const COOLDOWN_SECONDS = 5;
 
 /** What this process knows of the keys in the directory. What it has learnt keeps working while the directory is out of reach. */
-export class SharedKeys {
+export class DirectoryKeys {
   readonly #directory: KeyDirectory;
   readonly #known: KnownKeys;
   readonly #schedule: KeySchedule;

@@ -7,7 +7,7 @@ import { COOLDOWN_SECONDS } from './directory-keys.ts';
 import type { KeyRingState } from './key-ring-state.ts';
 import { KnownKeys } from './known-keys.ts';
 
-export interface KeyRingCopyParts {
+export interface KeyRingReplicaParts {
   readonly factory: Pick<KeyFactory, 'read'>;
   readonly schedule: KeySchedule;
   readonly clock: Clock;
@@ -18,14 +18,14 @@ export interface KeyRingCopyParts {
 const NOTHING: KeyRingState = { signing: undefined, trusted: [], nextPublication: Infinity, learntAt: -Infinity };
 
 /** The key ring of another process of this service, as that one last told of it. */
-export class KeyRingCopy implements KeyProvider {
-  readonly #parts: KeyRingCopyParts;
+export class KeyRingReplica implements KeyProvider {
+  readonly #parts: KeyRingReplicaParts;
   readonly #known: KnownKeys;
   #state = NOTHING;
   #key: SigningKey | undefined;
   #asking: Promise<void> | undefined;
 
-  constructor(parts: KeyRingCopyParts) {
+  constructor(parts: KeyRingReplicaParts) {
     this.#parts = parts;
     this.#known = new KnownKeys(parts.factory, parts.clock);
   }

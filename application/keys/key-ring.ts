@@ -4,13 +4,13 @@ import type { Clock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
-import type { SharedKeys } from './directory-keys.ts';
+import type { DirectoryKeys } from './directory-keys.ts';
 import type { KeyRingState } from './key-ring-state.ts';
 import { OwnKeys } from './own-keys.ts';
 
 export interface KeyRingParts {
   readonly factory: KeyFactory;
-  readonly shared: SharedKeys;
+  readonly shared: DirectoryKeys;
   readonly schedule: KeySchedule;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
@@ -26,6 +26,7 @@ export class KeyRing implements KeyProvider {
   /** When the directory last took our keys, in seconds; -Infinity before. */
   #publishedAt = -Infinity;
   #advancing: Promise<void> | undefined;
+  #onChange: () => void = () => {};
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
@@ -36,8 +37,17 @@ export class KeyRing implements KeyProvider {
   advance(): Promise<void> {
     this.#advancing ??= this.#advance().finally(() => {
       this.#advancing = undefined;
+      this.#onChange();
     });
     return this.#advancing;
+  }
+
+  /**
+   * Calls the listener, which must not throw, whenever the state may have changed: when a key has taken over, before the
+   * directory is asked, and at the end of each `advance`. There is one listener at most.
+   */
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
   }
 
   async signingKey(): Promise<SigningKey> {
@@ -110,6 +120,7 @@ export class KeyRing implements KeyProvider {
     const at = successor.signsFrom;
     auditLog.record({ event: 'key_signing', at, keyId: successor.pair.kid });
     auditLog.record({ event: 'key_retired', at, keyId: retired.pair.kid });
+    this.#onChange();
   }
 
   async #publish(): Promise<void> {

@@ -1,9 +1,7 @@
-/** The sender of a request, as far as it matters for how long their request may keep the service busy. */
+/** The sender of a request, as far as it matters for how long the request may keep the service busy. */
 export interface Caller {
   /** The network address of the connection. Behind a proxy, this is the proxy's address. */
   readonly address: string;
   /** Aborted when the caller has disconnected and nobody waits for the answer. */
   readonly disconnected: AbortSignal;
-  /** True where the presented secret was verified before, so that verifying it again is not an attempt to guess it. */
-  readonly proved?: boolean;
 }

@@ -9,3 +9,8 @@ export interface HealthCheck {
   /** A note says what is wrong where the service can continue without this part for a while. Costs nothing and never fails. */
   readiness(): Readiness;
 }
+
+/** Something outside the process that was opened for the service, and is closed at its end. */
+export interface Dependency extends HealthCheck {
+  close(): Promise<void>;
+}

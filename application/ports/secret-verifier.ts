@@ -1,22 +1,19 @@
 import type { StoredSecret } from '../../domain/stored-secret.ts';
-import type { Caller } from './caller.ts';
-import type { ClientCredentials } from './client-credentials.ts';
 
-/**
- * `unusable_*`: the one side is something that nothing can match. `attempts_exhausted`: not compared, since too many
- * attempts failed lately. All but `match` are refusals, and those that compare cost the same.
- */
-export type SecretVerdict = 'match' | 'mismatch' | 'unusable_stored' | 'unusable_presented' | 'attempts_exhausted';
+/** `unusable_*`: that side is something that nothing can match. All but `match` are refusals, and all refusals cost the same. */
+export type SecretVerdict = 'match' | 'mismatch' | 'unusable_stored' | 'unusable_presented';
 
 /** Compares a presented secret with a stored one. */
 export interface SecretVerifier {
+  /** What a verification costs at most: log2 of its BCrypt rounds. Costs nothing and never fails. */
+  costOf(stored: StoredSecret | undefined): number;
+
   /**
-   * Whether the presented secret is the stored one. Every comparison that is no `match` takes as long as a
-   * wrong secret does, whatever the reason and also where there is nothing to compare with (`undefined`: unknown client, verdict
-   * `mismatch`), so that time tells nobody which clients exist.
+   * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also
+   * where there is no registration (`stored` is undefined, the verdict is `mismatch`): otherwise the time of an answer
+   * would tell which clients exist.
    *
-   * Costs a BCrypt check, tens of milliseconds of a core, and the wait for one; next to nothing where the match is
-   * remembered. Throws DependencyUnavailable where no check is free in time.
+   * Costs tens of milliseconds of a core. Call it in a slot of `VerificationSlots`.
    */
-  verify(credentials: ClientCredentials, stored: StoredSecret | undefined, caller: Caller): Promise<SecretVerdict>;
+  verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict>;
 }

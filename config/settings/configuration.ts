@@ -1,3 +1,4 @@
+import { HTTP_TIMEOUTS, type HttpTimeouts } from '../../adapters/http/server/http-server.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
@@ -12,6 +13,7 @@ export interface Configuration {
   readonly clients: readonly Omit<ClientRegistrationFields, 'id'>[];
   /** The signing key of KEY_FILE; undefined where one is made in memory. */
   readonly keyFile: KeyFile | undefined;
+  readonly httpTimeouts: HttpTimeouts;
 }
 
 /** Reads a text file, or answers undefined where it cannot be read. */
@@ -26,7 +28,12 @@ export function loadConfiguration(
   const clients = loadClients(environment, readTextFile);
   const keyFile = loadKeyFile(environment, readTextFile);
   if (settings.ok && clients.ok && keyFile.ok) {
-    return success({ settings: settings.value, clients: clients.value, keyFile: keyFile.value });
+    return success({
+      settings: settings.value,
+      clients: clients.value,
+      keyFile: keyFile.value,
+      httpTimeouts: HTTP_TIMEOUTS,
+    });
   }
   return failure([settings, clients, keyFile].flatMap((loaded) => (loaded.ok ? [] : loaded.problem)));
 }

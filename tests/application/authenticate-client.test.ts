@@ -1,13 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
-import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
-import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
+import type { SlotRequest, VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
+import { authenticateClientWith, watchedBcrypt } from '../support/authentication.ts';
+import { FixedClock } from '../support/fixed-clock.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { until } from '../support/until.ts';
 
 const CLIENT = {
   clientId: GOOD_CLIENT.client_id,
@@ -15,36 +20,50 @@ const CLIENT = {
   clientName: GOOD_CLIENT.client_name,
   scope: GOOD_CLIENT.scope,
 };
+const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
+const LIFETIME_SECONDS = 300;
 
-/** The ports of the use case, each call of which is written down, in order. */
+/** The use case on the service's own adapters. Each look-up, slot and verification is written down, in order. */
 function world() {
   const calls: string[] = [];
+  const clock = new FixedClock();
   const repository = new InMemoryClientRepository(new RandomIdGenerator());
-  const bcrypt = new BcryptSecretVerifier(4);
+  const queue = new VerificationQueue();
+  const requests: SlotRequest[] = [];
+  let slots: VerificationSlots = queue;
   const clients: ClientRepository = {
     findByClientId(clientId) {
       calls.push(`look up ${clientId}`);
       return repository.findByClientId(clientId);
     },
   };
-  const secrets: SecretVerifier = {
-    verify(presented, stored) {
-      calls.push(stored === undefined ? 'check against nothing' : 'check');
-      return bcrypt.verify(presented, stored);
+  const authenticateClient = authenticateClientWith({
+    clients,
+    verifiedSecrets: new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: LIFETIME_SECONDS }),
+    slots: {
+      acquire(request) {
+        requests.push(request);
+        return slots.acquire(request);
+      },
     },
-  };
+    secrets: watchedBcrypt((stored) => calls.push(stored === undefined ? 'verify against nothing' : 'verify')),
+  });
   repository.add(CLIENT);
   repository.add({ ...CLIENT, clientId: 'locked', clientSecret: '!locked' });
   repository.add({ ...CLIENT, clientId: 'plain', clientSecret: `{noop}${GOOD_SECRET}` });
-  repository.add({ ...CLIENT, clientId: 'dear', clientSecret: CLIENT.clientSecret.replace('$04$', '$31$') });
+  repository.add({ ...CLIENT, clientId: 'expensive', clientSecret: CLIENT.clientSecret.replace('$04$', '$31$') });
   repository.add({ ...CLIENT, clientId: 'scopeless', scope: '' });
-  return { calls, repository, authenticateClient: new AuthenticateClient(clients, secrets) };
+  const verifications = () => calls.filter((call) => call.startsWith('verify')).length;
+  const replaceSlots = (replacement: VerificationSlots) => {
+    slots = replacement;
+  };
+  return { calls, clock, queue, repository, requests, replaceSlots, verifications, authenticateClient };
 }
 
 describe('AuthenticateClient', () => {
-  it('answers the registration of a client whose secret is right', async () => {
+  it('returns the registration of a client whose secret is right', async () => {
     const { authenticateClient } = world();
-    const client = await authenticateClient.execute({ clientId: CLIENT.clientId, clientSecret: GOOD_SECRET }, A_CALLER);
+    const client = await authenticateClient.execute(CREDENTIALS, A_CALLER);
     expect(client).toMatchObject({ ok: true, value: { clientId: CLIENT.clientId, clientName: CLIENT.clientName } });
   });
 
@@ -65,49 +84,130 @@ describe('AuthenticateClient', () => {
       CLIENT.clientId,
     ],
     ['a locked client', 'locked', GOOD_SECRET, 'stored_secret_unusable', 'locked'],
-    ['a plain secret where only BCrypt is known', 'plain', GOOD_SECRET, 'stored_secret_unusable', 'plain'],
-    ['a stored encoding of a cost that is never checked', 'dear', GOOD_SECRET, 'stored_secret_unusable', 'dear'],
+    ['a plain secret where only BCrypt is accepted', 'plain', GOOD_SECRET, 'stored_secret_unusable', 'plain'],
+    [
+      'a stored encoding of a cost that is never verified',
+      'expensive',
+      GOOD_SECRET,
+      'stored_secret_unusable',
+      'expensive',
+    ],
     ['a registration that breaks an invariant', 'scopeless', GOOD_SECRET, 'registration_broken', 'scopeless'],
   ])(
-    'refuses %s as invalid_client, at the cost of one look-up and one check',
+    'refuses %s as invalid_client, at the cost of one look-up and one verification',
     async (_case, id, secret, reason, named) => {
       const { authenticateClient, calls } = world();
       const client = await authenticateClient.execute({ clientId: id, clientSecret: secret }, A_CALLER);
       const problem = { code: 'invalid_client', reason, ...(named !== undefined && { clientId: named }) };
       expect(client).toEqual({ ok: false, problem });
-      expect(calls).toEqual([`look up ${id}`, expect.stringMatching(/^check/)]);
+      expect(calls).toEqual([`look up ${id}`, expect.stringMatching(/^verify/)]);
     },
   );
 
-  it('checks the secret of a client without a usable registration against nothing', async () => {
+  it('verifies the secret of a client without a usable registration against nothing', async () => {
     for (const clientId of ['nobody', 'scopeless']) {
       const { authenticateClient, calls } = world();
       await authenticateClient.execute({ clientId, clientSecret: GOOD_SECRET }, A_CALLER);
-      expect(calls).toEqual([`look up ${clientId}`, 'check against nothing']);
+      expect(calls).toEqual([`look up ${clientId}`, 'verify against nothing']);
     }
   });
 
-  it('refuses a client from the moment in which it is removed', async () => {
-    const { authenticateClient, repository } = world();
-    const credentials = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
-    expect((await authenticateClient.execute(credentials, A_CALLER)).ok).toBe(true);
-    repository.remove(CLIENT.clientId);
-    expect((await authenticateClient.execute(credentials, A_CALLER)).ok).toBe(false);
+  it('verifies each refusal again', async () => {
+    const { authenticateClient, verifications } = world();
+    for (let time = 1; time <= 3; time += 1) {
+      for (const [clientId, clientSecret] of [
+        [CLIENT.clientId, 'wrong-secret'],
+        ['nobody', GOOD_SECRET],
+        ['locked', GOOD_SECRET],
+      ] as const) {
+        expect((await authenticateClient.execute({ clientId, clientSecret }, A_CALLER)).ok).toBe(false);
+      }
+      expect(verifications()).toBe(3 * time);
+    }
   });
 
-  it('passes an outage of the repository on as it is, and checks no secret', async () => {
+  it('verifies a right secret once in its lifetime in the cache', async () => {
+    const { authenticateClient, clock, verifications } = world();
+    for (let time = 0; time < 5; time += 1) await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    expect(verifications()).toBe(1);
+    clock.advance(LIFETIME_SECONDS);
+    await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    expect(verifications()).toBe(2);
+  });
+
+  it('verifies a client that sends many requests at once a single time', async () => {
+    const { authenticateClient, verifications } = world();
+    const outcomes = await Promise.all(
+      Array.from({ length: 16 }, () => authenticateClient.execute(CREDENTIALS, A_CALLER)),
+    );
+    expect(outcomes.every(({ ok }) => ok)).toBe(true);
+    expect(verifications()).toBe(1);
+  });
+
+  it('renews an expiring cache entry once, in the background, while the client is served from the cache', async () => {
+    const { authenticateClient, clock, requests, verifications } = world();
+    await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    clock.advance(LIFETIME_SECONDS * 0.8);
+    for (let time = 0; time < 3; time += 1) {
+      expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    }
+    await until(() => verifications() === 2, 'the renewal has begun');
+    expect(requests.map(({ purpose }) => purpose)).toEqual(['attempt', 'renewal']);
+    clock.advance(LIFETIME_SECONDS * 0.5);
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    expect(verifications()).toBe(2);
+  });
+
+  it('serves from the cache where no slot is free for the renewal, until the lifetime is over', async () => {
+    const { authenticateClient, clock, replaceSlots } = world();
+    await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    const outage = new DependencyUnavailable('secret verification', new Error('no slot was free in time'));
+    replaceSlots({ acquire: () => Promise.reject(outage) });
+    clock.advance(LIFETIME_SECONDS - 1);
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    clock.advance(1);
+    await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
+  });
+
+  it('refuses with slow_down where the attempts are exhausted, and no longer answers that caller from the cache', async () => {
+    const { authenticateClient, replaceSlots } = world();
+    const at = (address: string, clientSecret: string) =>
+      authenticateClient.execute({ ...CREDENTIALS, clientSecret }, { ...A_CALLER, address });
+    expect((await at('192.0.2.1', GOOD_SECRET)).ok).toBe(true);
+    replaceSlots({ acquire: async () => 'attempts_exhausted' });
+    const exhausted = { ok: false, problem: { code: 'slow_down', reason: 'attempts_exhausted' } };
+    expect(await at('192.0.2.2', 'a-guess')).toMatchObject(exhausted);
+    expect(await at('192.0.2.2', GOOD_SECRET)).toMatchObject(exhausted);
+    expect(await at('192.0.2.1', 'a-guess')).toMatchObject(exhausted);
+    expect((await at('192.0.2.1', GOOD_SECRET)).ok).toBe(true);
+  });
+
+  it('gives the slot back and passes the fault on where the verification fails', async () => {
+    const queue = new VerificationQueue();
+    const repository = new InMemoryClientRepository(new RandomIdGenerator());
+    const broken: SecretVerifier = { costOf: () => 4, verify: () => Promise.reject(new TypeError('a bug')) };
+    const authenticateClient = authenticateClientWith({ clients: repository, slots: queue, secrets: broken });
+    await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toThrow('a bug');
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+  });
+
+  it('refuses a client from the moment when it is removed', async () => {
+    const { authenticateClient, repository } = world();
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    repository.remove(CLIENT.clientId);
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(false);
+  });
+
+  it('passes an outage of the repository on as it is, and verifies no secret', async () => {
     const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
-    const unreachable: ClientRepository = { findByClientId: () => Promise.reject(outage) };
-    let checks = 0;
-    const secrets: SecretVerifier = {
-      async verify() {
-        checks += 1;
-        return 'match';
-      },
-    };
-    const authenticateClient = new AuthenticateClient(unreachable, secrets);
-    const credentials = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
-    await expect(authenticateClient.execute(credentials, A_CALLER)).rejects.toBe(outage);
-    expect(checks).toBe(0);
+    let verifications = 0;
+    const authenticateClient = authenticateClientWith({
+      clients: { findByClientId: () => Promise.reject(outage) },
+      secrets: watchedBcrypt(() => {
+        verifications += 1;
+      }),
+    });
+    await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
+    expect(verifications).toBe(0);
   });
 });

@@ -3,19 +3,17 @@ import fc from 'fast-check';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
-import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
-import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import { IssueToken } from '../../application/issue-token.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
-import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import { scopesOf } from '../../domain/access-token-claims.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { A_CALLER } from '../support/a-caller.ts';
+import { authenticateClientWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
@@ -45,29 +43,25 @@ interface WorldOptions {
   readonly signer?: TokenSigner;
 }
 
-/** The use case on the service's own in-memory adapters, with a count of what is dear. */
+/** The use case on the service's own in-memory adapters, with a count of what is expensive. */
 function world({ policy, client, clients, signer }: WorldOptions = {}) {
-  const count = { lookUps: 0, checks: 0 };
+  const count = { lookUps: 0, verifications: 0 };
   const ids = new RandomIdGenerator();
   const clock = new FixedClock(NOW);
   const auditLog = new InMemoryAuditLog();
   const repository = new InMemoryClientRepository(ids);
   repository.add({ ...CLIENT, ...client });
-  const bcrypt = new BcryptSecretVerifier(4);
   const counted: ClientRepository = {
     findByClientId(clientId) {
       count.lookUps += 1;
       return (clients ?? repository).findByClientId(clientId);
     },
   };
-  const secrets: SecretVerifier = {
-    verify(presented, stored) {
-      count.checks += 1;
-      return bcrypt.verify(presented, stored);
-    },
-  };
+  const secrets = watchedBcrypt(() => {
+    count.verifications += 1;
+  });
   const issueToken = new IssueToken({
-    authenticateClient: new AuthenticateClient(counted, secrets),
+    authenticateClient: authenticateClientWith({ clients: counted, secrets }),
     policy: new TokenPolicy({ ...POLICY, ...policy }),
     signer: signer ?? new Rs256TokenSigner(keys),
     clock,
@@ -196,7 +190,7 @@ describe('IssueToken, asked for a scope', () => {
         ok: false,
         problem: { code: 'invalid_scope', reason: 'scope_not_registered', clientId: CLIENT.clientId },
       });
-      expect(count).toEqual({ lookUps: 1, checks: 1 });
+      expect(count).toEqual({ lookUps: 1, verifications: 1 });
       expect(await issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret', scope })).toMatchObject({
         problem: { code: 'invalid_client' },
       });
@@ -224,7 +218,7 @@ describe('IssueToken, asked for a scope', () => {
         problem: { code: 'invalid_scope', reason: 'scope_malformed' },
       });
     }
-    expect(count).toEqual({ lookUps: 0, checks: 0 });
+    expect(count).toEqual({ lookUps: 0, verifications: 0 });
   });
 });
 

@@ -13,7 +13,9 @@ async function build(): Promise<AsyncDisposable & { readonly container: Dependen
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => '[]');
   if (!configuration.ok) throw new Error(configuration.problem.join());
-  const container = await buildContainer(configuration.value, (own) => own.registerInstance(TOKENS.log, silent));
+  const container = await buildContainer(configuration.value, 'single', (own) =>
+    own.registerInstance(TOKENS.log, silent),
+  );
   return {
     container,
     async [Symbol.asyncDispose]() {
@@ -23,7 +25,8 @@ async function build(): Promise<AsyncDisposable & { readonly container: Dependen
 }
 
 describe('the container', () => {
-  const names = Object.keys(TOKENS) as (keyof typeof TOKENS)[];
+  // Only the primary has workers; tests/e2e/workers.test.ts runs it.
+  const names = (Object.keys(TOKENS) as (keyof typeof TOKENS)[]).filter((name) => name !== 'workerPool');
 
   it.each(names)('resolves %s, and the same one again', async (name) => {
     await using built = await build();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TOKENS } from '../../config/tokens.ts';
-import { checkRequest, heldCheck } from '../contracts/check-turns.ts';
+import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
@@ -94,24 +94,27 @@ describe('the metrics of the management port', () => {
     expect(text).not.toMatch(/-secret|eyJ|client_id|good-client|odd|private-path|nowhere|127\.0\.0\.1/);
   });
 
-  it('show the checks that run and that wait', async () => {
-    const queue = service.container.resolve(TOKENS.checkQueue);
-    const checks = async (): Promise<readonly number[]> => {
+  it('show the verifications that run and that wait', async () => {
+    const queue = service.container.resolve(TOKENS.verificationQueue);
+    const verifications = async (): Promise<readonly number[]> => {
       const now = await samples();
       return [
-        total(now, 'auth_secret_checks_running'),
-        total(now, 'auth_secret_checks_waiting', { place: 'line' }),
-        total(now, 'auth_secret_checks_waiting', { place: 'crowd' }),
+        total(now, 'auth_secret_verifications_running'),
+        total(now, 'auth_secret_verifications_waiting', { queue: 'fifo' }),
+        total(now, 'auth_secret_verifications_waiting', { queue: 'overflow' }),
       ];
     };
-    expect(await checks()).toEqual([0, 0, 0]);
-    const held = heldCheck();
+    expect(await verifications()).toEqual([0, 0, 0]);
+    const held = heldVerification();
     const running: Promise<unknown>[] = [];
-    while (queue.load.line === 0) running.push(queue.take(checkRequest(), held.check));
-    expect(await checks()).toEqual([running.length - 1, 1, 0]);
+    while (queue.load.fifo === 0) {
+      running.push(verifyInSlot(queue, slotRequest(), held.verify));
+      await settled();
+    }
+    expect(await verifications()).toEqual([running.length - 1, 1, 0]);
     held.end('mismatch');
     await Promise.all(running);
-    expect(await checks()).toEqual([0, 0, 0]);
+    expect(await verifications()).toEqual([0, 0, 0]);
   });
 
   it('show one process, named primary, that answers', async () => {

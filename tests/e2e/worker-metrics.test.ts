@@ -50,7 +50,7 @@ describe('the metrics of two workers', () => {
     expect([total(now, 'auth_workers'), total(now, 'auth_workers_listening'), total(now, 'auth_ready')]).toEqual([
       2, 2, 1,
     ]);
-    expect(now.filter(({ name }) => name === 'auth_secret_checks_running')).toHaveLength(1);
+    expect(now.filter(({ name }) => name === 'auth_secret_verifications_running')).toHaveLength(1);
   });
 
   it('come within two seconds from the others when a worker hangs, and lose nothing of what it had counted', async () => {

@@ -1,7 +1,7 @@
 import { InMemoryKeyFactory } from '../../adapters/jwt/in-memory-key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
-import { SharedKeys } from '../../application/keys/directory-keys.ts';
+import { DirectoryKeys } from '../../application/keys/directory-keys.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
@@ -37,7 +37,7 @@ export function unstartedKeyRing({
   });
   return new KeyRing({
     factory,
-    shared: new SharedKeys(directory, factory, schedule, clock),
+    shared: new DirectoryKeys(directory, factory, schedule, clock),
     schedule,
     clock,
     auditLog: new InMemoryAuditLog(),

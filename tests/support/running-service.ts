@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { Override } from '../../config/container.ts';
 import { startService } from '../../config/service.ts';
-import { loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
+import { type Configuration, loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
 import { TOKENS } from '../../config/tokens.ts';
 import { createLogBuffer } from './log-buffer.ts';
 
@@ -28,6 +28,8 @@ export interface ServiceOptions {
   /** The clients file. */
   readonly clients?: readonly Readonly<Record<string, string>>[];
   readonly override?: Override;
+  /** Limits that no setting changes. */
+  readonly limits?: Pick<Configuration, 'httpTimeouts'>;
 }
 
 export interface ServiceUnderTest extends AsyncDisposable {
@@ -58,7 +60,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
 
   const { log, text, lines } = createLogBuffer();
   let built: DependencyContainer | undefined;
-  const service = await startService(configuration.value, (container) => {
+  const service = await startService({ ...configuration.value, ...options.limits }, 'single', (container) => {
     built = container;
     container.registerInstance(TOKENS.log, log);
     options.override?.(container);

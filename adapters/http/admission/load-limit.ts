@@ -1,3 +1,5 @@
+import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
+
 export interface LoadLimits {
   /** Requests that are worked on at once; those whose body is still being sent, or that wait for a check, are not. A thousand are about 0.4 s of a core's signatures. */
   readonly inFlight: number;
@@ -50,4 +52,17 @@ export class LoadLimit {
       this.#inFlight += 1;
     }
   };
+
+  /** The same slots, but a request is not counted while it waits for one, or for the time of its answer. */
+  exempt(slots: VerificationSlots): VerificationSlots {
+    return {
+      acquire: async (request) => {
+        // A renewal runs in the background, where no request is counted.
+        if (request.purpose === 'renewal') return slots.acquire(request);
+        const slot = await this.uncounted(() => slots.acquire(request));
+        if (slot === 'attempts_exhausted' || slot.refusals === 'immediate') return slot;
+        return { ...slot, settle: (verdict) => this.uncounted(() => slot.settle(verdict)) };
+      },
+    };
+  }
 }

@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { TOKENS } from '../../../config/tokens.ts';
 import { sendRaw } from '../../support/http.ts';
 import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
@@ -17,13 +16,7 @@ function lastAnswer(received: string): { status: number; headers: string; body: 
 
 describe('what Node’s HTTP parser refuses', () => {
   const service = serviceForSuite({
-    override: (container) =>
-      container.registerInstance(TOKENS.httpTimeouts, {
-        headersMs: 300,
-        requestMs: 600,
-        keepAliveMs: 300,
-        checkEveryMs: 50,
-      }),
+    limits: { httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, checkEveryMs: 50 } },
   });
 
   it.each([

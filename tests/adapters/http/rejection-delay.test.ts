@@ -22,7 +22,7 @@ describe('RefusalPace', () => {
 
 describe('a connection that sends what is refused', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(TOKENS.refusalPace, new RefusalPace(3)),
+    override: (container) => container.registerInstance(TOKENS.rejectionDelay, new RefusalPace(3)),
   });
 
   it('is answered more slowly, with the same answers, while others are not', async () => {

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { CheckQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
@@ -529,11 +530,11 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   });
 });
 
-const NO_CAPACITY = { atOnce: 1, lineRounds: 2 ** 4, crowd: 1, unanswered: 2, waitMs: 100 };
+const NO_CAPACITY = { concurrent: 1, fifoRounds: 2 ** 4, overflow: 1, unanswered: 2, waitMs: 100 };
 
 describe('POST /oauth2/token: no capacity', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(TOKENS.checkQueue, new CheckQueue(NO_CAPACITY)),
+    override: (container) => container.registerInstance(TOKENS.verificationQueue, new VerificationQueue(NO_CAPACITY)),
   });
 
   it('answers 503 with Retry-After at once to whom it cannot check, and goes on serving a client that it has checked', async () => {
@@ -557,7 +558,10 @@ describe('POST /oauth2/token: overload', () => {
   const held = Promise.withResolvers<void>();
   const service = serviceForSuite({
     override: (container) => {
-      container.registerInstance(TOKENS.loadLimits, { inFlight: 2, inFlightWhenLate: 1, lateMs: 200 });
+      container.registerInstance(
+        TOKENS.loadLimit,
+        new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, () => 0),
+      );
       const clients = container.resolve(TOKENS.clientRepository);
       container.registerInstance(TOKENS.clientRepository, {
         async findByClientId(clientId) {

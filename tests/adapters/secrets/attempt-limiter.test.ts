@@ -1,88 +1,109 @@
 import { describe, expect, it } from '@jest/globals';
-import { LimitedTurns } from '../../../adapters/secrets/attempt-limiter.ts';
-import { CheckQueue } from '../../../adapters/secrets/verification-queue.ts';
-import { type CheckTurns, NoRoomToWait } from '../../../application/ports/check-turns.ts';
+import { AttemptLimiter } from '../../../adapters/secrets/attempt-limiter.ts';
+import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
-import { checkRequest, describeCheckTurns } from '../../contracts/check-turns.ts';
+import {
+  type ClosableVerificationSlots,
+  VerificationQueueFull,
+} from '../../../application/ports/verification-slots.ts';
+import { describeVerificationSlots, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
 
 const FAILURES = 3;
+const QUEUE = { concurrent: 1, fifoRounds: 8 * 2 ** 4, overflow: 8, unanswered: 16, waitMs: 60_000 };
 
 function fresh() {
-  return new LimitedTurns(
-    new CheckQueue({ atOnce: 1, lineRounds: 8 * 2 ** 4, crowd: 8, unanswered: 16, waitMs: 60_000 }),
-    FAILURES,
-  );
+  return new AttemptLimiter(new VerificationQueue(QUEUE), FAILURES);
 }
 
-describeCheckTurns('LimitedTurns', fresh);
+describeVerificationSlots('AttemptLimiter', fresh);
 
-/** Limited turns, and who comes for one. */
+/** Limited slots, and a caller who uses them. */
 function world() {
-  const turns = fresh();
-  let checks = 0;
-  const come = (verdict: SecretVerdict, clientId = 'a-client', address = '192.0.2.1', registered = true) =>
-    turns.take(checkRequest({ clientId, registered, caller: { ...A_CALLER, address } }), async () => {
-      checks += 1;
+  const slots = fresh();
+  let verifications = 0;
+  const attempt = (verdict: SecretVerdict, clientId = 'a-client', address = '192.0.2.1', registered = true) =>
+    verifyInSlot(slots, slotRequest({ clientId, registered, caller: { ...A_CALLER, address } }), async () => {
+      verifications += 1;
       return verdict;
     });
-  return { come, checks: () => checks };
+  return { slots, attempt, verifications: () => verifications };
 }
 
-describe('LimitedTurns', () => {
-  it.each([true, false])('gives no more turns after so many failures, registered or not: %s', async (registered) => {
-    const { come, checks } = world();
+describe('AttemptLimiter', () => {
+  it.each([true, false])(
+    'grants no slot after too many failures, whether the client is registered: %s',
+    async (registered) => {
+      const { attempt, verifications } = world();
+      for (let time = 0; time < FAILURES; time += 1) {
+        expect(await attempt('mismatch', 'a-client', '192.0.2.1', registered)).toBe('mismatch');
+      }
+      expect(await attempt('mismatch', 'a-client', '192.0.2.1', registered)).toBe('attempts_exhausted');
+      expect(verifications()).toBe(FAILURES);
+    },
+  );
+
+  it('grants slots to the owner of the secret at another address, and to other clients at the same address', async () => {
+    const { attempt } = world();
+    for (let time = 0; time < FAILURES; time += 1) await attempt('mismatch');
+    expect(await attempt('match', 'a-client', '192.0.2.2')).toBe('match');
+    expect(await attempt('match', 'b-client')).toBe('match');
+  });
+
+  it('does not count a match, and takes nothing off the count for one', async () => {
+    const { attempt } = world();
+    for (let time = 0; time < 10; time += 1) expect(await attempt('match')).toBe('match');
     for (let time = 0; time < FAILURES; time += 1) {
-      expect(await come('mismatch', 'a-client', '192.0.2.1', registered)).toBe('mismatch');
+      await attempt('mismatch');
+      if (time + 1 < FAILURES) await attempt('match');
     }
-    expect(await come('mismatch', 'a-client', '192.0.2.1', registered)).toBe('attempts_exhausted');
-    expect(checks()).toBe(FAILURES);
+    expect(await attempt('match')).toBe('attempts_exhausted');
   });
 
-  it('lets the owner of the secret in from elsewhere, and other clients from there', async () => {
-    const { come } = world();
-    for (let time = 0; time < FAILURES; time += 1) await come('mismatch');
-    expect(await come('match', 'a-client', '192.0.2.2')).toBe('match');
-    expect(await come('match', 'b-client')).toBe('match');
-  });
-
-  it('counts no match, and takes nothing off the count for one', async () => {
-    const { come } = world();
-    for (let time = 0; time < 10; time += 1) expect(await come('match')).toBe('match');
-    for (let time = 0; time < FAILURES; time += 1) {
-      await come('mismatch');
-      if (time + 1 < FAILURES) await come('match');
-    }
-    expect(await come('match')).toBe('attempts_exhausted');
-  });
-
-  it('counts who leaves while his check runs, since it may have told him something', async () => {
-    const turns = fresh();
+  it('counts a caller who disconnects during the verification', async () => {
+    const slots = fresh();
     for (let time = 0; time < FAILURES; time += 1) {
       const leaving = new AbortController();
       const caller = { ...A_CALLER, disconnected: leaving.signal };
-      const taken = turns.take(checkRequest({ caller }), async () => {
+      const left = verifyInSlot(slots, slotRequest({ caller }), async () => {
         leaving.abort();
         return 'mismatch';
       });
-      await expect(taken).rejects.toThrow(DependencyUnavailable);
+      await expect(left).rejects.toThrow(DependencyUnavailable);
     }
-    expect(await turns.take(checkRequest(), async () => 'match')).toBe('attempts_exhausted');
+    expect(await slots.acquire(slotRequest())).toBe('attempts_exhausted');
   });
 
-  it('does not count who found no room to wait in', async () => {
-    const full: CheckTurns = { take: () => Promise.reject(new NoRoomToWait()), close: () => {} };
-    const turns = new LimitedTurns(full, 1);
+  it('counts a caller who disconnects while waiting, since the verification might have run', async () => {
+    const { slots, attempt } = world();
+    const held = await slots.acquire(slotRequest({ clientId: 'b-client' }));
+    for (let time = 0; time < FAILURES; time += 1) {
+      const leaving = new AbortController();
+      const waiting = slots.acquire(slotRequest({ caller: { ...A_CALLER, disconnected: leaving.signal } }));
+      // The limiter looks the count up before it asks for a slot.
+      setImmediate(() => leaving.abort());
+      await expect(waiting).rejects.toThrow(DependencyUnavailable);
+    }
+    if (held !== 'attempts_exhausted') held.release();
+    expect(await attempt('match')).toBe('attempts_exhausted');
+  });
+
+  it('does not count a request that found the queue full', async () => {
+    const full: ClosableVerificationSlots = {
+      acquire: () => Promise.reject(new VerificationQueueFull()),
+      close: () => {},
+    };
+    const slots = new AttemptLimiter(full, 1);
     for (let time = 0; time < 3; time += 1) {
-      await expect(turns.take(checkRequest(), async () => 'match')).rejects.toThrow(NoRoomToWait);
+      await expect(slots.acquire(slotRequest())).rejects.toThrow(VerificationQueueFull);
     }
   });
 
-  it('lets the check of a secret pass that has proved good before, whoever failed at that address', async () => {
-    const turns = fresh();
-    for (let time = 0; time < FAILURES; time += 1) await turns.take(checkRequest(), async () => 'mismatch');
-    const caller = { ...A_CALLER, proved: true };
-    expect(await turns.take(checkRequest({ caller }), async () => 'match')).toBe('match');
+  it('grants a slot for the renewal of a verified secret, whatever failed at that address', async () => {
+    const { slots, attempt } = world();
+    for (let time = 0; time < FAILURES; time += 1) await attempt('mismatch');
+    const renewal = slotRequest({ purpose: 'renewal' });
+    expect(await verifyInSlot(slots, renewal, async () => 'match')).toBe('match');
   });
 });

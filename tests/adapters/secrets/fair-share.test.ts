@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { FairShare } from '../../../adapters/secrets/fair-share.ts';
+import { FairShare } from '../../../adapters/secrets/waiting-verifications.ts';
 
 describe('FairShare', () => {
   it('gives flows that always wait the same work, within one piece of the largest', () => {

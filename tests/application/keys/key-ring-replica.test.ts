@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readPublicKey } from '../../../adapters/jwt/read-public-key.ts';
-import { KeyRingCopy } from '../../../application/keys/key-ring-replica.ts';
+import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
@@ -14,7 +14,7 @@ async function world() {
   const clock = new FixedClock();
   const ring = await freshKeyRing({ clock, ...TIMES });
   const asked: string[] = [];
-  const copy = new KeyRingCopy({
+  const copy = new KeyRingReplica({
     factory: { read: readPublicKey },
     schedule: new KeySchedule(TIMES),
     clock,
@@ -32,9 +32,9 @@ async function world() {
   return { clock, ring, copy, tell, asked };
 }
 
-describeKeyProvider('KeyRingCopy', async () => (await world()).copy);
+describeKeyProvider('KeyRingReplica', async () => (await world()).copy);
 
-describe('KeyRingCopy', () => {
+describe('KeyRingReplica', () => {
   it('signs with the key of the ring, publishes its keys and lets them be kept as long', async () => {
     const { ring, copy } = await world();
     expect((await copy.signingKey()).kid).toBe((await ring.signingKey()).kid);
@@ -68,7 +68,7 @@ describe('KeyRingCopy', () => {
   });
 
   it('has no key before it is told of one', async () => {
-    const copy = new KeyRingCopy({
+    const copy = new KeyRingReplica({
       factory: { read: readPublicKey },
       schedule: new KeySchedule(TIMES),
       clock: new FixedClock(),

@@ -1,0 +1,29 @@
+import { type BirpcReturn, createBirpc } from 'birpc';
+import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts';
+
+/** One end of the pipe between the primary and a worker. */
+export interface Pipe {
+  send(message: unknown): void;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
+/** The functions of the other process. Closing it rejects the calls under way. */
+export type WorkerPipe = BirpcReturn<WorkerFunctions, PrimaryFunctions>;
+export type PrimaryPipe = BirpcReturn<PrimaryFunctions, WorkerFunctions>;
+
+// No call has a time limit here: slots have their own, and the pipe ends with either process.
+const options = ({ send, onMessage }: Pipe) => ({ post: send, on: onMessage, timeout: -1 });
+
+/** Connects the primary to a worker. */
+export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): WorkerPipe {
+  return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, { ...options(pipe), eventNames: ['cacheSecret'] });
+}
+
+/** Connects a worker to the primary. */
+export function connectToPrimary(pipe: Pipe, functions: WorkerFunctions): PrimaryPipe {
+  return createBirpc<PrimaryFunctions, WorkerFunctions>(functions, {
+    ...options(pipe),
+    // `callerDisconnected` is a call and no event: an event could overtake the call that it is about.
+    eventNames: ['secretVerified', 'health'],
+  });
+}

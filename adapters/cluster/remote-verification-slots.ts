@@ -1,0 +1,160 @@
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import {
+  type ClosableVerificationSlots,
+  type SlotRequest,
+  VerificationQueueFull,
+  type VerificationSlot,
+  type VerificationSlots,
+} from '../../application/ports/verification-slots.ts';
+import type { PrimaryFunctions, SentFault } from './protocol.ts';
+
+/** What a worker needs of the primary in order to acquire slots. */
+export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' | 'callerDisconnected'>;
+
+/**
+ * The slots of the primary, which all workers of a service share. The verification itself runs here, in the worker. A new
+ * client waits for one question and its answer; giving the slot back is waited for only where a refusal is deferred.
+ */
+export class RemoteVerificationSlots implements ClosableVerificationSlots {
+  readonly #primary: SlotFunctions;
+  readonly #waiting = new Set<(fault: DependencyUnavailable) => void>();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(primary: SlotFunctions) {
+    this.#primary = primary;
+  }
+
+  async acquire({ caller, ...request }: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
+    if (this.#closed) throw fault('the service stops');
+    if (caller.disconnected.aborted) throw fault('the caller has disconnected');
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const onDisconnected = () => void this.#primary.callerDisconnected(id);
+    const stopListening = () => caller.disconnected.removeEventListener('abort', onDisconnected);
+    caller.disconnected.addEventListener('abort', onDisconnected);
+    const answer = await this.#orClosed(this.#primary.acquireSlot(id, { ...request, address: caller.address }));
+    if (typeof answer === 'object') {
+      stopListening();
+      throw faultOf(answer);
+    }
+    if (answer === 'attempts_exhausted') {
+      stopListening();
+      return answer;
+    }
+    const settle = (verdict: SecretVerdict | undefined) =>
+      this.#orClosed(this.#primary.settleSlot(id, verdict)).finally(stopListening);
+    return {
+      refusals: answer,
+      settle: async (verdict) => {
+        const settled = settle(verdict);
+        if (answer === 'immediate' || verdict === 'match') {
+          settled.catch(() => {});
+          if (caller.disconnected.aborted) throw fault('the caller has disconnected');
+          return verdict;
+        }
+        const outcome = await settled;
+        if (typeof outcome === 'object') throw faultOf(outcome);
+        return outcome;
+      },
+      release: () => void settle(undefined).catch(() => {}),
+    };
+  }
+
+  /** Refuses what waits, and what comes. */
+  close(): void {
+    this.#closed = true;
+    for (const reject of this.#waiting) reject(fault('the service stops'));
+  }
+
+  /** The primary's answer. Rejects where it has ended, and where these slots are closed. */
+  async #orClosed<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#waiting.add(reject);
+    answer.then(resolve, () => reject(fault('the primary process has ended')));
+    try {
+      return await promise;
+    } finally {
+      this.#waiting.delete(reject);
+    }
+  }
+}
+
+interface Held {
+  readonly disconnect: AbortController;
+  slot?: VerificationSlot;
+}
+
+/** Acquires slots in the primary on behalf of one worker. */
+export class SlotsForWorker implements SlotFunctions {
+  readonly #slots: VerificationSlots;
+  /** What the worker waits for or holds, by its own ids. */
+  readonly #held = new Map<number, Held>();
+
+  constructor(slots: VerificationSlots) {
+    this.#slots = slots;
+  }
+
+  readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { address, ...request }) => {
+    const held: Held = { disconnect: new AbortController() };
+    this.#held.set(id, held);
+    try {
+      const caller = { address, disconnected: held.disconnect.signal };
+      const slot = await this.#slots.acquire({ ...request, caller });
+      if (slot === 'attempts_exhausted') {
+        this.#held.delete(id);
+        return slot;
+      }
+      // The worker ended in the meantime.
+      if (!this.#held.has(id)) slot.release();
+      held.slot = slot;
+      return slot.refusals;
+    } catch (reason) {
+      this.#held.delete(id);
+      return sentFaultOf(reason);
+    }
+  };
+
+  readonly settleSlot: SlotFunctions['settleSlot'] = async (id, verdict) => {
+    const slot = this.#held.get(id)?.slot;
+    if (slot === undefined) return { unavailable: 'the slot is not held' };
+    try {
+      if (verdict !== undefined) return await slot.settle(verdict);
+      slot.release();
+      return { unavailable: 'the verification failed' };
+    } catch (reason) {
+      return sentFaultOf(reason);
+    } finally {
+      this.#held.delete(id);
+    }
+  };
+
+  readonly callerDisconnected: SlotFunctions['callerDisconnected'] = async (id) => {
+    this.#held.get(id)?.disconnect.abort();
+  };
+
+  /** Gives everything back, because the worker has ended and its callers have lost their connections. */
+  close(): void {
+    for (const { disconnect, slot } of this.#held.values()) {
+      disconnect.abort();
+      slot?.release();
+    }
+    this.#held.clear();
+  }
+}
+
+/** An error would lose its class on its way through the pipe. */
+function sentFaultOf(reason: unknown): SentFault {
+  if (reason instanceof VerificationQueueFull) return { unavailable: 'queue full' };
+  const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
+  return { unavailable: cause instanceof Error ? cause.message : 'unknown fault' };
+}
+
+function faultOf({ unavailable }: SentFault): DependencyUnavailable {
+  return unavailable === 'queue full' ? new VerificationQueueFull() : fault(unavailable);
+}
+
+function fault(reason: string): DependencyUnavailable {
+  return new DependencyUnavailable('secret verification', new Error(reason));
+}

@@ -1,0 +1,56 @@
+import cluster from 'node:cluster';
+import { connectToPrimary, type PrimaryPipe } from './pipe.ts';
+import type { WorkerFunctions, WorkerStart } from './protocol.ts';
+
+/** A worker that listens, as far as the primary controls it. */
+export interface RunningWorker extends Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'metrics' | 'stop'> {
+  readonly address: string;
+  readonly port: number;
+}
+
+/**
+ * Runs a worker process: waits for the primary to start it, serves the primary's calls, and ends with the primary. It
+ * ignores signals, because the primary stops its workers in order.
+ */
+export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe) => Promise<RunningWorker>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+  // The primary ended while a message was on its way. Node.js ends a worker whose pipe was closed at the other end.
+  cluster.worker?.on('error', () => {});
+  let worker: RunningWorker | undefined;
+
+  function running(): RunningWorker {
+    if (worker === undefined) throw new Error('the worker has not started');
+    return worker;
+  }
+
+  const primary: PrimaryPipe = connectToPrimary(
+    {
+      send: (message) => void (process.connected && process.send?.(message)),
+      onMessage: (listener) => process.on('message', listener),
+    },
+    {
+      async start(start) {
+        try {
+          worker = await startWorker(start, primary);
+          return { address: worker.address, port: worker.port };
+        } catch (problem) {
+          return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
+        }
+      },
+      ping: () => {},
+      takeKeys: (keys) => running().takeKeys(keys),
+      cacheSecret: (secret) => running().cacheSecret(secret),
+      metrics: () => running().metrics(),
+      async stop(mode) {
+        await worker?.stop(mode);
+        // Without its pipe, nothing keeps the process alive.
+        if (process.connected) process.disconnect();
+      },
+    },
+  );
+}
+
+/** Ignores that the primary has ended: this process ends too. */
+export function ignoreEndOfPrimary(sent: Promise<unknown>): void {
+  sent.catch(() => {});
+}

@@ -1,0 +1,136 @@
+import type { SlotRequest } from '../../application/ports/verification-slots.ts';
+
+export interface Waiting {
+  readonly request: SlotRequest;
+}
+
+/** `fifo`: first come, first served. `overflow`: those for whom the FIFO queue has no room, with a queue for each client. */
+export type QueueName = 'fifo' | 'overflow';
+
+/** The queue that all client ids share that are not registered. */
+const UNREGISTERED = Symbol('unregistered clients');
+
+type ClientQueue = string | symbol;
+
+/**
+ * The requests that wait for a slot, and which of them is next. The FIFO queue and the overflow queue get half of the
+ * work each. Within the overflow queue, the client is next that had least work done.
+ */
+export class WaitingVerifications<Item extends Waiting> {
+  readonly #fifoRounds: number;
+  readonly #overflowMax: number;
+  readonly #fifo = new Set<Item>();
+  readonly #overflow = new Map<ClientQueue, Set<Item>>();
+  readonly #queueShare = new FairShare<QueueName>();
+  readonly #clientShare = new FairShare<ClientQueue>();
+  #overflowing = 0;
+
+  /**
+   * @param fifoRounds BCrypt rounds that may wait in the FIFO queue; one request may, whatever it costs.
+   * @param overflowMax requests that may wait in the overflow queue.
+   */
+  constructor(fifoRounds: number, overflowMax: number) {
+    this.#fifoRounds = fifoRounds;
+    this.#overflowMax = overflowMax;
+  }
+
+  /** Requests that wait in each queue. */
+  get load(): { readonly fifo: number; readonly overflow: number } {
+    return { fifo: this.#fifo.size, overflow: this.#overflowing };
+  }
+
+  add(item: Item): void {
+    if (this.#fitsFifo(item.request)) this.#fifo.add(item);
+    else this.#addToOverflow(item);
+  }
+
+  /** Does nothing for an item that does not wait here. */
+  remove(item: Item): void {
+    this.#fifo.delete(item);
+    const client = clientQueueOf(item);
+    const queue = this.#overflow.get(client);
+    if (!queue?.delete(item)) return;
+    this.#overflowing -= 1;
+    if (queue.size === 0) this.#overflow.delete(client);
+  }
+
+  /** Removes the next of those that may run now, and charges its queue and its client for the work. */
+  takeNext(mayRun: (request: SlotRequest) => boolean): { readonly item: Item; readonly queue: QueueName } | undefined {
+    const heads = { fifo: first(this.#fifo), overflow: first(this.#nextClientQueue()) };
+    const ready = (['fifo', 'overflow'] as const).filter((name) => heads[name] && mayRun(heads[name].request));
+    const queue = this.#queueShare.next(ready);
+    const item = queue && heads[queue];
+    if (queue === undefined || item === undefined) return undefined;
+    const rounds = 2 ** item.request.cost;
+    this.#queueShare.charge(queue, rounds);
+    if (queue === 'overflow') this.#clientShare.charge(clientQueueOf(item), rounds);
+    this.remove(item);
+    return { item, queue };
+  }
+
+  #nextClientQueue(): ReadonlySet<Item> | undefined {
+    const client = this.#clientShare.next(this.#overflow.keys());
+    return client === undefined ? undefined : this.#overflow.get(client);
+  }
+
+  #fitsFifo({ cost }: SlotRequest): boolean {
+    let rounds = 2 ** cost;
+    for (const { request } of this.#fifo) rounds += 2 ** request.cost;
+    return this.#fifo.size === 0 || rounds <= this.#fifoRounds;
+  }
+
+  /** Where the overflow queue is full, the newest request of the longest client queue is evicted. */
+  #addToOverflow(item: Item): void {
+    if (this.#overflowing >= this.#overflowMax) {
+      const longest = [...this.#overflow.values()].reduce((one, other) => (other.size > one.size ? other : one));
+      const newest = [...longest].at(-1);
+      if (newest !== undefined) this.remove(newest);
+    }
+    const client = clientQueueOf(item);
+    const queue = this.#overflow.get(client) ?? new Set();
+    this.#overflow.set(client, queue.add(item));
+    this.#overflowing += 1;
+  }
+}
+
+function clientQueueOf({ request }: Waiting): ClientQueue {
+  return request.registered ? request.clientId : UNREGISTERED;
+}
+
+function first<Item>(items: Iterable<Item> = []): Item | undefined {
+  const [item] = items;
+  return item;
+}
+
+/**
+ * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): of several flows with work to do, the one is next that
+ * had least work done. An idle flow saves nothing up, and a flow that comes back continues where it was.
+ */
+export class FairShare<Flow> {
+  /** How far each flow is ahead of the others, in units of work. */
+  readonly #finished = new Map<Flow, number>();
+  #now = 0;
+
+  /** The next of these flows. Among equals: one that had no work lately, then the first. */
+  next(waiting: Iterable<Flow>): Flow | undefined {
+    let next: Flow | undefined;
+    for (const flow of waiting) if (next === undefined || this.#isBefore(flow, next)) next = flow;
+    return next;
+  }
+
+  /** Charges a flow for work, in a unit of the caller's choice. */
+  charge(flow: Flow, work: number): void {
+    this.#now = this.#start(flow);
+    this.#finished.set(flow, this.#now + work);
+    for (const [other, finished] of this.#finished) if (finished <= this.#now) this.#finished.delete(other);
+  }
+
+  #isBefore(flow: Flow, other: Flow): boolean {
+    const difference = this.#start(flow) - this.#start(other);
+    return difference === 0 ? this.#finished.has(other) && !this.#finished.has(flow) : difference < 0;
+  }
+
+  #start(flow: Flow): number {
+    return Math.max(this.#finished.get(flow) ?? 0, this.#now);
+  }
+}

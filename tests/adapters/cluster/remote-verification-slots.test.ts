@@ -1,0 +1,126 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { connectToPrimary, connectToWorker, type Pipe } from '../../../adapters/cluster/pipe.ts';
+import { RemoteVerificationSlots, SlotsForWorker } from '../../../adapters/cluster/remote-verification-slots.ts';
+import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
+import {
+  describeVerificationSlots,
+  heldVerification,
+  slotRequest,
+  verifyInSlot,
+} from '../../contracts/verification-slots.ts';
+import { until } from '../../support/until.ts';
+
+const LIMITS = { concurrent: 1, fifoRounds: 8 * 2 ** 4, overflow: 8, unanswered: 16, waitMs: 60_000 };
+
+const opened: { close(): void }[] = [];
+afterEach(() => {
+  for (const part of opened.splice(0)) part.close();
+});
+
+function pipeOf(port: MessagePort): Pipe {
+  return { send: (message) => port.postMessage(message), onMessage: (listener) => port.on('message', listener) };
+}
+
+function notCalled(): never {
+  throw new Error('this test does not call this');
+}
+
+/** A queue in one place, and two workers with slots of it, with real message ports between them. */
+function world(limits: Partial<typeof LIMITS> = {}) {
+  const queue = new VerificationQueue({ ...LIMITS, ...limits });
+  opened.push(queue);
+  const workers = [1, 2].map(() => {
+    const { port1, port2 } = new MessageChannel();
+    opened.push(port1, port2);
+    const slots = new SlotsForWorker(queue);
+    const { acquireSlot, settleSlot, callerDisconnected } = slots;
+    const toWorker = connectToWorker(pipeOf(port1), {
+      acquireSlot,
+      settleSlot,
+      callerDisconnected,
+      findKey: notCalled,
+      secretVerified: notCalled,
+      health: notCalled,
+    });
+    const toPrimary = connectToPrimary(pipeOf(port2), {
+      start: notCalled,
+      ping: notCalled,
+      takeKeys: notCalled,
+      cacheSecret: notCalled,
+      metrics: notCalled,
+      stop: notCalled,
+    });
+    /** What the primary does when the worker's process has ended. */
+    const die = () => {
+      slots.close();
+      toWorker.$close();
+      toPrimary.$close();
+    };
+    return { remote: new RemoteVerificationSlots(toPrimary), die };
+  });
+  const [one, other] = workers;
+  if (one === undefined || other === undefined) throw new Error('two workers are needed');
+  return { queue, one, other };
+}
+
+describeVerificationSlots('RemoteVerificationSlots', () => world().one.remote);
+
+describe('RemoteVerificationSlots', () => {
+  it('lets the verification of one worker wait for that of another', async () => {
+    const { queue, one, other } = world();
+    const first = heldVerification();
+    const running = verifyInSlot(one.remote, slotRequest(), first.verify);
+    await until(() => queue.load.running === 1, 'the first verification runs');
+    let began = false;
+    const second = verifyInSlot(other.remote, slotRequest(), async () => {
+      began = true;
+      return 'match';
+    });
+    await until(() => queue.load.fifo === 1, 'the second verification waits');
+    expect(began).toBe(false);
+    first.end('mismatch');
+    expect(await Promise.all([running, second])).toEqual(['mismatch', 'match']);
+  });
+
+  it('answers a right secret from the overflow queue at once, and a wrong one when the waiting time is over', async () => {
+    const { queue, one, other } = world({ fifoRounds: 2 ** 4, waitMs: 500 });
+    const held = heldVerification();
+    const running = verifyInSlot(one.remote, slotRequest(), held.verify);
+    await until(() => queue.load.running === 1, 'the first verification runs');
+    const fifo = verifyInSlot(one.remote, slotRequest(), async () => 'mismatch');
+    await until(() => queue.load.fifo === 1, 'the FIFO queue is full');
+    let wrongAnswered = false;
+    const wrong = verifyInSlot(one.remote, slotRequest({ clientId: 'wrong' }), async () => 'mismatch').finally(() => {
+      wrongAnswered = true;
+    });
+    wrong.catch(() => {});
+    const right = verifyInSlot(other.remote, slotRequest({ clientId: 'right' }), async () => 'match');
+    await until(() => queue.load.overflow === 2, 'two requests overflow');
+    held.end('mismatch');
+    expect(await Promise.all([running, fifo, right])).toEqual(['mismatch', 'mismatch', 'match']);
+    expect(wrongAnswered).toBe(false);
+    await expect(wrong).rejects.toMatchObject({ cause: { message: 'no slot was free in time' } });
+  });
+
+  it('knows a full queue from other faults', async () => {
+    const { one } = world({ unanswered: 0 });
+    await expect(one.remote.acquire(slotRequest())).rejects.toThrow(VerificationQueueFull);
+  });
+
+  it('frees the slot of a worker that died, and drops what it waited for', async () => {
+    const { queue, one, other } = world();
+    const running = verifyInSlot(one.remote, slotRequest(), heldVerification().verify);
+    const waiting = verifyInSlot(one.remote, slotRequest(), heldVerification().verify);
+    waiting.catch(() => {});
+    await until(() => queue.load.fifo === 1, 'one verification runs and one waits');
+    one.die();
+    await expect(waiting).rejects.toThrow(DependencyUnavailable);
+    expect(await verifyInSlot(other.remote, slotRequest(), async () => 'match')).toBe('match');
+    await until(() => queue.load.running === 0, 'both slots are free again');
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+    void running;
+  });
+});

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { type VerifiedSecret, VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
+import type { PresentedSecret } from '../../../application/ports/verified-secrets.ts';
+import { StoredSecret } from '../../../domain/stored-secret.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+
+const SECONDS = 300;
+const ENCODING = '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy';
+const STORED = StoredSecret.parse(ENCODING);
+
+function presented(more: Partial<PresentedSecret> = {}): PresentedSecret {
+  return { clientId: 'a-client', clientSecret: 'a-secret', stored: STORED, address: '192.0.2.1', ...more };
+}
+
+function world(options: { clientsMax?: number; lifetimeSeconds?: number } = {}) {
+  const clock = new FixedClock();
+  const cache = new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: SECONDS, ...options });
+  const state = (more: Partial<PresentedSecret> = {}) => cache.lookUp(presented(more)).state();
+  return { clock, cache, state };
+}
+
+describe('VerifiedSecretCache', () => {
+  it('has a verified secret until its lifetime is over, and wants it renewed in the last fifth', () => {
+    const { clock, cache, state } = world();
+    expect(state()).toBe('absent');
+    cache.lookUp(presented()).store();
+    expect(state()).toBe('fresh');
+    clock.advance(SECONDS * 0.8 - 1);
+    expect(state()).toBe('fresh');
+    clock.advance(1);
+    expect(state()).toBe('expiring');
+    clock.advance(SECONDS * 0.2);
+    expect(state()).toBe('absent');
+  });
+
+  it('has the same entry for a registration that was read again', () => {
+    const { cache, state } = world();
+    cache.lookUp(presented()).store();
+    expect(state({ stored: StoredSecret.parse(ENCODING) })).toBe('fresh');
+  });
+
+  it.each([
+    ['another secret', { clientSecret: 'a-secre' }],
+    ['another client with the same secret', { clientId: 'b-client' }],
+    ['an unknown client', { stored: undefined }],
+    ['a registration with a new secret', { stored: StoredSecret.parse(ENCODING.replace('1a0o', '1b0o')) }],
+    ['a registration that is locked', { stored: StoredSecret.parse(`!${ENCODING}`) }],
+    ['a registration whose encoding is now a plain secret', { stored: StoredSecret.parse(`{noop}${ENCODING}`) }],
+    ['parts that were moved across their borders', { clientId: 'a-client8:', clientSecret: 'a-secret' }],
+  ])('misses for %s', (_case, more) => {
+    const { cache, state } = world();
+    cache.lookUp(presented()).store();
+    expect(state(more)).toBe('absent');
+  });
+
+  it('keeps the entry of a client for which others present wrong secrets', () => {
+    const { cache, state } = world();
+    cache.lookUp(presented()).store();
+    for (let time = 0; time < 20; time += 1) expect(state({ clientSecret: `wrong-secret-${time}` })).toBe('absent');
+    expect(state()).toBe('fresh');
+  });
+
+  it('holds no more clients than its limit, and evicts the least recently used one', () => {
+    const { cache, state } = world({ clientsMax: 2 });
+    cache.lookUp(presented({ clientId: 'one' })).store();
+    cache.lookUp(presented({ clientId: 'two' })).store();
+    expect(state({ clientId: 'one' })).toBe('fresh');
+    cache.lookUp(presented({ clientId: 'three' })).store();
+    expect(['one', 'two', 'three'].map((clientId) => state({ clientId }))).toEqual(['fresh', 'absent', 'fresh']);
+  });
+
+  it('does not answer a caller who failed too often, except where the client was verified at that address', () => {
+    const { cache, state } = world();
+    cache.lookUp(presented({ address: '192.0.2.1' })).store();
+    cache.lookUp(presented({ address: '192.0.2.2' })).suspend();
+    cache.lookUp(presented({ address: '192.0.2.1' })).suspend();
+    expect(state({ address: '192.0.2.2' })).toBe('absent');
+    expect(state({ address: '192.0.2.1' })).toBe('fresh');
+    expect(state({ address: '192.0.2.3' })).toBe('fresh');
+  });
+
+  it('accepts the entries of another worker with the same key, and none under another key', () => {
+    const key = randomBytes(32);
+    const sent: VerifiedSecret[] = [];
+    const clock = new FixedClock();
+    const other = new VerifiedSecretCache(clock, {
+      key,
+      lifetimeSeconds: SECONDS,
+      onStored: (secret) => sent.push(secret),
+    });
+    other.lookUp(presented()).store();
+    for (const [own, state] of [[key, 'fresh'] as const, [randomBytes(32), 'absent'] as const]) {
+      const cache = new VerifiedSecretCache(clock, { key: own, lifetimeSeconds: SECONDS });
+      for (const secret of sent) cache.receive(secret);
+      expect(cache.lookUp(presented()).state()).toBe(state);
+    }
+  });
+
+  it('copies the digest of a received entry, so that it does not keep the memory around it', () => {
+    const { cache, clock } = world();
+    const around = new Uint8Array(1024);
+    cache.receive({ clientId: 'a-client', digest: around.subarray(0, 32), at: clock.now() });
+    around.fill(1);
+    expect(cache.lookUp(presented()).state()).toBe('absent');
+  });
+
+  it('holds nothing where its lifetime is 0', () => {
+    const { cache, state } = world({ lifetimeSeconds: 0 });
+    cache.lookUp(presented()).store();
+    expect(state()).toBe('absent');
+  });
+
+  it('holds no secret that an inspection of the process would show', () => {
+    const { cache } = world();
+    cache.lookUp(presented()).store();
+    expect(inspect(cache, { depth: 9, showHidden: true })).not.toContain('a-secret');
+  });
+});

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto';
+import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
+import { AuthenticateClient, type AuthenticateClientParts } from '../../application/authenticate-client.ts';
+import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
+import { FixedClock } from './fixed-clock.ts';
+
+/** BCrypt at the lowest cost, which calls `onVerify` with what it compares with. */
+export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['verify']>[1]) => void): SecretVerifier {
+  const bcrypt = new BcryptSecretVerifier(4);
+  return {
+    costOf: (stored) => bcrypt.costOf(stored),
+    verify(presented, stored) {
+      onVerify(stored);
+      return bcrypt.verify(presented, stored);
+    },
+  };
+}
+
+/** The use case on the service's own cache and queue, of which each call makes new ones. */
+export function authenticateClientWith(
+  parts: Pick<AuthenticateClientParts, 'clients' | 'secrets'> & Partial<AuthenticateClientParts>,
+): AuthenticateClient {
+  return new AuthenticateClient({
+    verifiedSecrets: new VerifiedSecretCache(new FixedClock(), { key: randomBytes(32), lifetimeSeconds: 300 }),
+    slots: new VerificationQueue(),
+    ...parts,
+  });
+}
