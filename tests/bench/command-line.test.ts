@@ -2,27 +2,36 @@ import { describe, expect, it } from '@jest/globals';
 import { parseCommandLine } from './command-line.ts';
 
 describe('the command line of the benchmark', () => {
-  it('compares without a command', () => {
+  it('runs the comparison with other servers if there is no command', () => {
     expect(parseCommandLine([])).toEqual({ name: 'comparison', options: { seconds: 5, rounds: 5, write: false } });
     expect(parseCommandLine(['--write', '--rounds', '2'])).toMatchObject({ options: { rounds: 2, write: true } });
   });
 
-  it('attacks', () => {
-    expect(parseCommandLine(['attack', '--repository', 'postgres', '--lorises=0'])).toEqual({
-      name: 'attack',
-      options: { seconds: 30, rate: 100, lorises: 0, repositories: ['postgres'] },
+  it('reads compare', () => {
+    expect(parseCommandLine(['compare', '--base', '../other', '--pairs', '1', '--store', 'memory'])).toEqual({
+      name: 'compare',
+      options: { base: '../other', pairs: 1, seconds: 8, stores: ['memory'] },
     });
-    expect(parseCommandLine(['attack'])).toMatchObject({ options: { repositories: ['memory', 'postgres'] } });
+    const defaults = { pairs: 9, seconds: 8, stores: ['memory', 'postgres'] };
+    expect(parseCommandLine(['compare', '--base=x'])).toMatchObject({ options: defaults });
   });
 
-  it('grows', () => {
+  it('reads attack', () => {
+    expect(parseCommandLine(['attack', '--repository', 'postgres', '--lorises=0'])).toEqual({
+      name: 'attack',
+      options: { seconds: 30, rate: 100, lorises: 0, stores: ['postgres'] },
+    });
+    expect(parseCommandLine(['attack'])).toMatchObject({ options: { stores: ['memory', 'postgres'] } });
+  });
+
+  it('reads growth', () => {
     expect(parseCommandLine(['growth', '--registrations', '10,2000'])).toEqual({
       name: 'growth',
       options: { seconds: 5, rounds: 3, registrations: [10, 2_000] },
     });
   });
 
-  it('soaks', () => {
+  it('reads soak', () => {
     expect(parseCommandLine(['soak', '--minutes', '0.5'])).toEqual({
       name: 'soak',
       options: { minutes: 0.5, warmUpSeconds: 60, sampleEverySeconds: 10 },
@@ -32,12 +41,14 @@ describe('the command line of the benchmark', () => {
   it.each([
     ['an unknown command', ['race']],
     ['an unknown option', ['--second', '5']],
-    ['a word too many', ['attack', 'now']],
-    ['no number', ['--seconds', 'five']],
-    ['no whole number', ['growth', '--rounds', '1.5']],
-    ['nothing to do', ['--rounds', '0']],
+    ['compare without another checkout', ['compare']],
+    ['an unknown store', ['compare', '--base', 'x', '--store', 'files']],
+    ['an extra argument', ['attack', 'now']],
+    ['a word instead of a number', ['--seconds', 'five']],
+    ['a fraction', ['growth', '--rounds', '1.5']],
+    ['zero rounds', ['--rounds', '0']],
     ['an unknown repository', ['attack', '--repository', 'files']],
-    ['no time', ['soak', '--minutes', '0']],
+    ['zero minutes', ['soak', '--minutes', '0']],
   ])('refuses %s', (_, args) => {
     expect(() => parseCommandLine(args)).toThrow();
   });

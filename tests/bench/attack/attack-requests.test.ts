@@ -3,7 +3,7 @@ import { GOOD_CLIENT, type ServiceUnderTest, startServiceUnderTest } from '../..
 import { GARBAGE, guessFor, unknownClient } from './attack-requests.ts';
 import { RawConnection } from './raw-connection.ts';
 
-describe('the requests of attackers, on one raw connection', () => {
+describe('the requests of the attackers, on one raw connection', () => {
   let service: ServiceUnderTest;
   let connection: RawConnection;
   beforeAll(async () => {
@@ -12,13 +12,13 @@ describe('the requests of attackers, on one raw connection', () => {
   });
   afterAll(() => service.stop());
 
-  it('guess: the service checks the secret and answers 401', async () => {
+  it('that guess a secret are answered with 401', async () => {
     expect(await connection.send(guessFor(GOOD_CLIENT.client_id))).toBe(401);
     expect(await connection.send(unknownClient())).toBe(401);
   });
 
   it.each(GARBAGE.map((request) => [request.slice(request.indexOf('\r\n\r\n') + 4, 90), request]))(
-    'are garbage that the contract answers with 400: %j',
+    'that are garbage are answered with 400: %j',
     async (_, request) => {
       expect(await connection.send(request)).toBe(400);
     },

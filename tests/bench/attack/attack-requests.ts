@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** A wrong secret for a client: another one each time, as a guess is. */
+/** A wrong secret for a client, a different one each time. */
 export function guessFor(clientId: string): string {
   const secret = randomBytes(12).toString('hex');
   return post(`grant_type=client_credentials&client_id=${clientId}&client_secret=${secret}`);
 }
 
-/** A client that is not registered: another one each time. */
+/** A client that is not registered, a different one each time. */
 export function unknownClient(): string {
-  return guessFor(`nobody-${randomBytes(8).toString('hex')}`);
+  return guessFor(`unknown-${randomBytes(8).toString('hex')}`);
 }
 
-/** Requests that the contract answers with 400 before any secret is looked at. */
+/** Requests that are answered with 400 before any secret is checked. */
 export const GARBAGE: readonly string[] = [
   post('grant_type=client_credentials&client_id=%zz&client_secret=x'),
   post('grant_type=client_credentials&client_id=%c3%28&client_secret=x'),
@@ -28,7 +28,7 @@ export const GARBAGE: readonly string[] = [
   post('grant_type=client_credentials&client_id=a&client_secret=b', `${FORM}; charset=utf-16`),
 ];
 
-/** One character a byte. */
+/** One character per byte. */
 function post(body: string, contentType = FORM): string {
   return `POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

@@ -1,73 +1,108 @@
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { MemoryLog } from '../machine/memory-log.ts';
-import type { Candidate } from '../servers/candidate.ts';
-import { runProcess, startProcess } from '../servers/own-process.ts';
-import type { AttackerAnswers, AttackJob } from './attack-job.ts';
-import { type GoodClientJob, type GoodClientResult, MEASURING } from './good-client-job.ts';
+import { availableParallelism } from 'node:os';
+import { startBenchDatabaseServer } from '../bench-database.ts';
+import { type Candidate, type Store, startInMemory, startOnPostgres } from '../candidates.ts';
+import { MemoryLog } from '../process-tree.ts';
+import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from '../registrations.ts';
+import { machineLines, markdownList, say } from '../report.ts';
+import {
+  type AttackJob,
+  type AttackResult,
+  type LegitimateJob,
+  runAttackers,
+  runLegitimateClients,
+} from './attack-drivers.ts';
+import { attackReport, attackVerdicts } from './attack-report.ts';
 
-const GOOD_CLIENTS = fileURLToPath(new URL('./good-clients.ts', import.meta.url));
-const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
+export interface AttackOptions {
+  /** Without the attack, and then again during it. */
+  readonly seconds: number;
+  /** Requests per second of all legitimate clients together. */
+  readonly rate: number;
+  /** Connections that send their header section slowly. */
+  readonly lorises: number;
+  readonly stores: readonly Store[];
+}
 
+const EXPENSIVE_COST = 14;
+const KNOWN_CLIENTS = 20;
+const NEW_CLIENT_EVERY_SECONDS = 2;
+const ATTACKING_CONNECTIONS = 64;
 const MEMORY_EVERY_MS = 1_000;
 
-export interface AttackResult {
-  readonly without: GoodClientResult;
-  readonly during: GoodClientResult;
-  readonly attackers: AttackerAnswers;
-  /** Megabytes of the service; undefined where there is no /proc. */
-  readonly memory: {
-    readonly before: number | undefined;
-    readonly atTheEnd: number | undefined;
-    readonly highest: number | undefined;
-  };
+/** The attack outlasts the measurement, so that every measured request is sent during it. */
+const SURPLUS_SECONDS = 2;
+
+/** `npm run bench -- attack`: legitimate clients during an attack. Returns whether the service met all requirements. */
+export async function runAttack(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
+  process.stdout.write(`${markdownList(machineLines())}\n`);
+  let passed = true;
+  for (const store of options.stores) {
+    await using running = new AsyncDisposableStack();
+    opened.defer(() => running.disposeAsync());
+    say(`${store}: ${options.seconds} s without and ${options.seconds} s during the attack …`);
+    const result = await measureAttack(await startTarget(store, options, running), options);
+    process.stdout.write(`\n${attackReport(`Repository: ${store}`, result)}\n`);
+    passed &&= attackVerdicts(result).every((verdict) => verdict.passed);
+  }
+  return passed;
 }
 
-/** Good clients at a steady rate, first alone and then beside attackers. */
-export async function attack(
-  candidate: Candidate,
-  goodClients: GoodClientJob,
-  attackers: AttackJob,
-): Promise<AttackResult> {
-  const [without] = await runGoodClients({ ...goodClients, unseenClientIds: [] }, async () => {});
-
-  const before = await candidate.tree.memoryMb();
-  const memory = new MemoryLog(candidate.tree, MEMORY_EVERY_MS);
-  const [during, answers] = await runGoodClients(goodClients, () => runAttackers(attackers));
+/** Legitimate clients at a steady rate, first without and then during the attack. */
+async function measureAttack({ tokenUrls, tree }: Candidate, options: AttackOptions): Promise<AttackResult> {
+  const [tokenUrl = ''] = tokenUrls;
+  const clients = legitimateJob(tokenUrl, options);
+  const attackers: AttackJob = {
+    port: Number(new URL(tokenUrl).port),
+    seconds: options.seconds + SURPLUS_SECONDS,
+    connections: ATTACKING_CONNECTIONS,
+    lorises: options.lorises,
+    knownClients: clients.clientIds,
+    expensiveClient: 'expensive-1',
+  };
+  const [without] = await runLegitimateClients({ ...clients, newClientIds: [] }, async () => {});
+  const before = await tree.memoryMb();
+  const memory = new MemoryLog(tree, MEMORY_EVERY_MS);
+  const [during, answers] = await runLegitimateClients(clients, () => runAttackers(attackers));
   const samples = (await memory.end()).map(({ megabytes }) => megabytes);
+  const highest = samples.length === 0 ? undefined : Math.max(...samples);
+  return { without, during, attackers: answers, memory: { before, atTheEnd: samples.at(-1), highest } };
+}
+
+function legitimateJob(tokenUrl: string, { seconds, rate }: AttackOptions): LegitimateJob {
+  // Enough connections that each worker process of the service gets some.
+  const connections = Math.max(16, 2 * availableParallelism());
   return {
-    without,
-    during,
-    attackers: answers,
-    memory: {
-      before,
-      atTheEnd: samples.at(-1),
-      highest: samples.length === 0 ? undefined : Math.max(...samples),
-    },
+    tokenUrl,
+    secret: SECRET,
+    clientIds: clientIds('client', KNOWN_CLIENTS),
+    ratePerSecond: rate,
+    connections,
+    // Until each client has used each connection, plus one second.
+    warmUpSeconds: Math.ceil((KNOWN_CLIENTS * connections) / rate) + 1,
+    seconds,
+    newClientIds: clientIds('new', newClientCount(seconds)),
+    newClientEverySeconds: NEW_CLIENT_EVERY_SECONDS,
   };
 }
 
-/** Runs the good clients, and calls `measuring` when their warm-up is over. Answers what both tell. */
-export async function runGoodClients<Other>(
-  job: GoodClientJob,
-  measuring: () => Promise<Other>,
-): Promise<[GoodClientResult, Other]> {
-  const child = startProcess(process.execPath, [GOOD_CLIENTS, JSON.stringify(job)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (child.stdout === null) throw new Error('the good clients were started without a pipe');
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const { value } = await lines.next();
-  if (value !== MEASURING) throw new Error('the good clients ended in their warm-up');
-  return Promise.all([resultIn(lines), measuring()]);
+/**
+ * The service under attack. Only the table has a row with cost 14: with registrations in memory, which are all known at the
+ * start, the service would hash at this cost for every refusal.
+ */
+async function startTarget(store: Store, { seconds }: AttackOptions, opened: AsyncDisposableStack): Promise<Candidate> {
+  const stored = await hashedSecret(RECOMMENDED_COST);
+  const known = registrations('client', KNOWN_CLIENTS, stored);
+  const clients = [...known, ...registrations('new', newClientCount(seconds), stored)];
+  if (store === 'memory') return startInMemory('memory', clients, opened);
+  const expensive = registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
+  const database = await (await startBenchDatabaseServer(opened)).create();
+  return startOnPostgres('PostgreSQL', database, [...clients, ...expensive], opened);
 }
 
-async function resultIn(lines: AsyncIterator<string>): Promise<GoodClientResult> {
-  const { value, done } = await lines.next();
-  if (done) throw new Error('the good clients ended without a result');
-  return JSON.parse(value);
+function newClientCount(seconds: number): number {
+  return Math.max(1, Math.floor(seconds / NEW_CLIENT_EVERY_SECONDS));
 }
 
-async function runAttackers(job: AttackJob): Promise<AttackerAnswers> {
-  return JSON.parse(await runProcess(process.execPath, [ATTACKERS, JSON.stringify(job)]));
+function clientIds(prefix: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, n) => `${prefix}-${n + 1}`);
 }

@@ -1,12 +1,24 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { exportJWK, generateKeyPair } from 'jose';
 
+const PLAIN_PREFIX = '{noop}';
+
+/** The clients of CLIENTS_FILE, in the format of the service itself: `{noop}` marks a plain secret. */
+export function registeredClients() {
+  return JSON.parse(readFileSync(process.env['CLIENTS_FILE'], 'utf8')).map((client) => ({
+    id: client.client_id,
+    secret: client.client_secret.replace(PLAIN_PREFIX, ''),
+    isHashed: !client.client_secret.startsWith(PLAIN_PREFIX),
+  }));
+}
+
 /**
- * Serves on a port of loopback by PROCESSES processes, or else one a core, all with the same RSA key of 2048 bits; prints
- * `listening` when all do. The peers use one core as they ship, so the comparison shows them both ways.
+ * Listens on a loopback port with PROCESSES processes, one per core by default, all with the same 2048-bit RSA key. Prints
+ * `listening` when all listen. By default the peers use one core only, so the comparison shows them both ways.
  *
  * @param {(key: import('jose').JWK) => Promise<import('node:http').RequestListener>} createApplication
  */

@@ -7,18 +7,18 @@ const requests = clientIds.map((id) => ({
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
   body: `grant_type=client_credentials&client_id=${id}&client_secret=${secret}`,
 }));
-let begun = 0;
+let started = 0;
 const result = await autocannon({
   url,
   connections,
   duration: seconds,
   timeout: timeoutSeconds,
   requests,
-  // Each connection walks over all clients, from a place of its own.
+  // Each connection cycles through all clients and starts at a different one.
   setupClient(client) {
-    const start = Math.floor((begun * requests.length) / connections);
+    const start = Math.floor((started * requests.length) / connections);
     client.setRequests([...requests.slice(start), ...requests.slice(0, start)]);
-    begun += 1;
+    started += 1;
   },
 });
 process.stdout.write(JSON.stringify(result));

@@ -3,13 +3,12 @@ import OAuth2Server from '@node-oauth/oauth2-server';
 import bcrypt from 'bcrypt';
 import express from 'express';
 import { importJWK, SignJWT } from 'jose';
-import { serveOnAllCores } from './all-cores.mjs';
-import { registeredClients } from './registered-clients.mjs';
+import { registeredClients, serveOnAllCores } from './all-cores.mjs';
 
 const LIFETIME_SECONDS = 300;
 
 // @node-oauth/oauth2-server leaves clients, secrets and tokens to a model. This one keeps clients in memory, compares
-// secrets as they are registered (BCrypt or clear) and signs JWTs.
+// BCrypt or plain secrets, depending on the registration, and signs JWTs.
 await serveOnAllCores(async (key) => {
   const clients = new Map(registeredClients().map((client) => [client.id, client]));
   const privateKey = await importJWK(key, 'RS256');

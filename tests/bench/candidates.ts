@@ -1,0 +1,136 @@
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/free-port.ts';
+import { type BenchDatabase, postgresEnvironment } from './bench-database.ts';
+import { peerFile } from './peers.ts';
+import { ProcessTree } from './process-tree.ts';
+import { type Registration, writeClientsFile } from './registrations.ts';
+import { ServerProcess } from './server-process.ts';
+
+/** A running server whose tokens are measured. */
+export interface Candidate {
+  readonly name: string;
+  /** One for each port; the load is spread over all of them. */
+  readonly tokenUrls: readonly string[];
+  /** Its public key set, readable without a token. */
+  readonly keySetUrl: string;
+  readonly tree: ProcessTree;
+  readonly database?: BenchDatabase;
+}
+
+export type Store = 'memory' | 'postgres';
+
+export interface ServiceOptions {
+  /** Settings beyond the registrations; everything else has its default. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The checkout to start, this one by default. Only its config/main.ts and documented settings are used. */
+  readonly checkout?: string;
+  /** How many services share the PostgreSQL server, 1 by default. */
+  readonly services?: number;
+  /** Flags of Node.js. */
+  readonly flags?: readonly string[];
+}
+
+const THIS_CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The service with its registrations in memory. */
+export async function startInMemory(
+  name: string,
+  clients: readonly Registration[],
+  opened: AsyncDisposableStack,
+  options: ServiceOptions = {},
+): Promise<Candidate> {
+  const memory = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: await writeClientsFile(clients, opened) };
+  return startService(name, { ...options, environment: { ...memory, ...options.environment } }, opened);
+}
+
+/** The service on a database. The service creates the table; the registrations are inserted afterwards. */
+export async function startOnPostgres(
+  name: string,
+  database: BenchDatabase,
+  clients: readonly Registration[],
+  opened: AsyncDisposableStack,
+  options: ServiceOptions = {},
+): Promise<Candidate> {
+  const environment = { ...postgresEnvironment(database.url, options.services), ...options.environment };
+  const candidate = await startService(name, { ...options, environment }, opened);
+  if (clients.length > 0) await database.insert(clients);
+  return { ...candidate, database };
+}
+
+/**
+ * The alternative to the worker pool: one single-process service per core, each with a port and a key of its own, which share
+ * their public keys by the key directory. The service has no setting for SO_REUSEPORT and a balancer would be measured
+ * too, so the load generator drives all ports at the same time.
+ */
+export async function startReplicas(
+  name: string,
+  database: BenchDatabase,
+  clients: readonly Registration[],
+  opened: AsyncDisposableStack,
+  { services = 1 }: Pick<ServiceOptions, 'services'>,
+): Promise<Candidate> {
+  const environment = {
+    WORKERS: '1',
+    KEY_DIRECTORY: 'postgres',
+    TOKEN_ISSUER: 'http://issuer.test',
+    // A replica is ready only after this time. The default is 60.
+    KEY_PUBLICATION_SECONDS: '4',
+  };
+  const replicas: Candidate[] = [];
+  for (let n = 0; n < availableParallelism(); n += 1) {
+    const own = n === 0 ? clients : [];
+    replicas.push(await startOnPostgres(name, database, own, opened, { services, environment }));
+  }
+  const [first] = replicas;
+  if (first === undefined) throw new Error('there is no core to run a replica on');
+  return {
+    ...first,
+    tokenUrls: replicas.flatMap(({ tokenUrls }) => tokenUrls),
+    tree: new ProcessTree(replicas.flatMap(({ tree }) => tree.roots)),
+  };
+}
+
+async function startService(
+  name: string,
+  { environment = {}, checkout = THIS_CHECKOUT, flags = [] }: ServiceOptions,
+  opened: AsyncDisposableStack,
+): Promise<Candidate> {
+  const port = await freePort();
+  const managementPort = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const settings = {
+    PORT: String(port),
+    MANAGEMENT_PORT: String(managementPort),
+    BASE_URL: baseUrl,
+    // The benchmark verifies a token of each candidate.
+    PUBLIC_METADATA: 'true',
+    ...environment,
+  };
+  const server = opened.use(new ServerProcess(checkout, [...flags, 'config/main.ts'], settings));
+  await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
+  return {
+    name,
+    tokenUrls: [`${baseUrl}/oauth2/token`],
+    keySetUrl: `${baseUrl}/oauth2/jwks`,
+    tree: new ProcessTree([server.pid]),
+  };
+}
+
+/** Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by default. */
+export async function startPeer(
+  name: string,
+  program: 'oidc-provider.mjs' | 'node-oauth2-server.mjs',
+  clients: readonly Registration[],
+  opened: AsyncDisposableStack,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Candidate> {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const file = await writeClientsFile(clients, opened);
+  const settings = { PORT: String(port), BASE_URL: baseUrl, CLIENTS_FILE: file, ...environment };
+  const server = opened.use(new ServerProcess(THIS_CHECKOUT, [peerFile(program)], settings));
+  const keySetUrl = `${baseUrl}/jwks`;
+  await server.answers(keySetUrl);
+  return { name, tokenUrls: [`${baseUrl}/token`], keySetUrl, tree: new ProcessTree([server.pid]) };
+}

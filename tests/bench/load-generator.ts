@@ -1,0 +1,117 @@
+import { fileURLToPath } from 'node:url';
+import { installPeers, peerFile, peerVersion } from './peers.ts';
+import { runProcess } from './server-process.ts';
+
+/** Load in a closed loop: each connection sends its next token request when the previous one is answered. */
+export interface LoadJob {
+  readonly tokenUrl: string;
+  readonly connections: number;
+  /** Whole seconds. */
+  readonly seconds: number;
+  readonly clients: LoadClients;
+}
+
+/** The clients `client-1`, `client-(1 + step)`, … one after another, all with the same secret. */
+export interface LoadClients {
+  readonly count: number;
+  readonly step: number;
+  readonly secret: string;
+}
+
+export interface LoadResult {
+  /** Answers with status 200, per second. */
+  readonly tokensPerSecond: number;
+  readonly tokens: number;
+  /** Answers with another status, broken connections and timeouts. */
+  readonly failures: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface LoadGenerator {
+  /** Name and version, for the report. */
+  readonly name: string;
+  run(job: LoadJob): Promise<LoadResult>;
+}
+
+/** An answer that takes longer counts as a failure. */
+const ANSWER_SECONDS_MAX = 10;
+
+const WRK_SCRIPT = fileURLToPath(new URL('./token-requests.lua', import.meta.url));
+
+/** wrk if it is on the PATH, because it takes the least CPU from the server; otherwise autocannon, which is installed on first use. */
+export async function findLoadGenerator(): Promise<LoadGenerator> {
+  // wrk exits with 1 when it is asked for its version.
+  const version = await runProcess('wrk', ['--version'], { exitCodes: [0, 1] }).catch(() => undefined);
+  if (version !== undefined) {
+    const [, number = 'of unknown version'] = /(\d+(?:\.\d+)+)/.exec(version) ?? [];
+    return { name: `wrk ${number}`, run: async (job) => parseWrkOutput(await runProcess('wrk', wrkArguments(job))) };
+  }
+  await installPeers();
+  const program = peerFile('autocannon.mjs');
+  return {
+    name: `autocannon ${await peerVersion('autocannon')}`,
+    run: async (job) => parseAutocannonOutput(await runProcess(process.execPath, [program, autocannonJob(job)])),
+  };
+}
+
+/** One thread: it keeps up with any server that signs with RSA, and a second one would only take a core from the server. */
+function wrkArguments({ tokenUrl, connections, seconds, clients }: LoadJob): readonly string[] {
+  const options = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', `${ANSWER_SECONDS_MAX}s`];
+  return [...options, '-s', WRK_SCRIPT, tokenUrl, '--', String(clients.count), String(clients.step), clients.secret];
+}
+
+function autocannonJob({ tokenUrl, connections, seconds, clients: { count, step, secret } }: LoadJob): string {
+  const clientIds = Array.from({ length: count }, (_, n) => `client-${1 + n * step}`);
+  return JSON.stringify({ url: tokenUrl, connections, seconds, clientIds, secret, timeoutSeconds: ANSWER_SECONDS_MAX });
+}
+
+interface WrkSummary {
+  readonly requests: number;
+  /** Microseconds, like p50 and p99. */
+  readonly duration: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers of status 400 and above. */
+  readonly status: number;
+  readonly socket: number;
+  readonly timeout: number;
+}
+
+/** Reads the last line of the output, which token-requests.lua writes when wrk is done. Throws if there is none. */
+export function parseWrkOutput(output: string): LoadResult {
+  const line = output.trimEnd().split('\n').at(-1) ?? '';
+  if (!line.startsWith('{')) throw new Error(`wrk printed no result: ${output}`);
+  const { requests, duration, p50, p99, status, socket, timeout } = JSON.parse(line) as WrkSummary;
+  const tokens = requests - status;
+  return {
+    tokens,
+    tokensPerSecond: (tokens * 1e6) / duration,
+    failures: status + socket + timeout,
+    p50Ms: p50 / 1000,
+    p99Ms: p99 / 1000,
+  };
+}
+
+interface AutocannonResult {
+  /** Seconds. */
+  readonly duration: number;
+  readonly '2xx': number;
+  readonly non2xx: number;
+  /** Broken connections and timeouts. */
+  readonly errors: number;
+  /** Milliseconds, of answers with status 2xx. */
+  readonly latency: { readonly p50: number; readonly p99: number };
+}
+
+/** Reads the result of autocannon as JSON. */
+export function parseAutocannonOutput(output: string): LoadResult {
+  const result = JSON.parse(output) as AutocannonResult;
+  return {
+    tokens: result['2xx'],
+    tokensPerSecond: result['2xx'] / result.duration,
+    failures: result.non2xx + result.errors,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+  };
+}

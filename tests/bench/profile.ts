@@ -1,0 +1,63 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startInMemory } from './candidates.ts';
+import { type CpuProfile, PARTS, type Part, timeByPart } from './cpu-profile.ts';
+import { findLoadGenerator } from './load-generator.ts';
+import { runLoad } from './measurement.ts';
+import { hashedSecret, registrations, SECRET, temporaryFolder } from './registrations.ts';
+import { figure, machineLines, markdownList, markdownTable, say } from './report.ts';
+
+export interface ProfileOptions {
+  readonly seconds: number;
+  /** Where the profiles are kept, for a flame graph; otherwise they are deleted. */
+  readonly folder: string | undefined;
+}
+
+const CONNECTIONS = 16;
+const CLIENTS = { count: 16, step: 1, secret: SECRET };
+
+/** The cheapest BCrypt cost: hashing happens only during the warm-up. */
+const COST = 4;
+
+/** Milliseconds between the end of the load and the end of the service. */
+const END_MS = 300;
+
+/** `npm run bench -- profile`: CPU time of a token by part, in the workers of the service in memory. */
+export async function runProfile(options: ProfileOptions, opened: AsyncDisposableStack): Promise<boolean> {
+  const generator = await findLoadGenerator();
+  const folder = options.folder ?? (await temporaryFolder(opened));
+  const clients = registrations('client', CLIENTS.count, await hashedSecret(COST));
+  const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
+  await using service = new AsyncDisposableStack();
+  const candidate = await startInMemory('memory', clients, service, { flags });
+  const plan = { connections: CONNECTIONS, clients: CLIENTS };
+  await runLoad(candidate, generator, { ...plan, seconds: 2 });
+  const load = await runLoad(candidate, generator, { ...plan, seconds: options.seconds });
+  await service.disposeAsync();
+
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile'));
+  const profiles = await Promise.all(
+    names.map(async (name): Promise<CpuProfile> => JSON.parse(await readFile(join(folder, name), 'utf8'))),
+  );
+  const times = profiles.map((profile) => timeByPart(profile, options.seconds * 1e6, END_MS * 1e3));
+  // The primary process signs nothing.
+  const workers = times.filter((time) => time.has('RSA signature'));
+  const lines = [
+    ...machineLines(),
+    `Load: ${generator.name}, ${CONNECTIONS} connections, ${options.seconds} s; ${figure(load.tokensPerSecond)} tokens/s while profiled`,
+    `Processes that sign: ${workers.length}`,
+  ];
+  process.stdout.write(`${markdownList(lines)}\n\n${profileReport(workers, load.tokens)}\n`);
+  if (options.folder !== undefined)
+    say(`The profiles are in ${folder}. Any viewer of .cpuprofile files draws the flame graph.`);
+  return load.failures === 0 && workers.length > 0;
+}
+
+/** The share of each part in the workers' busy time, and microseconds per token. */
+function profileReport(times: readonly ReadonlyMap<Part, number>[], tokens: number): string {
+  const sums = PARTS.map((part) => times.reduce((sum, time) => sum + (time.get(part) ?? 0), 0));
+  const all = sums.reduce((sum, time) => sum + time, 0);
+  const row = (name: string, time: number) => [name, `${figure((100 * time) / all, 1)} %`, figure(time / tokens, 1)];
+  const rows = PARTS.map((part, position) => row(part, sums[position] ?? 0));
+  return markdownTable(['part', 'share', 'µs/token'], [...rows, row('all', all)]);
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const START_SECONDS_MAX = 30;
+
+/** Milliseconds between SIGINT and SIGKILL. */
+const END_MS_MAX = 5_000;
+
+/** Starts a program that ends with this process, however this process ends. */
+export function startProcess(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(command, args, options);
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('close', () => process.off('exit', kill));
+  return child;
+}
+
+/** Runs a program to its end and returns its standard output. If it fails, throws what it wrote to standard error. */
+export async function runProcess(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly input?: string; readonly exitCodes?: readonly number[] } = {},
+): Promise<string> {
+  const { input = '', exitCodes = [0], cwd } = options;
+  const child = startProcess(command, args, { stdio: 'pipe', ...(cwd !== undefined && { cwd }) });
+  const { stdin, stdout, stderr } = child;
+  if (stdin === null || stdout === null || stderr === null) throw new Error(`${command} was started without pipes`);
+  // A program that ends early closes its standard input; its exit code is what counts.
+  stdin.on('error', () => {});
+  stdin.end(input);
+  const [output, problem, [code]] = await Promise.all([text(stdout), text(stderr), once(child, 'close')]);
+  if (!exitCodes.includes(code)) throw new Error(`${command} ${args.join(' ')} exited with ${code}: ${problem}`);
+  return output;
+}
+
+/** A server as a process of its own, with nothing of this process's environment but PATH. Its log is discarded, as by `> /dev/null`. */
+export class ServerProcess implements AsyncDisposable {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  #errors = '';
+
+  /** @param args a program and, before it, flags of Node.js. */
+  constructor(cwd: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
+    this.#child = startProcess(process.execPath, args, {
+      cwd,
+      env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child.stderr?.on('data', (chunk) => {
+      this.#errors = (this.#errors + chunk).slice(-4_000);
+    });
+    if (this.#child.pid === undefined) throw new Error(`${args.join(' ')} cannot be started in ${cwd}`);
+    this.pid = this.#child.pid;
+  }
+
+  /** Resolves once a GET of the URL returns 200. Rejects with the server's standard error if it ends before. */
+  async answers(url: string): Promise<void> {
+    const deadline = Date.now() + START_SECONDS_MAX * 1000;
+    while (!(await isOk(url))) {
+      if (this.#hasEnded) throw new Error(`the server exited: ${this.#errors}`);
+      if (Date.now() > deadline) throw new Error(`${url} did not answer: ${this.#errors}`);
+      await delay(50);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#hasEnded) return;
+    const end = once(this.#child, 'close');
+    this.#child.kill('SIGINT');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), END_MS_MAX);
+    await end;
+    clearTimeout(timer);
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+}
+
+async function isOk(url: string): Promise<boolean> {
+  const answer = await fetch(url).catch(() => undefined);
+  await answer?.body?.cancel();
+  return answer?.status === 200;
+}
