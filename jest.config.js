@@ -11,5 +11,6 @@ export default {
   },
   globalSetup: '<rootDir>/tests/support/global-setup.ts',
   globalTeardown: '<rootDir>/tests/support/global-teardown.ts',
-  testTimeout: 20_000,
+  // Longer than the deadline of tests/support/until.ts, whose error says what was waited for.
+  testTimeout: 120_000,
 };

@@ -18,14 +18,14 @@ const ISSUER = 'https://auth.example.com';
 const AUDIENCE = 'https://api.example.com';
 const CLIENT_ID = GOOD_CLIENT.client_id;
 
-/** The files that the page shows, by the name in the first line of each. */
+/** The files in the snippets of the page, by the name in the first line of each. */
 const SNIPPETS = new Map(
   [...PAGE.matchAll(/^```js\n\/\/ (\S+)\n(.*?)^```$/gms)].map(([, name = '', text = '']) => [name, text]),
 );
 
-/** A page's snippets as files, with their key set elsewhere. */
+/** Writes the snippets to files, with another key set URL. */
 async function unpack(keySetUrl: string): Promise<{ folder: string } & AsyncDisposable> {
-  // Beside this test, so that the snippets find the packages of the project.
+  // In this folder, so that the snippets find the packages of the project.
   const folder = fileURLToPath(new URL(`snippets-${randomUUID()}/`, import.meta.url));
   await mkdir(folder);
   for (const [name, text] of SNIPPETS) {
@@ -34,10 +34,10 @@ async function unpack(keySetUrl: string): Promise<{ folder: string } & AsyncDisp
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-/** Whether a snippet is there, without a gap that the reader would have to fill. */
-const isWhole = (name: string) => !(SNIPPETS.get(name) ?? '...').includes('...');
+/** Whether a snippet exists and leaves nothing out. */
+const isComplete = (name: string) => !(SNIPPETS.get(name) ?? '...').includes('...');
 
-/** How each snippet becomes a server. */
+/** Makes a server of each snippet. */
 const SERVERS: Readonly<Record<string, (exported: Record<string, unknown>) => Server>> = {
   'node-server.js': ({ server }) => server as Server,
   'express-server.js': ({ app }) => createServer(app as RequestListener),
@@ -45,13 +45,13 @@ const SERVERS: Readonly<Record<string, (exported: Record<string, unknown>) => Se
 };
 
 describe('docs/resource-servers.md', () => {
-  it('shows the files that this test runs, and no other in that language', () => {
+  it('shows the files that this test runs, and no others in that language', () => {
     expect([...SNIPPETS.keys()].sort()).toEqual(['access-token.js', ...Object.keys(SERVERS)].sort());
     expect([...PAGE.matchAll(/^```js$/gm)]).toHaveLength(SNIPPETS.size);
-    expect([...SNIPPETS.keys()].filter((name) => !isWhole(name))).toEqual([]);
+    expect([...SNIPPETS.keys()].filter((name) => !isComplete(name))).toEqual([]);
   });
 
-  it('says of every snippet in another language that it is not tested', () => {
+  it('marks every snippet in another language as not tested', () => {
     const sections = PAGE.split(/^## /m).filter((section) => /^```(java|go|python)$/m.test(section));
     expect(sections.map((section) => section.slice(0, section.indexOf('\n')))).toEqual([
       expect.stringMatching(/^Spring.*\(not tested here\)$/),
@@ -60,7 +60,7 @@ describe('docs/resource-servers.md', () => {
     ]);
   });
 
-  it('has a table of exactly the settings of npm run locations, with their defaults', () => {
+  it('lists exactly the settings of npm run locations, with their defaults', () => {
     const table = PAGE.slice(PAGE.indexOf('| setting | default |'));
     const rows = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(([, name = '', value = '']) => [name, value]);
     const required = { JWKS_URI: 'https://a.test', TOKEN_ISSUER: 'x' };
@@ -118,20 +118,20 @@ describe('docs/resource-servers.md', () => {
       jti: randomUUID(),
     });
 
-    it('lets a good token in', async () => {
+    it('accepts a valid token', async () => {
       const answer = await ask(`Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET)}`);
       expect([answer.status, answer.json()]).toEqual([200, { caller: CLIENT_ID }]);
     });
 
     it.each([undefined, 'Basic Zm9vOmJhcg==', 'Bearer', 'Bearer a b'])(
-      'asks for a token: %s',
+      'requires a token: %s',
       async (authorization) => {
         const answer = await ask(authorization);
         expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
       },
     );
 
-    it('refuses a token whose scopes do not suffice', async () => {
+    it('refuses a token with insufficient scopes', async () => {
       const answer = await ask(
         `Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET, { scope: 'write' })}`,
       );
@@ -144,14 +144,14 @@ describe('docs/resource-servers.md', () => {
       ['of another issuer', () => signer.sign({ ...claims(), iss: `${ISSUER}/` })],
       ['for another audience', () => signer.sign({ ...claims(), aud: CLIENT_ID })],
       ['of an unknown key', async () => new Rs256TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
-      ['that is of no type', () => new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider)).sign(claims())],
-      ['that is none', async () => 'no-token'],
+      ['without a type', () => new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider)).sign(claims())],
+      ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
       const answer = await ask(`Bearer ${await make()}`);
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
     });
 
-    it('answers 503 where it cannot get the keys', async () => {
+    it('answers 503 when it cannot get the keys', async () => {
       await using issuer = await KeySetServer.start({ kind: 'text', text: '', status: 500 });
       await using elsewhere = await unpack(issuer.url);
       const others = listener;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the image, brings docker-compose.yml up, adds a client with the program and gets a token for it; then takes
-# everything down again. Needs a Docker engine, Compose, and the two base images; ports are taken where they are free.
+# Builds the image, starts docker-compose.yml, adds a client on the command line and gets a token for it; then stops and
+# removes everything. Needs a Docker engine, Compose and the two base images. Uses free ports.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -35,12 +35,12 @@ token=$(node -p 'JSON.parse(process.argv[1]).access_token ?? ""' "$answer")
 [ -n "$token" ] || fail "no token: $answer"
 location=$(curl -sS "$base/v1/locations/NYC_USA" -H "Authorization: Bearer $token")
 [[ $location == *'"New York City"'* ]] || fail "no location: $location"
-say 'a client that was added with the program gets a token, and reads a location with it'
+say 'a client added on the command line gets a token and reads a location with it'
 
 container=$(compose ps -q service)
 [ "$(docker inspect --format '{{.Config.User}}' "$container")" = 10001:10001 ] || fail 'the service runs as root'
-[ "$(docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system can be written'
-docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system can be written'
+[ "$(docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system is writable'
+docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
 docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
 say "the service runs as user 10001 on a read-only file system; image size: $(docker image inspect --format '{{.Size}}' client-credentials-authorization-service) bytes"
 

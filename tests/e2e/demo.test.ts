@@ -7,7 +7,7 @@ import { runProgram } from '../support/program.ts';
 const bash = (command: string) => promisify(execFile)('bash', ['-c', command]);
 
 describe('npm run demo', () => {
-  it('prints two curl lines that work when they are pasted', async () => {
+  it('prints two curl lines that can be pasted and work', async () => {
     const port = await freePort();
     await using program = runProgram('config/demo.ts', { PORT: String(port) });
     await program.printed(/Stop it with Ctrl-C/);

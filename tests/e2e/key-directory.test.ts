@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = await DatabaseServer.create();
   await server.query(`create role service login password '${PASSWORD}'`);
   await server.query('grant create on schema public to service');
-}, 60_000);
+});
 afterAll(() => server.stop());
 beforeEach(async () => {
   await server.query('drop table if exists signing_keys');
@@ -23,24 +23,27 @@ beforeEach(async () => {
 });
 
 describe('a single service with KEY_DIRECTORY=postgres', () => {
-  it.each(['SIGTERM', 'SIGKILL'] as const)('trusts, after %s, the tokens that it issued before', async (signal) => {
-    const before = start();
-    await untilReady();
-    const token = await getToken();
-    before.process.kill(signal);
-    await before.ended();
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'accepts, after %s and a restart, the tokens that it issued before',
+    async (signal) => {
+      const before = start();
+      await untilReady();
+      const token = await getToken();
+      before.process.kill(signal);
+      await before.ended();
 
-    await using after = start();
-    await after.printed(/"event":"started"/);
-    expect((await askLocation(token)).status).toBe(200);
-    // Its own key is not known to everybody yet.
-    expect((await requestToken(url(), DEMO_TOKEN_REQUEST)).status).toBe(503);
-    await untilReady();
-    expect((await askLocation(await getToken())).status).toBe(200);
-    expect((await askLocation(token)).status).toBe(200);
-  });
+      await using after = start();
+      await after.printed(/"event":"started"/);
+      expect((await askLocation(token)).status).toBe(200);
+      // Its new key is published, but other verifiers may not know it yet.
+      expect((await requestToken(url(), DEMO_TOKEN_REQUEST)).status).toBe(503);
+      await untilReady();
+      expect((await askLocation(await getToken())).status).toBe(200);
+      expect((await askLocation(token)).status).toBe(200);
+    },
+  );
 
-  it('listens while the directory is out of reach at the start, and answers 503 until its key is published', async () => {
+  it('starts while the directory is unavailable, and answers 503 until its key is published', async () => {
     await server.kill();
     await using service = start();
     await service.printed(/"event":"started"/);
@@ -53,12 +56,12 @@ describe('a single service with KEY_DIRECTORY=postgres', () => {
     expectNoSecret(service);
   });
 
-  it('goes on with what it knows, and stays ready, while the directory is out of reach', async () => {
+  it('keeps working with the keys that it knows, and stays ready, while the directory is unavailable', async () => {
     await using service = start();
     await untilReady();
     const token = await getToken();
     await server.kill();
-    await until(() => service.stdout().includes('key_directory_unavailable'), 'it has noticed');
+    await until(() => service.stdout().includes('key_directory_unavailable'), 'the service notices the outage');
     expect((await askLocation(token)).status).toBe(200);
     expect((await askLocation(await getToken())).status).toBe(200);
     const readiness = await askReadiness();
@@ -69,11 +72,14 @@ describe('a single service with KEY_DIRECTORY=postgres', () => {
       note: expect.stringContaining('unavailable'),
     });
     await server.start();
-    await until(() => service.stdout().includes('key_directory_available'), 'it is back');
+    await until(
+      () => service.stdout().includes('key_directory_available'),
+      'the service notices that the directory is back',
+    );
     expectNoSecret(service);
   });
 
-  it('does not start on a table that it may not use: says why, and opens no port', async () => {
+  it('does not start on a table that it cannot use: prints the reason and opens no port', async () => {
     await server.query('create table signing_keys (kid text primary key, n text, e text)');
     await server.query('grant select, insert, update, delete on signing_keys to service');
     await using service = start();
@@ -85,9 +91,8 @@ describe('a single service with KEY_DIRECTORY=postgres', () => {
 function start(): Program {
   return startReplica(backend, {
     DATABASE_URL: server.urlOf('service', PASSWORD),
-    DATABASE_DEADLINE_MS: '800',
     KEY_DIRECTORY: 'postgres',
-    KEY_PUBLICATION_SECONDS: '2',
+    KEY_PUBLICATION_SECONDS: '3',
     SHUTDOWN_GRACE_MS: '0',
   });
 }

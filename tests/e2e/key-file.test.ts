@@ -26,7 +26,7 @@ describe('KEY_FILE', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('makes tokens outlive a restart', async () => {
+  it('keeps tokens valid across a restart', async () => {
     const start = async () => {
       const program = runProgram('config/main.ts', { ...ENVIRONMENT, KEY_FILE: file });
       const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
@@ -45,18 +45,18 @@ describe('KEY_FILE', () => {
 
   it.each([
     [
-      'that is no key',
+      'that is not a key',
       { KEY_FILE: 'package.json' },
       'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
     ],
-    ['that is not there', { KEY_FILE: 'no-such-file' }, 'KEY_FILE: cannot be read'],
-  ])('stops the start with a file %s', async (_name, environment, problem) => {
+    ['that does not exist', { KEY_FILE: 'no-such-file' }, 'KEY_FILE: cannot be read'],
+  ])('prevents the start where it names a file %s', async (_name, environment, problem) => {
     await using program = runProgram('config/main.ts', { ...ENVIRONMENT, ...environment });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(`The service does not start:\n  ${problem}\n`);
   });
 
-  it('and a rotation exclude each other', async () => {
+  it('cannot be combined with a key rotation', async () => {
     await using program = runProgram('config/main.ts', {
       ...ENVIRONMENT,
       KEY_FILE: file,

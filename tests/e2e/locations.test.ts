@@ -37,12 +37,12 @@ const statusOf = async (url: string, token: string) =>
   (await send(url, '/v1/locations/PAR_FR', { headers: { authorization: `Bearer ${token}` } })).status;
 
 describe('npm run locations', () => {
-  it('runs the program that these tests run', () => {
+  it('is the program that these tests run', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
     expect(scripts.locations).toBe('node config/locations/main.ts');
   });
 
-  it('does not start without an issuer and its key set: says so, with a non-zero exit code, and opens no port', async () => {
+  it('does not start without an issuer and its key set: prints both problems, exits with 1 and opens no port', async () => {
     await using program = runProgram('config/locations/main.ts', {});
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
@@ -51,7 +51,7 @@ describe('npm run locations', () => {
     expect(program.stdout()).toBe('');
   });
 
-  it('serves the tokens of a service that is another process, and goes on when that is killed', async () => {
+  it('accepts the tokens of a service in another process, also after that service is killed', async () => {
     const port = await freePort();
     await using service = runService(port);
     const issuerUrl = await started(service);
@@ -70,11 +70,11 @@ describe('npm run locations', () => {
     expect(locations.stderr()).toBe('');
   });
 
-  it('starts before its issuer does: 503 until that is there, and then serves', async () => {
+  it('starts before its issuer: answers 503 until the issuer is up, and then 200', async () => {
     const port = await freePort();
     await using locations = runLocations(port);
     const url = await started(locations);
-    // Of the form of a token, so that a key is asked for.
+    // Well-formed, so that the key set is needed.
     const [header, payload] = ['{"kid":"k","alg":"RS256"}', '{}'].map((json) =>
       Buffer.from(json).toString('base64url'),
     );
@@ -82,11 +82,11 @@ describe('npm run locations', () => {
 
     await using service = runService(port);
     const token = await getAccessToken(await started(service), 'demo-client', 'demo-secret');
-    await until(async () => (await statusOf(url, token)) === 200, 'the keys were fetched');
+    await until(async () => (await statusOf(url, token)) === 200, 'the keys are fetched');
     expect(await statusOf(url, `${header}.${payload}.AAAA`)).toBe(401);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends with exit code 0 on %s while its issuer is away', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s while its issuer is unavailable', async (signal) => {
     await using locations = runLocations(await freePort());
     await started(locations);
     locations.process.kill(signal);

@@ -12,7 +12,7 @@ const RESTARTS = 20;
 const CALLERS = 6;
 
 describe('restarts', () => {
-  it(`lose no request: ${RESTARTS} of them, one replica after the other, under load behind a balancer`, async () => {
+  it(`lose no request: ${RESTARTS} restarts, one replica after the other, under load behind a balancer`, async () => {
     const backends = [await freeBackend(), await freeBackend()];
     const replicas = backends.map((backend) => startReplica(backend));
     const balancer = await Balancer.start(backends);
@@ -33,12 +33,13 @@ describe('restarts', () => {
       await until(() => backends.every((backend) => balancer.isReady(backend)), 'both replicas are ready');
       const callers = Array.from({ length: CALLERS }, call);
       for (let restart = 0; restart < RESTARTS; restart += 1) {
-        const place = restart % 2;
-        const [backend, replica] = [backends[place], replicas[place]];
+        const index = restart % 2;
+        const [backend, replica] = [backends[index], replicas[index]];
         if (backend === undefined || replica === undefined) throw new Error('no replica');
         replica.process.kill('SIGTERM');
         expect(await replica.ended()).toBe(0);
-        replicas[place] = startReplica(backend);
+        await until(() => !balancer.isReady(backend), 'the balancer notices');
+        replicas[index] = startReplica(backend);
         await until(() => balancer.isReady(backend), 'the replica is ready again');
       }
       running = false;
@@ -50,14 +51,17 @@ describe('restarts', () => {
       await balancer.close();
       await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
     }
-  }, 120_000);
+  }, 600_000);
 
-  it('end with exit code 0 in spite of a queue of hash checks that would take much longer', async () => {
+  it('do not wait for a long queue of secret verifications: the process exits with 0, and every request is answered', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clients-'));
     const file = join(folder, 'clients.json');
-    // A check of cost 13 takes about 0.4 s of a core; 100 of them would hold the process for 20 s on two. All of them may wait.
+    // At cost 13 a verification takes about 0.4 s of a core, and 100 of them 20 s of two cores. The queue takes all of them.
     const secret = await bcrypt.hash('its-secret', 13);
-    await writeFile(file, JSON.stringify([{ client_id: 'dear', client_secret: secret, client_name: 'x', scope: 'x' }]));
+    await writeFile(
+      file,
+      JSON.stringify([{ client_id: 'expensive', client_secret: secret, client_name: 'x', scope: 'x' }]),
+    );
     const backend = await freeBackend();
     await using replica = startReplica(backend, {
       CLIENTS_FILE: file,
@@ -66,20 +70,23 @@ describe('restarts', () => {
     });
     await replica.printed(/"event":"started"/);
 
-    const form = { ...DEMO_TOKEN_REQUEST, client_id: 'dear', client_secret: 'wrong-secret' };
+    const form = { ...DEMO_TOKEN_REQUEST, client_id: 'expensive', client_secret: 'wrong-secret' };
+    const begin = performance.now();
     const flood = Array.from({ length: 100 }, () =>
       requestToken(`http://127.0.0.1:${backend.port}`, form).catch(() => undefined),
     );
-    // When the first is answered, the others have long been read, and wait for their turn.
+    // The first answer takes at least one verification. By then the other requests have been read, and wait in the queue.
     await Promise.race(flood);
-    const begin = performance.now();
+    const oneVerificationMs = performance.now() - begin;
+    const signalledAt = performance.now();
     replica.process.kill('SIGTERM');
     expect(await replica.ended()).toBe(0);
-    expect(performance.now() - begin).toBeLessThan(10_000);
+    // Measured against the machine as it is now: a busy one takes longer for everything.
+    expect(performance.now() - signalledAt).toBeLessThan(25 * oneVerificationMs);
 
     const statuses = (await Promise.all(flood)).map((answer) => answer?.status);
-    // Those that had their turn, and those that the end overtook: answered, not cut.
+    // 401 after a verification, 503 where the shutdown came first; no connection was cut.
     expect(new Set(statuses)).toEqual(new Set([401, 503]));
     await rm(folder, { recursive: true });
-  }, 30_000);
+  });
 });

@@ -14,7 +14,7 @@ const DEMO = {
 };
 
 describe('npm start', () => {
-  it('does not start without a repository: says so, with a non-zero exit code, and opens no port', async () => {
+  it('does not start without a repository: prints the problem, exits with 1 and opens no port', async () => {
     await using program = runProgram('config/main.ts', {});
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe('The service does not start:\n  CLIENT_REPOSITORY: must be memory or postgres\n');
@@ -29,7 +29,7 @@ describe('npm start', () => {
     );
   });
 
-  it('says that its port is taken', async () => {
+  it('does not start where its port is in use, and prints the reason', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -40,7 +40,7 @@ describe('npm start', () => {
     other.close();
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('serves, and ends with exit code 0 on %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('answers requests, and exits with 0 on %s', async (signal) => {
     await using program = runProgram('config/main.ts', DEMO);
     const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
     const url = `http://127.0.0.1:${port}`;

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 const { client_id: ID, client_secret: SECRET } = DEMO_TOKEN_REQUEST;
 
-/** The lines that have arrived as a whole. */
+/** The complete lines so far. */
 function logLines({ program }: ServiceWithWorkers): readonly Record<string, unknown>[] {
   const lines = program.stdout().split('\n');
   return lines.slice(0, -1).map((line) => JSON.parse(line));
@@ -36,32 +36,36 @@ describe('two workers', () => {
   const getLocation = (token: string) =>
     send(service.url, '/v1/locations/NYC_USA', { headers: { Authorization: `Bearer ${token}` } });
 
-  it('answer requests of one port, with one key that all of them know', async () => {
+  it('answer requests on one port, with one key that both of them know', async () => {
     const tokens = await Promise.all(Array.from({ length: 20 }, () => getAccessToken(service.url, ID, SECRET)));
     expect(new Set(tokens.map((token) => decodeProtectedHeader(token).kid)).size).toBe(1);
     for (const token of tokens) expect((await getLocation(token)).status).toBe(200);
     await until(() => {
       const workers = logLines(service).flatMap(({ worker, token_id }) => (token_id ? [worker] : []));
       return new Set(workers).size === 2;
-    }, 'both workers issued tokens');
+    }, 'both workers have issued tokens');
   });
 
-  it('write one log of whole lines, however many write at once', async () => {
-    await Promise.all(Array.from({ length: 300 }, () => getAccessToken(service.url, ID, SECRET)));
+  it('write one log of whole lines, even when both write at once', async () => {
+    // Few enough at once that a worker on a busy machine does not answer 503.
+    const getTokens = async () => {
+      for (let count = 0; count < 10; count += 1) await getAccessToken(service.url, ID, SECRET);
+    };
+    await Promise.all(Array.from({ length: 30 }, getTokens));
     await until(
       () => logLines(service).filter(({ event }) => event === 'token_issued').length >= 300,
-      'each token has its line',
+      'each token has a line',
     );
   });
 
-  it('count failures together', async () => {
+  it('count failed attempts together', async () => {
     const wrong = () => requestToken(service.url, { ...DEMO_TOKEN_REQUEST, client_id: 'nobody' });
     const statuses: number[] = [];
-    for (let time = 0; time < 5; time += 1) statuses.push((await wrong()).status);
+    for (let count = 0; count < 5; count += 1) statuses.push((await wrong()).status);
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
   });
 
-  it('are replaced when they crash, and the tokens of the dead worker stay good', async () => {
+  it('are replaced when they crash, and their tokens stay valid', async () => {
     const tokens = await Promise.all(Array.from({ length: 10 }, () => getAccessToken(service.url, ID, SECRET)));
     for (const pid of service.workerPids()) {
       process.kill(pid, 'SIGKILL');
@@ -77,13 +81,13 @@ describe('two workers', () => {
     expect((await send(service.managementUrl, '/readyz')).json()).toMatchObject({ status: 'ready' });
   });
 
-  it('have no secret, token or private key in their log', async () => {
+  it('log no secret, no token and no private key', async () => {
     expect(service.program.stdout()).not.toMatch(/demo-secret|eyJ|PRIVATE|"d":/);
   });
 });
 
 describe('a service with workers', () => {
-  it('lets all of them follow a rotation of its key', async () => {
+  it('makes all workers follow a rotation of its key', async () => {
     const service = await startServiceWithWorkers({ KEY_PUBLICATION_SECONDS: '1', KEY_ROTATION_SECONDS: '2' });
     await using _program = service.program;
     const issued: string[] = [];
@@ -100,18 +104,18 @@ describe('a service with workers', () => {
     }
   });
 
-  it('replaces one that hangs', async () => {
+  it('replaces a worker that hangs', async () => {
     const service = await startServiceWithWorkers();
     await using _program = service.program;
     const [pid = 0] = service.workerPids();
     process.kill(pid, 'SIGSTOP');
-    while (!service.program.stdout().includes('"event":"worker_hangs"')) await send(service.managementUrl, '/readyz');
+    await service.program.printed(/"event":"worker_hangs"/);
     await service.program.printed(/"event":"worker_replaced"/);
     expect(isAlive(pid)).toBe(false);
     await getAccessToken(service.url, ID, SECRET);
-  }, 30_000);
+  });
 
-  it('ends with exit code 0 and leaves no worker behind', async () => {
+  it('exits with 0 and leaves no worker behind', async () => {
     const service = await startServiceWithWorkers();
     const pids = service.workerPids();
     expect(pids).toHaveLength(2);
@@ -120,15 +124,15 @@ describe('a service with workers', () => {
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
-  it('does not answer on when its first process was killed', async () => {
+  it('stops answering when its primary is killed', async () => {
     const service = await startServiceWithWorkers();
     const pids = service.workerPids();
     service.program.process.kill('SIGKILL');
-    await until(() => !pids.some(isAlive), 'the workers have ended too');
+    await until(() => !pids.some(isAlive), 'the workers end too');
     await expect(requestToken(service.url, DEMO_TOKEN_REQUEST)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('does not start where the port is taken, and says so once', async () => {
+  it('does not start where the port is in use, and prints the reason once', async () => {
     const port = await freePort();
     const taken = createServer().listen(port, '127.0.0.1');
     await once(taken, 'listening');

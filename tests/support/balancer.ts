@@ -3,12 +3,15 @@ import {
   Agent,
   createServer,
   type IncomingHttpHeaders,
+  type IncomingMessage,
   type OutgoingHttpHeaders,
   request,
   type Server,
+  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { send } from './http.ts';
+import { until } from './until.ts';
 
 export interface Backend {
   readonly port: number;
@@ -18,32 +21,26 @@ export interface Backend {
 const PROBE_EVERY_MS = 20;
 
 /**
- * A small load balancer: asks each backend's /readyz all the time, spreads requests over those that are ready, keeps
- * connections to them, and repeats nothing: what a backend loses is lost to the caller, as 502.
+ * How long a ready answer counts, from the moment of its question. Much shorter than the grace time of a replica, so that
+ * a request never reaches one that has closed its port, however late the probes are on a busy machine.
+ */
+const READY_FOR_MS = 100;
+
+/**
+ * A small load balancer: probes /readyz of each backend all the time, spreads requests over those that are ready and
+ * keeps connections to them open. It does not retry: a request that a backend loses is answered 502.
  */
 export class Balancer {
-  readonly #ready = new Set<Backend>();
+  /** When the last question was asked that a backend answered with 200; without the backends that are not ready. */
+  readonly #readyAt = new Map<Backend, number>();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
   readonly #server: Server;
-  #turn = 0;
+  #forwarded = 0;
   #closed = false;
 
   private constructor() {
     this.#server = createServer((incoming, outgoing) => {
-      const ready = [...this.#ready];
-      this.#turn += 1;
-      const backend = ready[this.#turn % Math.max(1, ready.length)];
-      if (backend === undefined) return void outgoing.writeHead(502).end('no backend');
-      const { method, url, headers } = incoming;
-      const forwarded = request(
-        { host: '127.0.0.1', port: backend.port, method, path: url, headers, agent: this.#agent },
-        (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 502, headersToPass(answer.headers));
-          answer.pipe(outgoing);
-        },
-      );
-      forwarded.on('error', (error) => outgoing.writeHead(502).end(`${backend.port}: ${error.message}`));
-      incoming.pipe(forwarded);
+      this.#forward(incoming, outgoing).catch((error: Error) => outgoing.writeHead(502).end(error.message));
     });
   }
 
@@ -60,7 +57,7 @@ export class Balancer {
   }
 
   isReady(backend: Backend): boolean {
-    return this.#ready.has(backend);
+    return this.#readyAt.has(backend);
   }
 
   async close(): Promise<void> {
@@ -71,20 +68,47 @@ export class Balancer {
     await once(this.#server, 'close');
   }
 
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const backend = await this.#nextBackend();
+    if (backend === undefined) return void outgoing.writeHead(502).end('no backend is ready');
+    const { method, url, headers } = incoming;
+    const forwarded = request(
+      { host: '127.0.0.1', port: backend.port, method, path: url, headers, agent: this.#agent },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, headersToPass(answer.headers));
+        answer.pipe(outgoing);
+      },
+    );
+    forwarded.on('error', (error) => outgoing.writeHead(502).end(`${backend.port}: ${error.message}`));
+    incoming.pipe(forwarded);
+  }
+
+  /** Round robin. Waits for the next probe where no answer is recent enough; undefined where no backend is ready. */
+  async #nextBackend(): Promise<Backend | undefined> {
+    let recent: readonly Backend[] = [];
+    await until(() => {
+      recent = [...this.#readyAt].flatMap(([backend, at]) => (performance.now() - at < READY_FOR_MS ? backend : []));
+      return recent.length > 0 || this.#readyAt.size === 0;
+    }, 'a probe of a ready backend is answered');
+    this.#forwarded += 1;
+    return recent[this.#forwarded % Math.max(1, recent.length)];
+  }
+
   async #probe(backend: Backend): Promise<void> {
     while (!this.#closed) {
+      const askedAt = performance.now();
       const ready = await send(`http://127.0.0.1:${backend.managementPort}`, '/readyz').then(
         (answer) => answer.status === 200,
         () => false,
       );
-      if (ready) this.#ready.add(backend);
-      else this.#ready.delete(backend);
+      if (ready) this.#readyAt.set(backend, askedAt);
+      else this.#readyAt.delete(backend);
       await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
     }
   }
 }
 
-/** What a caller is told of the answer: its kind, and how long it may be kept. */
+/** The header fields that a caller needs: the content type, and how long the answer may be cached. */
 function headersToPass(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const { 'content-type': type, 'cache-control': cacheControl } = headers;
   return { ...(type && { 'content-type': type }), ...(cacheControl && { 'cache-control': cacheControl }) };

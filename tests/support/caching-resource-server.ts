@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 
-/** A resource server that keeps the key set for exactly as long as it was told it may, and asks for an unknown key at most so often. */
+/** A resource server that caches the key set for exactly as long as its `max-age` allows, and fetches it for an unknown key at most once per cooldown. */
 export class CachingResourceServer {
   readonly #keySet: ReturnType<typeof createRemoteJWKSet>;
   #freshUntil = -Infinity;
@@ -14,19 +14,19 @@ export class CachingResourceServer {
         const answer = await fetch(url, options);
         this.#fetched += 1;
         const maxAge = /max-age=(\d+)/.exec(answer.headers.get('cache-control') ?? '')?.[1];
-        if (answer.ok && maxAge === undefined) throw new Error('the key set does not say how long it may be kept');
+        if (answer.ok && maxAge === undefined) throw new Error('the key set has no max-age');
         if (answer.ok) this.#freshUntil = performance.now() + Number(maxAge) * 1000;
         return answer;
       },
     });
   }
 
-  /** How often it had to fetch the key set. */
+  /** How many times it fetched the key set. */
   get fetched(): number {
     return this.#fetched;
   }
 
-  /** Whether the token is good. Throws where that cannot be told, for want of a key set. */
+  /** Whether the token is valid. Throws where there is no key set to verify it with. */
   async accepts(token: string, issuer: string): Promise<boolean> {
     if (performance.now() >= this.#freshUntil) await this.#keySet.reload();
     try {

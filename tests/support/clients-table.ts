@@ -3,7 +3,7 @@ import type { TestDatabase } from './test-database.ts';
 
 type Client = Omit<ClientRegistrationFields, 'id'>;
 
-/** What the program that manages registrations does to their table. */
+/** Adds, changes and removes registrations, as the program that manages them does. */
 export function clientsTable({ query }: Pick<TestDatabase, 'query'>) {
   return {
     async add({ clientId, clientSecret, clientName, scope }: Client): Promise<void> {

@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 import { runAt } from './test-database.ts';
 import { until } from './until.ts';
 
-/** A PostgreSQL server of a test's own, on loopback, to be killed and frozen. The one that npm brought, with a container engine or without. */
+/** A PostgreSQL server for one test, on loopback, which the test can kill and freeze. Always the server from npm, even where there is a container engine. */
 export class DatabaseServer implements AsyncDisposable {
   readonly port: number;
   readonly #directory: string;
@@ -41,7 +41,7 @@ export class DatabaseServer implements AsyncDisposable {
     });
   }
 
-  /** @param flags more of the server's own options, such as `-c max_connections=20`. */
+  /** @param flags further options of the server, such as `-c max_connections=20`. */
   static async create(...flags: readonly string[]): Promise<DatabaseServer> {
     const directory = await mkdtemp(join(tmpdir(), 'database-server-'));
     const server = new DatabaseServer(directory, await freePort(), flags);
@@ -54,12 +54,12 @@ export class DatabaseServer implements AsyncDisposable {
     return `postgresql://${role}:${password}@127.0.0.1:${port}/postgres`;
   }
 
-  /** One statement as the superuser. */
+  /** Runs one statement as the superuser. */
   query(text: string, values: readonly unknown[] = []): Promise<readonly Record<string, unknown>[]> {
     return runAt(this.urlOf('postgres', 'postgres'), text, values);
   }
 
-  /** Resolves when it answers queries, on a standby too. Starts it again where what the last one left is still in its way. */
+  /** Resolves when it answers queries, also on a standby. Tries again where the start fails because of what a killed server left behind. */
   async start(): Promise<void> {
     let ended = true;
     await until(async () => {
@@ -73,16 +73,16 @@ export class DatabaseServer implements AsyncDisposable {
     }, 'the database server answers');
   }
 
-  /** As a power cut does it: every process at once, nothing said to anyone. */
+  /** Ends every process at once, as a power cut does. */
   async kill(): Promise<void> {
     const main = await this.#mainProcess();
-    // Stopped, so that it makes no child that the list would miss.
+    // Stopped first: else it could fork a child that is not in the list.
     signal(main, 'SIGSTOP');
     for (const pid of [...(await childrenOf(main)), main]) signal(pid, 'SIGKILL');
-    await until(() => !signal(main, 0), 'the database server is gone');
+    await until(() => !signal(main, 0), 'the database server has ended');
   }
 
-  /** Stops time for every process: connections stay open, new ones are taken by the kernel, nobody answers. */
+  /** Stops every process: connections stay open, the kernel accepts new ones, and none is answered. */
   async freeze(): Promise<void> {
     const main = await this.#mainProcess();
     signal(main, 'SIGSTOP');
@@ -94,7 +94,7 @@ export class DatabaseServer implements AsyncDisposable {
     for (const pid of [...(await childrenOf(main)), main]) signal(pid, 'SIGCONT');
   }
 
-  /** Comes back as what is left after a failover to a read-only copy. */
+  /** Restarts as a read-only standby, as after a failover. */
   async restartAsStandby(): Promise<void> {
     await this.kill();
     await writeFile(join(this.#directory, 'standby.signal'), '');

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** How the network behaves: as it should, each chunk late, or nothing goes through while connections stay open. */
+/** How the network behaves: normally, with each chunk delayed, or dropping everything while connections stay open. */
 export type NetworkState =
   | { readonly kind: 'well' }
   | { readonly kind: 'slow'; readonly delayMs: number }
   | { readonly kind: 'silent' };
 
-/** A TCP proxy on loopback whose network can be made to fail. A connection that met silence stays dead. */
+/** A TCP proxy on loopback whose network can fail on demand. A connection that was open during silence stays silent. */
 export class FaultyProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -39,7 +39,7 @@ export class FaultyProxy implements AsyncDisposable {
     if (state.kind === 'silent') for (const socket of this.#sockets) this.#silenced.add(socket);
   }
 
-  /** Makes each connection that is open now break as soon as it is used again, as one does that a firewall has forgotten. */
+  /** Resets each open connection when it is used again, as happens when a firewall has dropped its state. */
   forgetConnections(): void {
     for (const socket of this.#sockets) this.#forgotten.add(socket);
   }

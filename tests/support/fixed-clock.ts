@@ -1,6 +1,6 @@
 import type { Clock } from '../../application/ports/clock.ts';
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when a test advances it. */
 export class FixedClock implements Clock {
   #now: number;
 

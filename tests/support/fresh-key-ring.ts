@@ -16,7 +16,7 @@ export interface KeyRingOptions extends Partial<KeyTimes> {
   readonly directory?: KeyDirectory;
 }
 
-/** A key ring that has its first key, built of the real parts; in memory and without rotation unless told otherwise. */
+/** A key ring with its first key, built from the real parts. In memory and without rotation by default. */
 export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRing> {
   const ring = unstartedKeyRing(options);
   await ring.advance();

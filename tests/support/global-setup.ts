@@ -1,6 +1,6 @@
 import { TestDatabaseBroker } from './test-database-broker.ts';
 
-/** What Jest does before all tests. */
+/** Runs before all tests. */
 export default async function startBroker(): Promise<void> {
   const broker = new TestDatabaseBroker();
   await broker.listen();

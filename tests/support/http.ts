@@ -5,7 +5,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON; throws where it is none. */
+  /** The body, parsed. Throws where it is not JSON. */
   json(): Record<string, unknown>;
 }
 
@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly body?: string | Buffer;
 }
 
-/** One request on a connection of its own, by Node's bare HTTP client, which repairs nothing. */
+/** Sends one request on a new connection, with Node's own HTTP client, which corrects nothing. */
 export function send(
   url: string,
   path: string,
@@ -58,7 +58,7 @@ export function requestToken(
   });
 }
 
-/** The access token of a client whose credentials are good. */
+/** The access token of a client with valid credentials. Throws where no token is issued. */
 export async function getAccessToken(
   url: string,
   clientId: string,
@@ -75,7 +75,7 @@ export async function getAccessToken(
   return String(answer.json()['access_token']);
 }
 
-/** Writes bytes to a socket as they are and answers all that comes back until the server closes. */
+/** Writes bytes to a socket unchanged, and resolves with everything received until the server closes the connection. */
 export function sendRaw(port: number, ...chunks: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

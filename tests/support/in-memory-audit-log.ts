@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 
-/** Keeps the events of this process, oldest first. For tests: it grows without bound. */
+/** Keeps all events of this process, oldest first. For tests only: it grows without bound. */
 export class InMemoryAuditLog implements AuditLog {
   readonly #events: AuditEvent[] = [];
 

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 
-/** How the issuer answers: in full, or never although it took the connection. */
+/** How the issuer answers: completely, not at all on an open connection, or with half a body. */
 export type KeySetAnswer =
   | {
       readonly kind: 'text';
@@ -14,12 +14,12 @@ export type KeySetAnswer =
   | { readonly kind: 'silent' }
   | { readonly kind: 'half'; readonly text: string };
 
-/** An answer 200 with this document. */
+/** Status 200 with this document. */
 export function keySetAnswer(document: unknown, headers: Record<string, string> = {}): KeySetAnswer {
   return { kind: 'text', text: JSON.stringify(document), headers };
 }
 
-/** An issuer's key set on loopback, which can fail in the ways in which issuers do. Knows how often it was asked. */
+/** An issuer's key set on loopback, which can fail as real issuers do, and counts its requests. */
 export class KeySetServer implements AsyncDisposable {
   readonly #port: number;
   readonly #listener: RequestListener;
@@ -53,7 +53,7 @@ export class KeySetServer implements AsyncDisposable {
     return keySet;
   }
 
-  /** One that publishes the keys of this provider, as they are now. */
+  /** Publishes the current keys of this provider. */
   static async of(keys: KeyProvider, headers?: Record<string, string>): Promise<KeySetServer> {
     return KeySetServer.start(keySetAnswer({ keys: await keys.publicKeys() }, headers));
   }
@@ -62,12 +62,12 @@ export class KeySetServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}/keys`;
   }
 
-  /** How often it was asked up to now. */
+  /** How many requests it has received. */
   get questions(): number {
     return this.#questions;
   }
 
-  /** Goes away: connections are refused. */
+  /** Stops listening: connections are refused. */
   async leave(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.close();
@@ -75,7 +75,7 @@ export class KeySetServer implements AsyncDisposable {
     await once(this.#server, 'close');
   }
 
-  /** Comes back at the same place. */
+  /** Listens again on the same port. */
   async comeBack(): Promise<void> {
     this.#server = createServer(this.#listener).listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');

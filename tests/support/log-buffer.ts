@@ -2,11 +2,11 @@ import { Writable } from 'node:stream';
 import type { Logger } from 'pino';
 import { createJsonLog } from '../../adapters/pino/json-log.ts';
 
-/** A log that is kept instead of printed. */
+/** A log that is kept in memory instead of printed. */
 export interface LogBuffer {
   readonly log: Logger;
   text(): string;
-  /** The lines up to now, oldest first. */
+  /** The lines so far, oldest first. */
   lines(): readonly Record<string, unknown>[];
 }
 

@@ -5,19 +5,19 @@ import { until } from './until.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A program of this project, running as its own process. */
+/** A program of this project that runs in a process of its own. */
 export interface Program extends AsyncDisposable {
   readonly process: ChildProcess;
-  /** What it has written up to now. */
+  /** What it has written so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves when standard output matches; rejects when the program ends before. */
+  /** Resolves when standard output matches; rejects when the program ends first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** The exit code, once it has ended; null where a signal ended it. */
   ended(): Promise<number | null>;
 }
 
-/** Runs a file of the project with this Node, from the project's root, with no environment but PATH and what is given. */
+/** Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and what is given here. */
 export function runProgram(
   file: string,
   environment: Readonly<Record<string, string>>,
@@ -43,14 +43,18 @@ export function runProgram(
     stderr: () => written.stderr,
     ended: () => end,
     async printed(pattern) {
-      await until(() => pattern.test(written.stdout) || child.exitCode !== null, `the program printed ${pattern}`);
+      await until(() => pattern.test(written.stdout) || hasEnded(child), `the program prints ${pattern}`);
       const match = pattern.exec(written.stdout);
       if (match === null) throw new Error(`the program ended: ${written.stderr}`);
       return match;
     },
     async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      if (!hasEnded(child)) child.kill('SIGKILL');
       await end;
     },
   };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }

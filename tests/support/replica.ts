@@ -2,7 +2,7 @@ import type { Backend } from './balancer.ts';
 import { freePort } from './free-port.ts';
 import { type Program, runProgram } from './program.ts';
 
-/** The client of config/demo, as it asks for a token. */
+/** A token request of the client in config/demo. */
 export const DEMO_TOKEN_REQUEST = {
   grant_type: 'client_credentials',
   client_id: 'demo-client',
@@ -14,14 +14,14 @@ export async function freeBackend(): Promise<Backend> {
   return { port: await freePort(), managementPort: await freePort() };
 }
 
-/** The service as its own process, with the demo's clients in memory and a short farewell. */
+/** The service in a process of its own, with the demo's clients in memory and a short grace time. */
 export function startReplica({ port, managementPort }: Backend, more: Readonly<Record<string, string>> = {}): Program {
   return runProgram('config/main.ts', {
     CLIENT_REPOSITORY: 'memory',
     CLIENTS_FILE: 'config/demo/clients.json',
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
-    SHUTDOWN_GRACE_MS: '200',
+    SHUTDOWN_GRACE_MS: '400',
     WORKERS: '1',
     ...more,
   });

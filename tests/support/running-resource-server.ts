@@ -7,12 +7,12 @@ import { ISSUER } from './running-service.ts';
 
 export interface ResourceServerUnderTest extends AsyncDisposable {
   readonly url: string;
-  /** The lines of the log up to now, oldest first. */
+  /** The lines of the log so far, oldest first. */
   logLines(): readonly Record<string, unknown>[];
   logText(): string;
 }
 
-/** The real resource server, built as in production, on a free port of loopback, with its log kept instead of printed. */
+/** The real resource server, built as in production, on a free loopback port, with its log kept in memory. */
 export async function startResourceServerUnderTest(
   environment: Readonly<Record<string, string>>,
   clock: Clock = new SystemClock(),

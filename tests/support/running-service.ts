@@ -23,7 +23,7 @@ export const PLAIN_CLIENT = {
 };
 
 export interface ServiceOptions {
-  /** Settings beyond those of the in-memory service; they win. */
+  /** Settings that add to, or override, those of the in-memory service. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The clients file. */
   readonly clients?: readonly Readonly<Record<string, string>>[];
@@ -34,16 +34,16 @@ export interface ServiceOptions {
 
 export interface ServiceUnderTest extends AsyncDisposable {
   readonly port: number;
-  /** Where it can be reached, on loopback. */
+  /** Its base URL, on loopback. */
   readonly url: string;
   readonly container: DependencyContainer;
-  /** The lines of the log up to now, oldest first. */
+  /** The lines of the log so far, oldest first. */
   logLines(): readonly Record<string, unknown>[];
   logText(): string;
   stop(): Promise<void>;
 }
 
-/** The real service, built as in production, on a free port of loopback, with its log kept instead of printed. */
+/** The real service, built as in production, on a free loopback port, with its log kept in memory. */
 export async function startServiceUnderTest(options: ServiceOptions = {}): Promise<ServiceUnderTest> {
   const environment = {
     CLIENT_REPOSITORY: 'memory',

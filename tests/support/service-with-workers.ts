@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { freePort } from './free-port.ts';
 import { type Program, runProgram } from './program.ts';
 
-/** The service as an operator runs it: a first process and two workers, with the demo's clients in memory. */
+/** The service as an operator runs it: a primary and two workers, with the demo's clients in memory. */
 export interface ServiceWithWorkers {
   readonly program: Program;
   readonly url: string;
   readonly managementUrl: string;
-  /** The process ids of the workers that there are now. */
+  /** The process ids of the current workers. */
   workerPids(): readonly number[];
 }
 

@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startTestDatabaseSource, type TestDatabaseSource } from './test-database-source.ts';
 
-/** Where a test asks for the server's URL. */
+/** Environment variable with the URL at which a test asks for the database server. */
 export const BROKER_VARIABLE = 'TEST_DATABASE_BROKER';
 
 /**
- * Lives in Jest's own process and answers the workers: the first test that needs a database starts the server, all
- * share it, and a run without such a test starts none.
+ * Runs in Jest's main process and answers its workers: the first test that needs a database starts the server, later
+ * tests share it, and a run without such a test starts none.
  */
 export class TestDatabaseBroker {
   readonly #server: Server;

