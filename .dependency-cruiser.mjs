@@ -85,7 +85,7 @@ export default {
       memory: undefined,
       pino: 'pino',
       postgres: '@mikro-orm/[^/]+|pg',
-      'prom-client': 'prom-client',
+      'prom-client': '@prometheus-io/client',
       secrets: 'bcrypt|lru-cache|rate-limiter-flexible',
       system: undefined,
     }).map(([adapter, packages = 'none']) => ({

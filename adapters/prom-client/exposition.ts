@@ -1,14 +1,13 @@
-import { combine } from './combine.ts';
-import type { MetricsSnapshot } from './metrics-snapshot.ts';
+import { type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
 
-/** Metrics as they are shown to a scraper, in the text format 0.0.4 of Prometheus. */
+/** Metrics as a scraper receives them, in the text format 0.0.4 of Prometheus. */
 export interface Exposition {
   readonly contentType: string;
   readonly text: string;
 }
 
-/** Shows what several places measured as what one service measured. */
+/** Formats what several processes measured as the metrics of one service. */
 export async function exposition(snapshots: readonly MetricsSnapshot[]): Promise<Exposition> {
-  const registry = combine(snapshots);
+  const registry = mergeSnapshots(snapshots);
   return { contentType: registry.contentType, text: await registry.metrics() };
 }

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 
-/** Between two looks at the clock of the event loop; Node's figures have it in them, ours have not. */
+/** The interval at which Node.js samples the event loop. Its figures include the interval; ours do not. */
 const SAMPLE_EVERY_MS = 20;
 
 /** Label `quantile` and percentile; the last is the maximum. */
@@ -13,8 +13,8 @@ const QUANTILES = [
 ] as const;
 
 /**
- * What a process costs, with a label that names it: the sum of two processes says nothing of the one that is ill. Few of
- * prom-client's default metrics, and read here: its collector takes all or none, and watches every garbage collection.
+ * Registers what a process uses, with a label that names the process: a sum over processes would hide the one that is ill.
+ * These replace the library's default metrics, which come all together and observe every garbage collection.
  */
 export function registerProcessGauges(registry: Registry, process: string): void {
   const registers = [registry];
@@ -63,12 +63,12 @@ export function registerProcessGauges(registry: Registry, process: string): void
   }).set(labels, Math.round(performance.timeOrigin) / 1e3);
   new Gauge({
     name: 'auth_process_open_fds',
-    help: 'Open file descriptors, most of which are connections. On Linux alone.',
+    help: 'Open file descriptors, most of which are connections. On Linux only.',
     labelNames,
     registers,
     async collect() {
       const open = await readdir('/proc/self/fd').catch(() => []);
-      // Less the one that the look itself takes.
+      // Less the one that reading the folder takes.
       if (open.length > 0) this.set(labels, open.length - 1);
     },
   });

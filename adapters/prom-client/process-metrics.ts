@@ -1,22 +1,20 @@
-import { Registry } from 'prom-client';
+import { Registry } from '@prometheus-io/client';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
 import { registerProcessGauges } from './process-gauges.ts';
-import { type MeasuredRequest, RequestMetrics } from './request-metrics.ts';
+import { RequestMetrics } from './request-metrics.ts';
 
 /** What one process measures: the requests that it answers, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
-  readonly #requests = new RequestMetrics(this.#registry);
+  /** Counts a request; see {@link RequestMetrics}. */
+  readonly count = new RequestMetrics(this.#registry).count;
 
-  /** @param process label `process` of what is said of the process itself. */
+  /** @param process label `process` of the metrics that describe the process itself. */
   constructor(process: string) {
     registerProcessGauges(this.#registry, process);
   }
 
-  /** Must not throw, and costs next to nothing: it is called for every request. */
-  readonly count = (request: MeasuredRequest): void => this.#requests.count(request);
-
-  /** The delays of the event loop are those since the last call. */
+  /** The event loop delays cover the time since the last call. */
   snapshot(): Promise<MetricsSnapshot> {
     return this.#registry.getMetricsAsJSON();
   }

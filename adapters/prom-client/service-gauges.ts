@@ -1,37 +1,37 @@
-import { Gauge, Registry } from 'prom-client';
+import { Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
 
 /** The service as a whole, at one moment. */
 export interface ServiceState {
-  /** As /readyz says. */
+  /** As `/readyz` answers. */
   readonly ready: boolean;
-  /** Processes that shall answer requests, and those that do. */
+  /** The number of processes that should answer requests, and of those that do. */
   readonly workers: number;
   readonly listening: number;
-  /** Secret verifications that run, and that wait in the FIFO queue and in the overflow queue. */
+  /** The number of secret verifications that run, and that wait in the FIFO queue and in the overflow queue. */
   readonly verifications: { readonly running: number; readonly fifo: number; readonly overflow: number };
 }
 
-/** What is said of the service as a whole, by the one process that knows. */
+/** The metrics of the service as a whole. They belong to the process that has the verification queue. */
 export class ServiceGauges {
   readonly #registry = new Registry();
-  readonly #look: () => ServiceState;
+  readonly #read: () => ServiceState;
   readonly #ready = this.#gauge('auth_ready', '1 where /readyz answers 200, else 0.');
-  readonly #workers = this.#gauge('auth_workers', 'Processes that shall answer requests.');
+  readonly #workers = this.#gauge('auth_workers', 'Processes that should answer requests.');
   readonly #listening = this.#gauge('auth_workers_listening', 'Processes that answer requests.');
-  readonly #running = this.#gauge('auth_secret_verifications_running', 'Secret verifications that run now.');
+  readonly #running = this.#gauge('auth_secret_verifications_running', 'BCrypt verifications that run now.');
   readonly #waiting = this.#gauge(
     'auth_secret_verifications_waiting',
-    'Secret verifications that wait, in the FIFO queue or, when that is full, in the overflow queue.',
+    'BCrypt verifications that wait: in the FIFO queue, or in the overflow queue that is used when the FIFO queue is full.',
     'queue',
   );
 
-  constructor(look: () => ServiceState) {
-    this.#look = look;
+  constructor(read: () => ServiceState) {
+    this.#read = read;
   }
 
   snapshot(): Promise<MetricsSnapshot> {
-    const { ready, workers, listening, verifications } = this.#look();
+    const { ready, workers, listening, verifications } = this.#read();
     this.#ready.set(ready ? 1 : 0);
     this.#workers.set(workers);
     this.#listening.set(listening);
@@ -41,7 +41,7 @@ export class ServiceGauges {
     return this.#registry.getMetricsAsJSON();
   }
 
-  #gauge(name: string, help: string, ...labelNames: readonly string[]): Gauge {
+  #gauge(name: string, help: string, ...labelNames: readonly string[]): Gauge<string> {
     return new Gauge({ name, help, labelNames, registers: [this.#registry] });
   }
 }

@@ -1,15 +1,14 @@
-import { combine } from './combine.ts';
-import type { MetricSnapshot, MetricsSnapshot } from './metrics-snapshot.ts';
+import { type MetricSnapshot, type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
 
 /**
- * What each worker counted when it was last asked. A total that falls looks like a restart to Prometheus, which then
- * takes all of it for new; so what a worker counted stays when it is silent, and when it has ended.
+ * The totals of each worker, from its last snapshot. Prometheus takes a total that falls for a restart, and counts all of
+ * it again; so the totals of a worker stay when the worker does not answer, and when it has ended.
  */
 export class WorkerTotals {
   readonly #latest = new Map<number, MetricsSnapshot>();
-  #ofEnded: Promise<MetricsSnapshot> = Promise.resolve([]);
+  #ended: Promise<MetricsSnapshot> = Promise.resolve([]);
 
-  /** Keeps the totals of a worker, and answers the rest: what it says of its own process, which counts only now. */
+  /** Keeps the totals of a worker. Returns the rest: the metrics of its process, which are valid only now. */
   take(worker: number, snapshot: MetricsSnapshot): MetricsSnapshot {
     this.#latest.set(
       worker,
@@ -18,15 +17,15 @@ export class WorkerTotals {
     return snapshot.filter(isOfProcess);
   }
 
-  /** The totals of all workers there ever were. Those that are not alive become one, however many they are. */
+  /** The totals of all workers since the start. Those of workers that have ended are merged into one snapshot. */
   async all(alive: ReadonlySet<number>): Promise<readonly MetricsSnapshot[]> {
     for (const [worker, totals] of this.#latest) {
       if (alive.has(worker)) continue;
       this.#latest.delete(worker);
-      this.#ofEnded = this.#ofEnded.then((older) => combine([older, totals]).getMetricsAsJSON());
+      this.#ended = this.#ended.then((older) => mergeSnapshots([older, totals]).getMetricsAsJSON());
     }
     const latest = [...this.#latest.values()];
-    return [await this.#ofEnded, ...latest];
+    return [await this.#ended, ...latest];
   }
 }
 

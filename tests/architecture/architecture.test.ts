@@ -88,7 +88,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'prom-client-packages-in-their-adapter': {
     file: 'adapters/http/planted-metrics.ts',
-    text: "import { Counter } from 'prom-client';\nexport const planted = Counter;",
+    text: "import { Counter } from '@prometheus-io/client';\nexport const planted = Counter;",
   },
   'rate-limiter-flexible-packages-in-their-adapter': {
     file: 'adapters/memory/planted-limiter.ts',

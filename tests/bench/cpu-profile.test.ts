@@ -12,7 +12,7 @@ const FRAMES = [
   ['execute', 'file:///app/application/issue-token.ts'],
   ['(garbage collector)', ''],
   ['query', 'file:///app/node_modules/pg/lib/client.js'],
-  ['inc', 'file:///app/node_modules/prom-client/lib/counter.js'],
+  ['inc', 'file:///app/node_modules/@prometheus-io/client/lib/counter.js'],
 ] as const;
 
 /** A sample of each frame, ten microseconds apart. */

@@ -26,7 +26,7 @@ export type Part = (typeof PARTS)[number];
 
 const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/node_modules\/(pino|sonic-boom|quick-format|safe-stable|on-exit-leak|atomic-sleep)/, 'log'],
-  [/node_modules\/(prom-client|tdigest|bintrees|@opentelemetry)/, 'metrics'],
+  [/node_modules\/(@prometheus-io|tdigest|bintrees|@opentelemetry)/, 'metrics'],
   [/node_modules\/(pg|pg-[a-z]+|postgres-[a-z]+|@mikro-orm|knex|kysely)\//, 'database driver'],
   [/node_modules\/(lru-cache|birpc|rate-limiter-flexible|tsyringe|jose)\//, 'this service'],
   [/node_modules\//, 'Koa, router, body parser'],

@@ -22,7 +22,7 @@ describe('ProcessMetrics of requests', () => {
     ]);
   });
 
-  it('puts durations into buckets of seconds, by route and class of status', async () => {
+  it('counts durations in buckets of seconds, by route and class of status', async () => {
     const metrics = new ProcessMetrics('primary');
     for (const duration_ms of [0.4, 0.6, 30, 9_000]) metrics.count({ ...TOKEN, duration_ms });
     metrics.count({ ...TOKEN, status: 503, reason: 'dependency_unavailable' });
@@ -34,7 +34,7 @@ describe('ProcessMetrics of requests', () => {
     expect(total(samples, 'auth_request_duration_seconds_count', { status_class: '5xx' })).toBe(1);
   });
 
-  it('counts methods that nobody expects as one', async () => {
+  it('counts all unknown methods as one', async () => {
     const metrics = new ProcessMetrics('primary');
     for (let time = 0; time < 100; time += 1) {
       metrics.count({ ...TOKEN, method: `METHOD${time}`, status: 405, reason: 'method_not_allowed' });
@@ -45,7 +45,7 @@ describe('ProcessMetrics of requests', () => {
     ]);
   });
 
-  it('counts what was never read as a request, without a duration', async () => {
+  it('counts a request that could not be parsed, without a duration', async () => {
     const metrics = new ProcessMetrics('primary');
     metrics.count({ method: 'unparsed', route: 'none', status: 408, duration_ms: 0, reason: 'request_timeout' });
     const samples = await samplesOf(metrics);
@@ -55,7 +55,7 @@ describe('ProcessMetrics of requests', () => {
 });
 
 describe('ProcessMetrics of the process', () => {
-  it('say whose they are', async () => {
+  it('name the process that they describe', async () => {
     const names = (await samplesOf(new ProcessMetrics('worker-7'))).map(({ name, labels }) => [
       name,
       labels['process'],
@@ -75,14 +75,14 @@ describe('ProcessMetrics of the process', () => {
     if (process.platform === 'linux') expect(total(samples, 'auth_process_open_fds')).toBeGreaterThan(2);
   });
 
-  it('show CPU seconds that grow by what was used, not by what was used before too', async () => {
+  it('show the CPU seconds since the start, also when they are read twice', async () => {
     const metrics = new ProcessMetrics('primary');
     const seconds = async () => total(await samplesOf(metrics), 'auth_process_cpu_seconds_total');
     const first = await seconds();
     expect(await seconds()).toBeLessThan(first * 1.5);
   });
 
-  it('show for how long the event loop stood still, and forget it when it was told', async () => {
+  it('show for how long the event loop was blocked since the last scrape', async () => {
     const metrics = new ProcessMetrics('primary');
     const worst = async () => total(await samplesOf(metrics), 'auth_event_loop_delay_seconds', { quantile: '1' });
     const aWhile = () => new Promise((resolve) => setTimeout(resolve, 60));

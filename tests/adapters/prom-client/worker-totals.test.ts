@@ -7,11 +7,11 @@ import { readSamples, total } from '../../support/read-samples.ts';
 
 const REQUEST = { method: 'POST', route: '/oauth2/token', status: 200, duration_ms: 1 };
 
-/** What a worker that answered so many requests says. */
+/** The metrics of a worker after a number of requests. */
 async function snapshotOf(worker: number, requests: number): Promise<MetricsSnapshot> {
   const metrics = new ProcessMetrics(`worker-${worker}`);
   for (let time = 0; time < requests; time += 1) metrics.count(REQUEST);
-  // As it comes over the pipe.
+  // As the primary receives it over the pipe.
   return structuredClone(await metrics.snapshot());
 }
 
@@ -20,7 +20,7 @@ async function read(snapshots: readonly MetricsSnapshot[]) {
 }
 
 describe('WorkerTotals', () => {
-  it('add up what the workers counted, and leave apart what they say of their processes', async () => {
+  it('add up what the workers counted, and keep the metrics of their processes apart', async () => {
     const totals = new WorkerTotals();
     const processes = [totals.take(1, await snapshotOf(1, 3)), totals.take(2, await snapshotOf(2, 4))];
     const samples = await read([...processes, ...(await totals.all(new Set([1, 2])))]);
@@ -31,7 +31,7 @@ describe('WorkerTotals', () => {
     expect(memory.map(({ labels }) => labels['process'])).toEqual(['worker-1', 'worker-2']);
   });
 
-  it('keep what a silent worker counted when it last spoke, and nothing on its process', async () => {
+  it('keep the last totals of a worker that does not answer, but not the metrics of its process', async () => {
     const totals = new WorkerTotals();
     totals.take(1, await snapshotOf(1, 3));
     const samples = await read(await totals.all(new Set([1])));
@@ -39,14 +39,14 @@ describe('WorkerTotals', () => {
     expect(samples.filter(({ labels }) => 'process' in labels)).toEqual([]);
   });
 
-  it('take what a worker says later in place of what it said before', async () => {
+  it('replace the totals of a worker by its newer ones', async () => {
     const totals = new WorkerTotals();
     totals.take(1, await snapshotOf(1, 3));
     totals.take(1, await snapshotOf(1, 5));
     expect(total(await read(await totals.all(new Set([1]))), 'auth_requests_total')).toBe(5);
   });
 
-  it('never fall, however many workers end, and do not grow with their number', async () => {
+  it('never fall when workers end, and do not grow with the number of ended workers', async () => {
     const totals = new WorkerTotals();
     for (let worker = 1; worker <= 20; worker += 1) {
       totals.take(worker, await snapshotOf(worker, 2));
