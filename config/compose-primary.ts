@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
-import type { DependencyContainer } from 'tsyringe';
 import { KeysForWorkers } from '../adapters/cluster/keys-for-workers.ts';
 import { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
+import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { buildContainer } from './container.ts';
+import { startServerOf } from './service.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { TOKENS } from './tokens.ts';
@@ -12,12 +13,16 @@ import { TOKENS } from './tokens.ts';
 /** Beside this file, with the same extension: compiled or not. */
 const WORKER_FILE = `${import.meta.dirname}/worker-main${extname(import.meta.filename)}`;
 
-/** The composition root of the primary: what its workers share, and the workers, which are not started yet. */
-export async function composePrimary(
+/**
+ * Starts the service in several processes: workers, which look up clients and answer requests, and this one, the primary,
+ * which has the port, the keys, the verification queue and the management port. Resolves when all workers listen.
+ * Rejects, with nothing left open, where one cannot.
+ */
+export async function startPrimary(
   configuration: Configuration,
   files: ReadonlyMap<string, string | undefined>,
   environment: Environment,
-): Promise<DependencyContainer> {
+): Promise<RunningServer> {
   const container = await buildContainer(configuration, 'primary');
   const keyRing = container.resolve(TOKENS.keyRing);
   const privateKeys = container.resolve(TOKENS.privateKeys);
@@ -47,5 +52,5 @@ export async function composePrimary(
     for (const worker of pool.workers) worker.sendKeys(keys.now());
   });
   container.registerInstance(TOKENS.workerPool, pool);
-  return container;
+  return startServerOf(container, configuration.settings, 'primary');
 }

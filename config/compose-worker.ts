@@ -12,8 +12,9 @@ import { SystemClock } from '../adapters/system/system-clock.ts';
 import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { createVerifiedSecretCache } from './compose-secrets.ts';
+import { buildContainer } from './container.ts';
 import { createKeySchedule } from './key-ring.ts';
-import { startService } from './service.ts';
+import { startServerOf } from './service.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { TOKENS } from './tokens.ts';
 
@@ -41,15 +42,16 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
 
   // Named as in the log, whose lines have `"worker":3`.
   const metrics = new ProcessMetrics(`worker-${start.worker}`);
-  const service = await startService(configuration, 'worker', (container) => {
-    container.registerInstance(TOKENS.clock, clock);
-    container.registerInstance(TOKENS.log, createJsonLog(undefined, { worker: start.worker }));
-    container.registerInstance(TOKENS.verificationSlots, slots);
-    container.registerInstance(TOKENS.verifiedSecrets, verifiedSecrets);
-    container.registerInstance(TOKENS.keyProvider, keyProvider);
-    container.registerInstance(TOKENS.processMetrics, metrics);
+  const container = await buildContainer(configuration, 'worker', (parts) => {
+    parts.registerInstance(TOKENS.clock, clock);
+    parts.registerInstance(TOKENS.log, createJsonLog(undefined, { worker: start.worker }));
+    parts.registerInstance(TOKENS.verificationSlots, slots);
+    parts.registerInstance(TOKENS.verifiedSecrets, verifiedSecrets);
+    parts.registerInstance(TOKENS.keyProvider, keyProvider);
+    parts.registerInstance(TOKENS.processMetrics, metrics);
   });
-  reportHealth(service.dependencies, (states) => ignoreEndOfPrimary(primary.health(states)));
+  const service = await startServerOf(container, configuration.settings, 'worker');
+  reportHealth(container.resolve(TOKENS.dependencies), (states) => ignoreEndOfPrimary(primary.health(states)));
   return {
     address: service.host,
     port: service.port,

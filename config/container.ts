@@ -5,7 +5,11 @@ import {
   instanceCachingFactory,
   container as rootContainer,
 } from 'tsyringe';
-import { RefusalPace } from '../adapters/http/admission/rejection-delay.ts';
+import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
+import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
+import { HttpServer } from '../adapters/http/server/http-server.ts';
+import type { RequestLog } from '../adapters/http/server/request-log.ts';
+import { Lifecycle } from '../adapters/http/server/running-server.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { PrivateKeys } from '../adapters/jwt/private-keys.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
@@ -31,19 +35,20 @@ import {
   createVerifiedSecretCache,
   limitAttempts,
 } from './compose-secrets.ts';
+import { logConnectionFault } from './connection-fault.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
 import { createKeyFactory } from './key-factory.ts';
 import { createKeyRing } from './key-ring.ts';
-import { Lifecycle } from './lifecycle.ts';
 import { openDependencies } from './open-dependencies.ts';
-import { createRequestLog } from './request-log.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
-import { createLoadLimit, createServer } from './server.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
+
+/** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
+const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
 /** Registers parts that take the place of the service's own. */
 export type Override = (container: DependencyContainer) => void;
@@ -130,9 +135,8 @@ export async function buildContainer(
 
   // The public port.
   part(TOKENS.processMetrics, () => new ProcessMetrics('primary'));
-  part(TOKENS.requestLog, () => createRequestLog(get(TOKENS.log), get(TOKENS.processMetrics).count));
-  part(TOKENS.loadLimit, () => createLoadLimit());
-  part(TOKENS.rejectionDelay, () => new RefusalPace());
+  part(TOKENS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
+  part(TOKENS.rejectionDelay, () => new RejectionDelay());
   part(TOKENS.routes, () =>
     createRoutes(settings, {
       issueToken: get(TOKENS.issueToken),
@@ -144,16 +148,20 @@ export async function buildContainer(
   const serverParts = () => ({
     authorizeRequest: get(TOKENS.authorizeRequest),
     ids: get(TOKENS.ids),
-    pace: get(TOKENS.rejectionDelay),
-    log: get(TOKENS.log),
+    rejectionDelay: get(TOKENS.rejectionDelay),
     timeouts: httpTimeouts,
+    onFault: (fault: unknown) => logConnectionFault(get(TOKENS.log), fault),
   });
-  part(TOKENS.httpServer, () =>
-    createServer(get(TOKENS.routes), {
-      ...serverParts(),
-      requestLog: get(TOKENS.requestLog),
-      load: get(TOKENS.loadLimit),
-    }),
+  part(
+    TOKENS.httpServer,
+    () =>
+      new HttpServer({
+        ...serverParts(),
+        routes: get(TOKENS.routes),
+        log: get(TOKENS.log),
+        metrics: get(TOKENS.processMetrics),
+        load: get(TOKENS.loadLimit),
+      }),
   );
 
   // The management port.
@@ -175,9 +183,8 @@ export async function buildContainer(
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });
-    // Probes come every second. Their answers are logged when they change, not each time.
     const routes = createManagementRoutes(healthChecks, () => metrics.scrape());
-    return createServer(routes, { ...serverParts(), requestLog: () => {}, load: createLoadLimit() });
+    return new HttpServer({ ...serverParts(), routes, log: NO_LOG, load: new LoadLimit(LOAD_LIMITS) });
   });
 
   override(container);

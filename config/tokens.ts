@@ -1,11 +1,11 @@
-import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
-import type { RefusalPace } from '../adapters/http/admission/rejection-delay.ts';
-import type { RequestLog } from '../adapters/http/server/request-log.ts';
+import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
+import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/route.ts';
+import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { PrivateKeys } from '../adapters/jwt/private-keys.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
@@ -30,7 +30,6 @@ import type { TokenVerifier } from '../application/ports/token-verifier.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifiedSecrets } from '../application/ports/verified-secrets.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
-import type { Lifecycle } from './lifecycle.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
@@ -69,11 +68,10 @@ export const TOKENS = {
   dependencies: token<readonly Dependency[]>('Dependency[]'),
   workerPool: token<WorkerPool>('WorkerPool'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
-  requestLog: token<RequestLog>('RequestLog'),
   loadLimit: token<LoadLimit>('LoadLimit'),
-  rejectionDelay: token<RefusalPace>('RejectionDelay'),
+  rejectionDelay: token<RejectionDelay>('RejectionDelay'),
   routes: token<readonly Route[]>('Route[]'),
-  httpServer: token<Server>('Server'),
+  httpServer: token<HttpServer>('HttpServer'),
   lifecycle: token<Lifecycle>('Lifecycle'),
-  managementServer: token<Server>('management Server'),
+  managementServer: token<HttpServer>('management HttpServer'),
 };

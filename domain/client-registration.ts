@@ -1,4 +1,3 @@
-import { isClientId } from './client-id.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { StoredSecret } from './stored-secret.ts';
@@ -8,6 +7,18 @@ export const GRANT_TYPE = 'client_credentials';
 
 /** How every registered client authenticates: id and secret in the body of a POST (RFC 6749 section 2.3.1). */
 export const CLIENT_AUTHENTICATION_METHOD = 'client_secret_post';
+
+/** The longest client identifier, in Unicode characters. */
+const CLIENT_ID_MAX_LENGTH = 255;
+
+/**
+ * Whether a text can be a client identifier: 1 to 255 Unicode characters, none of them a control character. Wider than
+ * RFC 6749 appendix A.1 (printable ASCII), since other systems make the registrations; ids are compared byte by byte.
+ */
+export function isClientId(text: string): boolean {
+  const length = [...text].length;
+  return length >= 1 && length <= CLIENT_ID_MAX_LENGTH && !/\p{Cc}/u.test(text);
+}
 
 /** A registration as storage has it, before its invariants are known to hold. */
 export interface ClientRegistrationFields {

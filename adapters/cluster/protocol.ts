@@ -77,5 +77,5 @@ export interface WorkerFunctions {
   takeKeys(keys: SentKeys): Promise<void>;
   cacheSecret(secret: SentVerifiedSecret): void;
   metrics(): Promise<SentMetrics>;
-  stop(mode: 'planned' | 'at once'): Promise<void>;
+  stop(mode: 'planned' | 'immediate'): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
-import { isClientId } from '../../domain/client-id.ts';
+import { isClientId } from '../../domain/client-registration.ts';
 import { type ClientRecord, FIND_CLIENT, lookupOf } from './client-record.ts';
 import { CLIENTS_TABLE } from './clients-table.ts';
 import type { DatabaseOptions } from './database.ts';

@@ -4,7 +4,7 @@ import { complainOfStart } from '../complain-of-start.ts';
 import { readLocationsSettings } from '../settings/locations-settings.ts';
 import { startResourceServer } from './resource-server.ts';
 
-// Runs until SIGTERM or SIGINT. Says every problem of its settings on standard error before any port is opened.
+// Runs until SIGTERM or SIGINT. Reports every problem of its settings on standard error before any port is opened.
 const settings = readLocationsSettings(process.env);
 
 if (!settings.ok) {
@@ -12,7 +12,7 @@ if (!settings.ok) {
 } else {
   try {
     const server = await startResourceServer(settings.value, new SystemClock(), createJsonLog());
-    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void server.stop());
+    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void server.stop('immediate'));
   } catch (error) {
     complainOfStart('The resource server', [error instanceof Error ? error.message : 'unknown fault']);
   }

@@ -4,13 +4,13 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { HttpListener } from '../../adapters/http/server/http-listener.ts';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/settings/locations-settings.ts';
 import { TOKENS } from '../../config/tokens.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
+import { type LoopbackServer, listenOnLoopback } from '../support/loopback-server.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/resource-servers.md', import.meta.url)), 'utf8');
@@ -76,15 +76,12 @@ describe('docs/resource-servers.md', () => {
     let service: ServiceUnderTest;
     let signer: Rs256TokenSigner;
     let unpacked: Awaited<ReturnType<typeof unpack>>;
-    let listener: HttpListener;
-    let url: string;
+    let server: LoopbackServer;
     const ask = (authorization?: string): Promise<HttpAnswer> =>
-      send(url, '/things', { headers: authorization === undefined ? {} : { authorization } });
+      send(server.url, '/things', { headers: authorization === undefined ? {} : { authorization } });
 
     async function listen(folder: string): Promise<void> {
-      listener = new HttpListener(SERVERS[name]?.(await import(folder + name)) ?? createServer());
-      const { port } = await listener.listen(0, '127.0.0.1');
-      url = `http://127.0.0.1:${port}`;
+      server = await listenOnLoopback(SERVERS[name]?.(await import(folder + name)) ?? createServer());
     }
 
     beforeAll(async () => {
@@ -101,7 +98,7 @@ describe('docs/resource-servers.md', () => {
       await listen(unpacked.folder);
     });
     afterAll(async () => {
-      await listener.close(0, () => {});
+      await server[Symbol.asyncDispose]();
       await unpacked[Symbol.asyncDispose]();
       await service.stop();
     });
@@ -154,8 +151,7 @@ describe('docs/resource-servers.md', () => {
     it('answers 503 when it cannot get the keys', async () => {
       await using issuer = await KeySetServer.start({ kind: 'text', text: '', status: 500 });
       await using elsewhere = await unpack(issuer.url);
-      const others = listener;
-      const other = url;
+      const other = server;
       await listen(elsewhere.folder);
       try {
         const token = await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET);
@@ -167,8 +163,8 @@ describe('docs/resource-servers.md', () => {
           [503, '1'],
         ]);
       } finally {
-        await listener.close(0, () => {});
-        [listener, url] = [others, other];
+        await server[Symbol.asyncDispose]();
+        server = other;
       }
     });
   });

@@ -4,8 +4,8 @@ import { JwtVerifier } from 'aws-jwt-verify';
 import { type AuthOptions, auth } from 'express-oauth2-jwt-bearer';
 import type { JSONWebKeySet } from 'jose';
 import { allowInsecureRequests, type JWTAccessTokenClaims, validateJwtAccessToken } from 'oauth4webapi';
-import { HttpListener } from '../../adapters/http/server/http-listener.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
+import { listenOnLoopback } from '../support/loopback-server.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
@@ -95,13 +95,8 @@ describe('express-oauth2-jwt-bearer, strict', () => {
   /** What a resource behind the middleware answers to a token. */
   async function ask({ token, jwksUri }: Issuer, options: AuthOptions = {}): Promise<HttpAnswer> {
     const handler = auth({ issuer: ISSUER, audience: AUDIENCE, jwksUri, strict: true, ...options });
-    const listener = new HttpListener(createServer(onNodeHttp(handler)));
-    const { port } = await listener.listen(0, '127.0.0.1');
-    try {
-      return await send(`http://127.0.0.1:${port}`, '/', { headers: { authorization: `Bearer ${token}` } });
-    } finally {
-      await listener.close(0, () => {});
-    }
+    await using server = await listenOnLoopback(createServer(onNodeHttp(handler)));
+    return await send(server.url, '/', { headers: { authorization: `Bearer ${token}` } });
   }
 
   it('lets a token of the profile in', async () => {

@@ -25,6 +25,6 @@ export async function startResourceServerUnderTest(
     url: `http://${server.host}:${server.port}`,
     logLines: lines,
     logText: text,
-    [Symbol.asyncDispose]: () => server.stop(),
+    [Symbol.asyncDispose]: () => server.stop('immediate'),
   };
 }

@@ -60,7 +60,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
 
   const { log, text, lines } = createLogBuffer();
   let built: DependencyContainer | undefined;
-  const service = await startService({ ...configuration.value, ...options.limits }, 'single', (container) => {
+  const service = await startService({ ...configuration.value, ...options.limits }, (container) => {
     built = container;
     container.registerInstance(TOKENS.log, log);
     options.override?.(container);
@@ -73,7 +73,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     container: built,
     logText: text,
     logLines: lines,
-    stop: () => service.stop('at once'),
-    [Symbol.asyncDispose]: () => service.stop('at once'),
+    stop: () => service.stop('immediate'),
+    [Symbol.asyncDispose]: () => service.stop('immediate'),
   };
 }

@@ -1,40 +1,45 @@
 import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
 
+/** How often the event loop is checked, in milliseconds. */
+const CHECK_EVERY_MS = 100;
+
+/** The weight of one check: a single pause of half a second moves the mean by 0.1 s. */
+const WEIGHT = 0.2;
+
 export interface LoadLimits {
-  /** Requests that are worked on at once; those whose body is still being sent, or that wait for a check, are not. A thousand are about 0.4 s of a core's signatures. */
+  /** Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need about 0.4 s of a core for their signatures. */
   readonly inFlight: number;
   /** The same, while the event loop is late. */
   readonly inFlightWhenLate: number;
-  /** Mean delay of the event loop, in milliseconds, from which on it is late. */
+  /** Mean delay of the event loop, in milliseconds, from which on it counts as late. */
   readonly lateMs: number;
 }
 
 export const LOAD_LIMITS: LoadLimits = { inFlight: 1_000, inFlightWhenLate: 100, lateMs: 200 };
 
 /**
- * Lets in what can be answered in good time. The rest is refused at once, which costs a tenth of a token, so that those
- * who are let in are served as fast as ever and nothing grows while more comes than can be done.
+ * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of a token:
+ * admitted requests stay fast, and no queue grows, while more requests arrive than can be served.
  */
 export class LoadLimit {
   readonly #limits: LoadLimits;
-  readonly #delayMs: () => number;
+  readonly #eventLoop: { readonly delayMs: number };
   #inFlight = 0;
 
-  /** @param delayMs the delay of the event loop now, in milliseconds. */
-  constructor(limits: LoadLimits, delayMs: () => number) {
+  constructor(limits: LoadLimits, eventLoop: { readonly delayMs: number } = new EventLoopDelay()) {
     this.#limits = limits;
-    this.#delayMs = delayMs;
+    this.#eventLoop = eventLoop;
   }
 
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Whether one more may come in. Whoever did says so when it leaves. */
+  /** Whether one more request is admitted. Each that is must `leave`. */
   enter(): boolean {
     const { inFlight, inFlightWhenLate, lateMs } = this.#limits;
-    const most = this.#delayMs() < lateMs ? inFlight : inFlightWhenLate;
-    if (this.#inFlight >= most) return false;
+    const limit = this.#eventLoop.delayMs < lateMs ? inFlight : inFlightWhenLate;
+    if (this.#inFlight >= limit) return false;
     this.#inFlight += 1;
     return true;
   }
@@ -64,5 +69,25 @@ export class LoadLimit {
         return { ...slot, settle: (verdict) => this.uncounted(() => slot.settle(verdict)) };
       },
     };
+  }
+}
+
+/** How late timers fire, in milliseconds, as a moving mean over about a second: how long a request waits before it is read. */
+class EventLoopDelay {
+  #due = performance.now() + CHECK_EVERY_MS;
+  #meanMs = 0;
+
+  constructor() {
+    setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+  }
+
+  get delayMs(): number {
+    return this.#meanMs;
+  }
+
+  #check(): void {
+    const now = performance.now();
+    this.#meanMs += WEIGHT * (Math.max(0, now - this.#due) - this.#meanMs);
+    this.#due = now + CHECK_EVERY_MS;
   }
 }

@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net';
 
-/** Refusals that one connection gets in a second; the next waits for the second to be over. */
-const REFUSALS_A_SECOND = 20;
+/** Rejections per second on one connection that are answered without a delay. */
+const REJECTIONS_PER_SECOND = 20;
 
 /**
- * Slows a connection that gets one refusal after the other: whoever floods us with what is refused at no cost to him would
- * else keep the cores busy with it. Tokens are never slowed, nor what comes on other connections.
+ * Delays repeated rejections on one connection: requests that are rejected before they cost anything could otherwise keep
+ * every core busy. Tokens, and requests on other connections, are never delayed.
  */
-export class RefusalPace {
-  readonly #most: number;
+export class RejectionDelay {
+  readonly #limit: number;
   readonly #now: () => number;
   readonly #seconds = new WeakMap<Socket, { begin: number; count: number }>();
 
-  /** @param now milliseconds that only grow. */
-  constructor(most = REFUSALS_A_SECOND, now = () => performance.now()) {
-    this.#most = most;
+  /** @param now monotonic time in milliseconds. */
+  constructor(limit = REJECTIONS_PER_SECOND, now = () => performance.now()) {
+    this.#limit = limit;
     this.#now = now;
   }
 
-  /** Counts a refusal, and answers how many milliseconds it is to wait. */
+  /** Counts a rejection and returns how many milliseconds to wait before it is sent. */
   delayMs(socket: Socket): number {
     const now = this.#now();
     const second = this.#seconds.get(socket);
@@ -27,6 +27,6 @@ export class RefusalPace {
       return 0;
     }
     second.count += 1;
-    return second.count > this.#most ? second.begin + 1_000 - now : 0;
+    return second.count > this.#limit ? second.begin + 1_000 - now : 0;
   }
 }

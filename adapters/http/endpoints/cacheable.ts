@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Exchange } from '../server/exchange.ts';
 
-/** Who may keep an answer: anybody's cache, or only the bearer's whose token was asked for. */
+/** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
 export type Cacheability = 'public' | 'private';
 
 /**
- * Answers a JSON document that may be kept for so long (RFC 9111 section 5.2.2), with a strong validator; a caller who
- * has it already gets 304 (RFC 9110 section 13.1.2).
+ * Answers with a JSON document that caches may store, and a strong validator; a client that has the same document gets
+ * 304 (RFC 9110 section 13.1.2).
  */
 export function answerCacheable(
   ctx: Exchange,

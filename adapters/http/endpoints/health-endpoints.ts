@@ -4,7 +4,7 @@ import type { Handler } from '../server/route.ts';
 export const LIVENESS_PATH = '/livez';
 export const READINESS_PATH = '/readyz';
 
-/** GET /livez: 200 as long as this process answers at all. A dependency that is out of reach is no reason to restart it. */
+/** GET /livez: always 200 while this process responds. An unavailable dependency is no reason to restart it. */
 export function livenessEndpoint(): Handler {
   return async (ctx) => {
     ctx.status = 200;
@@ -12,7 +12,7 @@ export function livenessEndpoint(): Handler {
   };
 }
 
-/** GET /readyz: 200 where every check is ready, else 503, with the state of each. */
+/** GET /readyz: 200 where every check is ready, otherwise 503, with the state of each check. */
 export function readinessEndpoint(checks: () => readonly HealthCheck[]): Handler {
   return async (ctx) => {
     const states = checks().map((check) => ({ name: check.name, ...check.readiness() }));

@@ -4,7 +4,7 @@ import { answerCacheable, type Cacheability } from './cacheable.ts';
 
 export const KEY_SET_PATH = '/oauth2/jwks';
 
-/** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), with the time for which a reader misses no key by keeping it. */
+/** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as a reader misses no new key. */
 export function keySetEndpoint(publishKeys: PublishKeys, cacheability: Cacheability): Handler {
   return async (ctx) => {
     const { keySet, maxAgeSeconds } = await publishKeys.execute();

@@ -8,7 +8,7 @@ export type LocationFieldOrder = 'declared' | 'alphabetical';
 
 export const LOCATION_PATH = '/v1/locations/:code';
 
-/** GET /v1/locations/{code}. The code is compared as it stands in the path, without percent-decoding. */
+/** GET /v1/locations/{code}. The code is compared as it is in the path, without percent-decoding. */
 export function locationEndpoint(findLocation: FindLocation, order: LocationFieldOrder): Handler {
   return async (ctx) => {
     const code = ctx.path.slice(ctx.path.lastIndexOf('/') + 1);

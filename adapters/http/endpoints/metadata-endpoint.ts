@@ -6,22 +6,22 @@ import { KEY_SET_PATH } from './key-set-endpoint.ts';
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export const TOKEN_PATH = '/oauth2/token';
 
-/** In seconds. The document changes with the settings alone. */
+/** The document changes only with the settings. */
 const MAX_AGE_SECONDS = 3_600;
 
 export interface MetadataOptions {
   readonly issuer: string;
   /** Without a trailing slash. */
   readonly baseUrl: string;
-  /** The scopes that clients may want to know of; not all that there are. */
+  /** The scopes to publish, which need not be all of them (RFC 8414 section 2). */
   readonly scopes?: readonly string[] | undefined;
   readonly cacheability: Cacheability;
 }
 
-/** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is no URL has none. */
+/** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
 export function metadataPath(issuer: string): string {
   const path = URL.parse(issuer)?.pathname.replace(/\/$/, '') ?? '';
-  // What means something in a route's path is to mean itself.
+  // Characters with a meaning in a route's path are escaped.
   return path.startsWith('/') ? `${WELL_KNOWN}${path.replace(/[{}()[\]+?!:*\\]/g, '\\$&')}` : WELL_KNOWN;
 }
 
@@ -34,7 +34,7 @@ export function metadataEndpoint({ issuer, baseUrl, scopes, cacheability }: Meta
     ...(scopes !== undefined && { scopes_supported: scopes }),
     grant_types_supported: [GRANT_TYPE],
     token_endpoint_auth_methods_supported: [CLIENT_AUTHENTICATION_METHOD],
-    // Required by RFC 8414; empty, since there is no authorization endpoint.
+    // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],
   };
   return async (ctx) => answerCacheable(ctx, metadata, cacheability, MAX_AGE_SECONDS);

@@ -2,10 +2,10 @@ import type { Handler } from '../server/route.ts';
 
 export const METRICS_PATH = '/metrics';
 
-/** What was measured, as a scraper reads it. */
+/** Collects all metrics, in the format of the scraper. */
 export type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
 
-/** GET /metrics: one scrape of the whole service. */
+/** GET /metrics: the metrics of the whole service, in all of its processes. */
 export function metricsEndpoint(scrape: Scrape): Handler {
   return async (ctx) => {
     const { contentType, text } = await scrape();

@@ -1,19 +1,25 @@
+import type { ServerResponse } from 'node:http';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
-import { isClientId } from '../../../domain/client-id.ts';
-import { GRANT_TYPE } from '../../../domain/client-registration.ts';
+import type { Caller } from '../../../application/ports/caller.ts';
+import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import { hasBody, readForm } from '../parsing/form-body.ts';
-import { type Authorization, readAuthorization } from '../parsing/header-fields.ts';
+import { type Form, readForm } from '../parsing/form.ts';
+import type { RequestHead } from '../parsing/request-head.ts';
 import { type Exchange, refuse } from '../server/exchange.ts';
 import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
-import { ResponseCaller } from '../server/response-caller.ts';
 import type { Handler } from '../server/route.ts';
 
-/** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). */
+/** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint(issueToken: IssueToken, load: LoadLimit): Handler {
   return async (ctx) => {
-    const request = await readTokenRequest(ctx, load);
+    const refused = refuseQuery(ctx.querystring) ?? refuseAuthorization(ctx.state.head);
+    if (refused !== undefined) return refuse(ctx, refused);
+
+    const form = await readForm(ctx, load);
+    if (!form.ok) return refuse(ctx, httpRefusal(form.problem));
+
+    const request = readTokenRequest(form.value, ctx);
     if (!request.ok) return refuse(ctx, request.problem);
 
     const issued = await issueToken.execute(request.value);
@@ -23,57 +29,70 @@ export function tokenEndpoint(issueToken: IssueToken, load: LoadLimit): Handler 
   };
 }
 
-/** The request, or why it is refused: what costs least is looked at first, and nothing here costs a hash or a query. */
-async function readTokenRequest(ctx: Exchange, load: LoadLimit): Promise<Result<TokenRequest, HttpRefusal>> {
-  if (hasCredentialsInQuery(ctx.querystring)) return failure(httpRefusal('credentials_in_query'));
+/** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */
+function refuseQuery(query: string): HttpRefusal | undefined {
+  const parameters = new URLSearchParams(query);
+  const found = ['client_id', 'client_secret', 'grant_type'].some((name) => parameters.has(name));
+  return found ? httpRefusal('credentials_in_query') : undefined;
+}
 
-  const authorization = readAuthorization(ctx.req);
-  if (authorization.kind === 'repeated') return failure(httpRefusal('authorization_repeated'));
-  if (authorization.kind === 'malformed') return failure(httpRefusal('authorization_malformed'));
+/** What the header alone decides. Beside a body, the body may hold a second method, which is another error. */
+function refuseAuthorization({ authorization, hasBody }: RequestHead): HttpRefusal | undefined {
+  switch (authorization.kind) {
+    case 'absent':
+      return undefined;
+    case 'repeated':
+      return httpRefusal('authorization_repeated');
+    case 'malformed':
+      return httpRefusal('authorization_malformed');
+    case 'present':
+      return hasBody ? undefined : refuseMethod(authorization.scheme);
+  }
+}
 
-  const alone = hasBody(ctx.req) ? undefined : refuseAuthorization(authorization, undefined);
-  if (alone !== undefined) return failure(alone);
+/** No client is registered for a method that uses the header (RFC 6749 section 5.2). */
+function refuseMethod(scheme: string): HttpRefusal {
+  return httpRefusal('authorization_method_unsupported', { 'WWW-Authenticate': `${scheme} realm="token endpoint"` });
+}
 
-  const form = await readForm(ctx, load);
-  if (!form.ok) return form;
-  const parameter = (name: string) => form.value.get(name) || undefined;
-
-  const refused =
-    refuseAuthorization(authorization, parameter('client_secret')) ?? refuseGrantType(parameter('grant_type'));
-  if (refused !== undefined) return failure(refused);
-
+/** An empty parameter counts as absent (RFC 6749 section 3.2). Two authentication methods at once are an error (section 2.3). */
+function readTokenRequest(form: Form, ctx: Exchange): Result<TokenRequest, HttpRefusal> {
+  const parameter = (name: string) => form.get(name) || undefined;
+  const grantType = parameter('grant_type');
   const clientId = parameter('client_id');
   const clientSecret = parameter('client_secret');
+  const { authorization } = ctx.state.head;
+
+  if (authorization.kind === 'present') {
+    return failure(clientSecret ? httpRefusal('authorization_beside_body') : refuseMethod(authorization.scheme));
+  }
+  if (grantType === undefined) return failure(httpRefusal('grant_type_missing'));
+  if (grantType !== GRANT_TYPE) return failure(httpRefusal('grant_type_unsupported'));
   if (clientId !== undefined && !isClientId(clientId)) return failure(httpRefusal('client_id_malformed'));
   if (clientId === undefined || clientSecret === undefined) return failure(httpRefusal('credentials_missing'));
-  return success({
-    clientId,
-    clientSecret,
-    scope: parameter('scope'),
-    caller: new ResponseCaller(ctx.res),
-  });
+  return success({ clientId, clientSecret, scope: parameter('scope'), caller: callerOf(ctx.res) });
 }
 
-/** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */
-function hasCredentialsInQuery(query: string): boolean {
-  const parameters = new URLSearchParams(query);
-  return ['client_id', 'client_secret', 'grant_type'].some((name) => parameters.has(name));
+/** The client behind a response. Its abort signal is made on first use: most requests never wait. */
+function callerOf(response: ServerResponse): Caller {
+  let disconnected: AbortSignal | undefined;
+  return {
+    address: response.req.socket.remoteAddress ?? 'disconnected',
+    get disconnected() {
+      disconnected ??= signalOfClose(response);
+      return disconnected;
+    },
+  };
 }
 
-function refuseGrantType(grantType: string | undefined): HttpRefusal | undefined {
-  if (grantType === undefined) return httpRefusal('grant_type_missing');
-  return grantType === GRANT_TYPE ? undefined : httpRefusal('grant_type_unsupported');
+function signalOfClose(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  else response.once('close', () => controller.abort());
+  return controller.signal;
 }
 
-/** No client is registered for a method that uses the header; two methods at once are malformed (RFC 6749 sections 2.3 and 5.2). */
-function refuseAuthorization(authorization: Authorization, bodySecret: string | undefined): HttpRefusal | undefined {
-  if (authorization.kind !== 'present') return undefined;
-  if (bodySecret !== undefined) return httpRefusal('authorization_beside_body');
-  const challenge = `${authorization.scheme} realm="token endpoint"`;
-  return httpRefusal('authorization_method_unsupported', { 'WWW-Authenticate': challenge });
-}
-
-/** RFC 6749 section 5.1; `scope` is said again where the client asked for one. */
+/** RFC 6749 section 5.1; `scope` is part of the response where the client asked for one. */
 function answer(ctx: Exchange, request: TokenRequest, issued: IssuedToken): void {
   ctx.state.clientId = issued.claims.sub;
   ctx.state.tokenId = issued.claims.jti;

@@ -3,19 +3,19 @@ import Koa from 'koa';
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import { type Exchange, type ExchangeParts, type ExchangeState, exchange, refuse } from './exchange.ts';
 import { httpRefusal } from './refusals.ts';
-import { isLetIn } from './require-bearer.ts';
+import { requireBearer } from './require-bearer.ts';
 import type { Handler, Route } from './route.ts';
 
 export interface ApplicationParts extends ExchangeParts {
   readonly routes: readonly Route[];
   readonly authorizeRequest: AuthorizeRequest;
-  /** Told what went wrong outside of any answer, such as a connection that broke while an answer was being sent. */
+  /** Called with errors outside of a response's own handling, such as a connection that broke while the response was sent. */
   readonly onFault: (fault: unknown) => void;
 }
 
 /**
- * The Koa application: default-deny. Whether a path is public is a property of the route that matched it, so that there
- * is no second opinion on paths; what matches no route asks for a token before it says that there is nothing.
+ * The Koa application. It denies by default: whether a path is public is a property of the route that matched it, so no
+ * second rule about paths can disagree, and a path without a route requires a token before the answer is 404.
  */
 export function createApplication({
   routes,
@@ -28,7 +28,7 @@ export function createApplication({
     router.all(route.path, async (ctx) => {
       ctx.state.route = route.path;
       const { access } = route;
-      if (access.kind === 'bearer' && !(await isLetIn(ctx, authorizeRequest, access.scope))) return;
+      if (access.kind === 'bearer' && !(await requireBearer(ctx, authorizeRequest, access.scope))) return;
       await answer(ctx, route);
     });
   }
@@ -37,7 +37,7 @@ export function createApplication({
   application.use(exchange(parts));
   application.use(router.routes());
   application.use(async (ctx) => {
-    if (await isLetIn(ctx, authorizeRequest)) refuse(ctx, httpRefusal('route_unknown'));
+    if (await requireBearer(ctx, authorizeRequest)) refuse(ctx, httpRefusal('route_unknown'));
   });
   return application;
 }
@@ -49,7 +49,7 @@ async function answer(ctx: Exchange, { methods }: Route): Promise<void> {
   refuse(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));
 }
 
-/** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa leaves the body out. */
+/** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa omits the body. */
 function handlerOf(methods: Route['methods'], method: string): Handler | undefined {
   switch (method) {
     case 'GET':

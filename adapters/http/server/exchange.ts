@@ -3,16 +3,17 @@ import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import type { RefusalPace } from '../admission/rejection-delay.ts';
-import { malformationOf } from '../parsing/malformed-request.ts';
+import type { RejectionDelay } from '../admission/rejection-delay.ts';
+import { type RequestHead, readRequestHead } from '../parsing/request-head.ts';
 import { parserRefusalOf } from './parser-errors.ts';
 import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
-import type { RequestLine, RequestLog } from './request-log.ts';
+import type { RequestLine, RequestLog, RequestMetrics } from './request-log.ts';
 
-/** What one request and its answer carry through the middleware. */
+/** What one request and its response carry through the middleware. */
 export interface ExchangeState {
   requestId: string;
-  /** The path of the matched route as it was declared; the path that was asked for may hold a secret and is not logged. */
+  head: RequestHead;
+  /** The declared path of the matched route; the requested path may contain a secret and is not logged. */
   route?: string;
   refusal?: HttpRefusal;
   clientId?: string;
@@ -22,45 +23,50 @@ export interface ExchangeState {
 
 export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 
-/** Header fields of every answer (RFC 6749 section 5.1). */
-export const ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
+/** Header fields of every response (RFC 6749 section 5.1). */
+const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
 export interface ExchangeParts {
   readonly ids: IdGenerator;
   readonly log: RequestLog;
+  readonly metrics?: RequestMetrics;
   readonly load: LoadLimit;
-  readonly pace: RefusalPace;
+  readonly rejectionDelay: RejectionDelay;
 }
 
-/** Outermost: gives the exchange its id and its headers, turns a fault into 500 or 503, and writes the one log line. */
-export function exchange({ ids, log, load, pace }: ExchangeParts): Koa.Middleware<ExchangeState> {
+/** The outermost middleware: id, common header fields and admission before; faults, metrics and the log line after. */
+export function exchange({ ids, log, metrics, load, rejectionDelay }: ExchangeParts): Koa.Middleware<ExchangeState> {
   return async (ctx, next) => {
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
-    ctx.set(ANSWER_HEADERS);
+    ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
-    if (load.enter()) {
-      await answer(ctx, next).finally(() => load.leave());
-    } else {
-      refuse(ctx, httpRefusal('overloaded'));
-    }
-    log(requestLine(ctx, performance.now() - begin));
-    const waitMs = ctx.state.refusal === undefined ? 0 : pace.delayMs(ctx.req.socket);
+
+    if (load.enter()) await answer(ctx, next).finally(() => load.leave());
+    else refuse(ctx, httpRefusal('overloaded'));
+
+    const line = requestLine(ctx, performance.now() - begin);
+    metrics?.count(line);
+    if (line.status >= 500) log.error(line);
+    else log.info(line);
+
+    const waitMs = ctx.state.refusal === undefined ? 0 : rejectionDelay.delayMs(ctx.req.socket);
     if (waitMs > 0) await delay(waitMs);
   };
 }
 
 async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
   try {
-    const malformed = malformationOf(ctx.req);
-    if (malformed === undefined) await next();
-    else refuse(ctx, httpRefusal(malformed, { Connection: 'close' }));
-  } catch (error) {
-    answerFault(ctx, error);
+    const head = readRequestHead(ctx.req);
+    if (!head.ok) return refuse(ctx, httpRefusal(head.problem, { Connection: 'close' }));
+    ctx.state.head = head.value;
+    await next();
+  } catch (fault) {
+    answerFault(ctx, fault);
   }
 }
 
-/** Answers why not. Without a description for `invalid_client`, so that all its cases look the same. */
+/** Answers with the refusal. `invalid_client` has no description, and all its cases look the same. */
 export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
   const { status, retryAfter } = ANSWERS[refusal.code];
@@ -70,20 +76,17 @@ export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.body = refusalBody(refusal);
 }
 
+/** The one place that turns a fault into 500 or 503, unless the request itself broke off. */
 function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
   if (byParser !== undefined) {
     refuse(ctx, byParser);
   } else if (ctx.req.socket.destroyed || (ctx.req.destroyed && !ctx.req.complete)) {
-    refuse(ctx, httpRefusal('caller_gone'));
+    refuse(ctx, httpRefusal('client_disconnected'));
   } else {
     ctx.state.fault = fault;
-    refuse(ctx, refusalOfFault(fault));
+    refuse(ctx, httpRefusal(fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen'));
   }
-}
-
-function refusalOfFault(fault: unknown): HttpRefusal {
-  return httpRefusal(fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen');
 }
 
 function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
@@ -95,7 +98,7 @@ function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
     route: route ?? 'none',
     status: ctx.status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
-    remote_address: ctx.req.socket.remoteAddress ?? 'gone',
+    remote_address: ctx.req.socket.remoteAddress ?? 'disconnected',
     ...(refusal && { error: ANSWERS[refusal.code].error, reason: refusal.reason }),
     ...(client !== undefined && { client_id: client }),
     ...(tokenId !== undefined && { token_id: tokenId }),

@@ -1,19 +1,19 @@
-import { createServer, type Server } from 'node:http';
-import type Koa from 'koa';
-import type { IdGenerator } from '../../../application/ports/id-generator.ts';
-import type { ExchangeState } from './exchange.ts';
-import { answerParserErrors } from './parser-errors.ts';
-import type { RequestLog } from './request-log.ts';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ApplicationParts, createApplication } from './application.ts';
+import { answerParserError, type Connection, refuseTunnel } from './parser-errors.ts';
 
-/** How long a caller may take, in milliseconds. Node's own limits let one hang for five minutes. */
+/** How long a client may take, in milliseconds. Node's own limits let a connection hang for five minutes. */
 export interface HttpTimeouts {
   /** For the header section. */
   readonly headersMs: number;
   /** For the whole request. */
   readonly requestMs: number;
-  /** Between two requests on a connection; longer than the common 60 s of load balancers, who then close first. */
+  /** Between two requests on a connection; longer than the usual 60 s of load balancers, which then close first. */
   readonly keepAliveMs: number;
-  /** How often the first two are looked at. */
+  /** How often the first two are checked. */
   readonly checkEveryMs: number;
 }
 
@@ -24,37 +24,115 @@ export const HTTP_TIMEOUTS: HttpTimeouts = {
   checkEveryMs: 1_000,
 };
 
-/** Beyond it a connection is closed at once; each that is open costs about 20 KiB. */
+/** Further connections are closed at once; each open connection needs about 20 KiB. */
 const CONNECTIONS_MAX = 10_000;
 
 const HEADER_FIELDS_MAX_BYTES = 16 * 1024;
 
-/** A Node HTTP server, not yet listening, that answers nothing in another form than the application's own. */
-export function createHttpServer(
-  application: Koa<ExchangeState>,
-  ids: IdGenerator,
-  log: RequestLog,
-  timeouts: HttpTimeouts,
-): Server {
-  const server = createServer({
-    headersTimeout: timeouts.headersMs,
-    requestTimeout: timeouts.requestMs,
-    keepAliveTimeout: timeouts.keepAliveMs,
-    connectionsCheckingInterval: timeouts.checkEveryMs,
-    maxHeaderSize: HEADER_FIELDS_MAX_BYTES,
-    // Node answers a missing Host without a body; exchange.ts does it in our form.
-    requireHostHeader: false,
-  });
-  const handle = application.callback();
-  server.on('request', handle);
-  // What a caller expects is no other kind of request. An expectation that we do not know is ignored, as RFC 9110 section
-  // 10.1.1 lets us, instead of answered 417 without a body; `100-continue` is answered when the body is wanted.
-  for (const event of ['checkContinue', 'checkExpectation']) {
-    server.on(event, (request, response) => server.emit('request', request, response));
+/** Requests in progress on one connection. A client that pipelines more is disconnected: each costs memory before it is read. */
+const PIPELINED_MAX = 16;
+
+/** Milliseconds after which a connection without a first byte is destroyed when the server closes. */
+const FIRST_BYTE_MS = 500;
+
+/** Milliseconds to send the last responses, once the drain time is over. */
+const LAST_RESPONSES_MS = 1_000;
+
+export interface HttpServerParts extends ApplicationParts {
+  readonly timeouts: HttpTimeouts;
+}
+
+/** The application on a port. Every response has the application's own form, and no request is lost when the server closes. */
+export class HttpServer {
+  readonly #server: Server;
+  readonly #connections = new Map<Duplex, Connection>();
+  #retired = false;
+
+  constructor({ timeouts, ...parts }: HttpServerParts) {
+    const handle = createApplication(parts).callback();
+    this.#server = createServer({
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      keepAliveTimeout: timeouts.keepAliveMs,
+      connectionsCheckingInterval: timeouts.checkEveryMs,
+      maxHeaderSize: HEADER_FIELDS_MAX_BYTES,
+      // Node answers a missing Host without a body; request-head.ts checks it instead.
+      requireHostHeader: false,
+    });
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    // Otherwise a worker passes the connection on to the next one, endlessly where all are full. Not in the types yet.
+    Object.assign(this.#server, { dropMaxConnection: true });
+    this.#server.on('connection', (socket: Socket) => this.#connect(socket));
+    // An unknown expectation is ignored, as RFC 9110 section 10.1.1 allows, instead of answered 417 without a body;
+    // `100-continue` is answered when the body is read.
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+      this.#server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+        this.#begin(request, response);
+        return handle(request, response);
+      });
+    }
+    this.#server.on('clientError', (error, socket) => {
+      const connection = this.#connections.get(socket);
+      if (connection === undefined) socket.destroy();
+      else answerParserError(error, connection, parts);
+    });
+    this.#server.on('connect', ({ socket }: IncomingMessage) => refuseTunnel(socket, parts));
   }
-  server.maxConnections = CONNECTIONS_MAX;
-  // A worker would else hand the connection on to the next, for ever where all are full. Not in the types yet.
-  Object.assign(server, { dropMaxConnection: true });
-  answerParserErrors(server, ids, log);
-  return server;
+
+  get listening(): boolean {
+    return this.#server.listening;
+  }
+
+  /** Resolves with the address when the server accepts connections. Throws the system's error where it cannot have the port. */
+  async listen(port: number, host: string): Promise<AddressInfo> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return this.#server.address() as AddressInfo;
+  }
+
+  /** From now on each response closes its connection: clients reconnect elsewhere. New connections are still accepted. */
+  retire(): void {
+    this.#retired = true;
+  }
+
+  /**
+   * Accepts no more connections, closes idle ones and waits for the others. After `drainMs`, calls `endWaits`, which
+   * ends what requests still wait for; a second later destroys the remaining connections.
+   */
+  async close(drainMs: number, endWaits: () => void): Promise<void> {
+    this.retire();
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    const timers = [
+      setTimeout(() => this.#destroySilent(), Math.min(drainMs, FIRST_BYTE_MS)),
+      setTimeout(endWaits, drainMs),
+      setTimeout(() => this.#server.closeAllConnections(), drainMs + LAST_RESPONSES_MS),
+    ];
+    await closed;
+    for (const timer of timers) clearTimeout(timer);
+  }
+
+  #connect(socket: Socket): void {
+    this.#connections.set(socket, { socket, unsent: [] });
+    socket.once('close', () => this.#connections.delete(socket));
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const connection = this.#connections.get(socket);
+    if (connection !== undefined) {
+      const { unsent } = connection;
+      connection.lastRequest = request;
+      unsent.push(response);
+      response.once('close', () => unsent.splice(unsent.indexOf(response), 1));
+      if (unsent.length > PIPELINED_MAX) socket.destroy();
+    }
+    // Node discards what follows a request for an upgrade that it does not make: nothing may follow it.
+    if (this.#retired || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+  }
+
+  /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */
+  #destroySilent(): void {
+    for (const { socket } of this.#connections.values()) if (socket.bytesRead === 0) socket.destroy();
+  }
 }

@@ -1,6 +1,6 @@
 import type { Refusal, RefusalCode, RefusalReason } from '../../../domain/refusal.ts';
 
-/** What a caller can be told: the domain's codes, and those that only HTTP knows. */
+/** The code of a refusal: one of the domain's, or one that exists only in HTTP. */
 export type AnswerCode =
   | RefusalCode
   | 'invalid_request'
@@ -23,7 +23,7 @@ export interface Answer {
   readonly error: string;
 }
 
-/** The one place where a code becomes a status. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
+/** The one table that maps a code to its status and header fields. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
 export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
@@ -43,13 +43,13 @@ export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
   temporarily_unavailable: { status: 503, error: 'temporarily_unavailable', retryAfter: 1 },
 };
 
-/** The cases that are refused here, before a use case sees them, and the code of each. */
+/** The reasons of refusals that are made here, outside of the use cases, and the code of each. */
 const CODE_OF_HTTP_REASON = {
   request_malformed: 'invalid_request',
   host_malformed: 'invalid_request',
   header_fields_too_large: 'header_fields_too_large',
   request_timeout: 'request_timeout',
-  caller_gone: 'invalid_request',
+  client_disconnected: 'invalid_request',
   method_not_allowed: 'method_not_allowed',
   credentials_in_query: 'invalid_request',
   authorization_repeated: 'invalid_request',
@@ -77,8 +77,8 @@ const CODE_OF_HTTP_REASON = {
 export type HttpReason = keyof typeof CODE_OF_HTTP_REASON;
 
 /**
- * `error_description` (RFC 6749 section 5.2): what the developer of a client has to mend. Fixed texts, so that nothing
- * of the request comes back; none for `invalid_client`, where any word would help an attacker.
+ * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of
+ * the request is reflected. `invalid_client` has none, since any detail would help an attacker.
  */
 export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
   request_malformed: 'the request is not well-formed HTTP/1.1',
@@ -104,7 +104,7 @@ export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, s
   scope_not_registered: 'the client is not registered for a scope that it asks for',
 };
 
-/** A refusal as the edge answers and logs it. */
+/** A refusal as it is answered and logged. */
 export interface HttpRefusal {
   readonly code: AnswerCode;
   readonly reason: HttpReason | RefusalReason;

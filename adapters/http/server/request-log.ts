@@ -1,23 +1,32 @@
-/** One request as the log tells it. No secret and no token, nor a path or parameter as it was sent, since each may hold one. */
+/** One request in the log. It holds no secret and no token, and no path or parameter as it was sent: each may contain one. */
 export interface RequestLine {
   readonly request_id: string;
   readonly method: string;
-  /** The path of the matched route as it was declared, or `none`. */
+  /** The declared path of the matched route, or `none`. */
   readonly route: string;
   readonly status: number;
   readonly duration_ms: number;
   readonly remote_address: string;
-  /** What the caller was told. */
+  /** Member `error` of the response. */
   readonly error?: string;
-  /** What the caller was not told. */
+  /** The reason of the refusal, which the response does not contain. */
   readonly reason?: string;
   /** Only of a registered client. */
   readonly client_id?: string;
-  /** `jti` of the token that was issued or shown. */
+  /** `jti` of the token that was issued or presented. */
   readonly token_id?: string;
-  /** What was thrown, behind a 500 or 503. */
+  /** The error behind a 500 or 503. */
   readonly fault?: unknown;
 }
 
-/** Where the edge writes its one line a request. Must not throw. */
-export type RequestLog = (line: RequestLine) => void;
+/** Where the server writes one line per request; a pino logger is one. Must not throw. */
+export interface RequestLog {
+  info(line: RequestLine): void;
+  /** For statuses from 500 on. */
+  error(line: RequestLine): void;
+}
+
+/** Where the server counts each request. Must not throw. */
+export interface RequestMetrics {
+  count(line: RequestLine): void;
+}

@@ -1,19 +1,18 @@
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
-import { readAuthorization } from '../parsing/header-fields.ts';
 import { type Exchange, refuse } from './exchange.ts';
 import { httpRefusal } from './refusals.ts';
 
 // RFC 6750 section 2.1: b64token = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
 const B64TOKEN = /^[\w.~+/-]+=*$/;
 
-/** Whether the bearer may come in; answers why not itself (RFC 6750 section 3). */
-export async function isLetIn(
+/** Whether the request has a valid bearer token that holds the scopes. Where it has not, the refusal is answered (RFC 6750 section 3). */
+export async function requireBearer(
   ctx: Exchange,
   authorizeRequest: AuthorizeRequest,
   requiredScope?: Scope,
 ): Promise<boolean> {
-  const authorization = readAuthorization(ctx.req);
+  const { authorization } = ctx.state.head;
   if (authorization.kind === 'repeated') return refuseMalformed(ctx, 'authorization_repeated');
   if (authorization.kind === 'malformed') return refuseMalformed(ctx, 'authorization_malformed');
   if (authorization.kind === 'absent' || authorization.scheme.toLowerCase() !== 'bearer') {

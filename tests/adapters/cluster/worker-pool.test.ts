@@ -36,7 +36,7 @@ describe('WorkerPool', () => {
     await until(() => events().includes('worker_replaced'), 'the worker is replaced');
     expect(events()).toEqual(['worker_ended', 'worker_failed', 'worker_replaced']);
     expect([...pool.workers].map(({ id }) => id)).toEqual([2, 3]);
-    await pool.stop('at once', 1_000);
+    await pool.stop('immediate', 1_000);
   });
 
   it('leaves none behind where one of the first cannot be started', async () => {

@@ -208,7 +208,7 @@ describe('what Node’s HTTP parser refuses', () => {
     },
   );
 
-  it('logs a caller who is gone before the body was there, and goes on', async () => {
+  it('logs a client that disconnects before its body has arrived, and continues to serve others', async () => {
     const before = service().logLines().length;
     const socket = connect(service().port, '127.0.0.1');
     socket.write(`${POST}Content-Length: 100\r\n\r\ngrant_type=`, () => socket.destroy());
@@ -217,8 +217,8 @@ describe('what Node’s HTTP parser refuses', () => {
         service()
           .logLines()
           .slice(before)
-          .some((line) => line['reason'] === 'caller_gone'),
-      'the loss is logged',
+          .some((line) => line['reason'] === 'client_disconnected'),
+      'the disconnection is logged',
     );
     const answer = await sendRaw(
       service().port,

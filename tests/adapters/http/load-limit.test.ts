@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { EventLoopDelay } from '../../../adapters/http/admission/event-loop-delay.ts';
 import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { until } from '../../support/until.ts';
 
@@ -10,43 +9,42 @@ function enterAll(load: LoadLimit, count: number): readonly boolean[] {
 }
 
 describe('LoadLimit', () => {
-  it('lets in as many as may be under way, and one more for each that leaves', () => {
-    const load = new LoadLimit(LIMITS, () => 0);
+  it('admits requests up to the limit, and one more for each that leaves', () => {
+    const load = new LoadLimit(LIMITS, { delayMs: 0 });
     expect(enterAll(load, 5)).toEqual([true, true, true, false, false]);
     load.leave();
     expect(enterAll(load, 2)).toEqual([true, false]);
     expect(load.inFlight).toBe(3);
   });
 
-  it('lets in fewer while the event loop is late, and as many as before when it has caught up', () => {
-    let delayMs = 200;
-    const load = new LoadLimit(LIMITS, () => delayMs);
+  it('admits fewer while the event loop is late, and as many as before afterwards', () => {
+    const eventLoop = { delayMs: 200 };
+    const load = new LoadLimit(LIMITS, eventLoop);
     expect(enterAll(load, 2)).toEqual([true, false]);
-    delayMs = 199;
+    eventLoop.delayMs = 199;
     expect(enterAll(load, 3)).toEqual([true, true, false]);
   });
-});
 
-describe('EventLoopDelay', () => {
-  it('grows while the event loop is held up again and again, not with one pause, and falls when that is over', async () => {
-    const delay = new EventLoopDelay();
-    try {
-      hold(500);
-      await new Promise(setImmediate);
-      expect(delay.milliseconds).toBeLessThan(200);
-      await until(() => {
-        hold(600);
-        return delay.milliseconds >= 200;
-      }, 'the loop is late');
-      await until(() => delay.milliseconds < 50, 'the loop has caught up');
-    } finally {
-      delay.close();
-    }
+  it('counts the event loop as late once it is blocked again and again, not after one pause, and until that ends', async () => {
+    const load = new LoadLimit({ inFlight: 1, inFlightWhenLate: 0, lateMs: 200 });
+    const isLate = () => {
+      if (!load.enter()) return true;
+      load.leave();
+      return false;
+    };
+    block(500);
+    await new Promise(setImmediate);
+    expect(isLate()).toBe(false);
+    await until(() => {
+      block(600);
+      return isLate();
+    }, 'the event loop is late');
+    await until(() => !isLate(), 'the event loop has recovered');
   });
 });
 
-/** Does nothing else for that long. */
-function hold(milliseconds: number): void {
+/** Blocks the event loop. */
+function block(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
 }

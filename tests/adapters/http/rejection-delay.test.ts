@@ -2,30 +2,30 @@ import { Agent, request } from 'node:http';
 import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
-import { RefusalPace } from '../../../adapters/http/admission/rejection-delay.ts';
+import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
-describe('RefusalPace', () => {
-  it('lets a connection have so many refusals in a second, and the next when the second is over', () => {
+describe('RejectionDelay', () => {
+  it('delays rejections beyond a connection’s limit per second until that second is over', () => {
     let now = 0;
-    const pace = new RefusalPace(2, () => now);
+    const delay = new RejectionDelay(2, () => now);
     const socket = new Socket();
-    expect([pace.delayMs(socket), pace.delayMs(socket)]).toEqual([0, 0]);
+    expect([delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0]);
     now = 400;
-    expect(pace.delayMs(socket)).toBe(600);
-    expect(pace.delayMs(new Socket())).toBe(0);
+    expect(delay.delayMs(socket)).toBe(600);
+    expect(delay.delayMs(new Socket())).toBe(0);
     now = 1_000;
-    expect([pace.delayMs(socket), pace.delayMs(socket), pace.delayMs(socket)]).toEqual([0, 0, 1_000]);
+    expect([delay.delayMs(socket), delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0, 1_000]);
   });
 });
 
-describe('a connection that sends what is refused', () => {
+describe('a connection whose requests are rejected', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(TOKENS.rejectionDelay, new RefusalPace(3)),
+    override: (container) => container.registerInstance(TOKENS.rejectionDelay, new RejectionDelay(3)),
   });
 
-  it('is answered more slowly, with the same answers, while others are not', async () => {
+  it('gets the same answers with a delay, while other connections get theirs without one', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const other = new Agent({ keepAlive: true, maxSockets: 1 });
     const begin = performance.now();

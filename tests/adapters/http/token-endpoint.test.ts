@@ -560,7 +560,7 @@ describe('POST /oauth2/token: overload', () => {
     override: (container) => {
       container.registerInstance(
         TOKENS.loadLimit,
-        new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, () => 0),
+        new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, { delayMs: 0 }),
       );
       const clients = container.resolve(TOKENS.clientRepository);
       container.registerInstance(TOKENS.clientRepository, {

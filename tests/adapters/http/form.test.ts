@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readFormParameters } from '../../../adapters/http/parsing/form-parameters.ts';
+import { parseForm } from '../../../adapters/http/parsing/form.ts';
 
-describe('readFormParameters', () => {
+describe('parseForm', () => {
   it('reads what URLSearchParams writes, for every flat set of names and values', () => {
     const entries = fc.uniqueArray(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), {
       selector: ([name]) => name,
@@ -13,7 +13,7 @@ describe('readFormParameters', () => {
         const wellFormed = pairs.map(
           ([name, value]) => [name.toWellFormed(), value.toWellFormed()] as [string, string],
         );
-        const form = readFormParameters(new URLSearchParams(wellFormed).toString());
+        const form = parseForm(new URLSearchParams(wellFormed).toString());
         expect(form.ok && [...form.value]).toEqual(wellFormed);
       }),
     );
@@ -26,7 +26,7 @@ describe('readFormParameters', () => {
     });
     fc.assert(
       fc.property(text, (body) => {
-        const form = readFormParameters(body);
+        const form = parseForm(body);
         if (form.ok) expect([...form.value]).toEqual([...new URLSearchParams(body)]);
       }),
     );

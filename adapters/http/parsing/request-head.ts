@@ -1,0 +1,101 @@
+import type { IncomingMessage } from 'node:http';
+import { failure, type Result, success } from '../../../domain/result.ts';
+import type { HttpReason } from '../server/refusals.ts';
+
+/** The Authorization header field, up to its scheme (RFC 9110 section 11.4). */
+export type Authorization =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'repeated' }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'present'; readonly scheme: string; readonly credentials: string };
+
+/** What the service reads of a request before its body. */
+export interface RequestHead {
+  readonly authorization: Authorization;
+  /** Every value of each field, in order. */
+  readonly contentEncodings: readonly string[];
+  readonly contentTypes: readonly string[];
+  /** The declared length of the body in bytes; 0 where none is declared. */
+  readonly contentLength: number;
+  /** Whether the request announces a body that is not empty (RFC 9112 section 6.3). */
+  readonly hasBody: boolean;
+}
+
+// The characters of uri-host [ ":" port ] (RFC 9110 section 7.2); empty where the target has no authority.
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+
+// auth-scheme [ 1*SP credentials ]; a scheme is a token of RFC 9110 section 5.6.2, here of 64 characters at most.
+const AUTHORIZATION = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})(?: +(\S.*))?$/;
+
+/**
+ * Reads the head of a request, once, or says why it is refused: Node's parser accepts requests that RFC 9112 forbids, and
+ * a proxy in front that reads such a request in another way could be used to smuggle one past it.
+ */
+export function readRequestHead(request: IncomingMessage): Result<RequestHead, HttpReason> {
+  const { hosts, authorizations, contentEncodings, contentTypes } = fieldValues(request.rawHeaders);
+  if (!isOneHost(hosts, request.httpVersion)) return failure('host_malformed');
+
+  const transferEncoding = request.headers['transfer-encoding'];
+  if (!isPlainFraming(transferEncoding, request.httpVersion)) return failure('request_malformed');
+  if (!isRequestTarget(request.url ?? '')) return failure('request_malformed');
+
+  const contentLength = Number(request.headers['content-length'] ?? 0);
+  return success({
+    authorization: parseAuthorization(authorizations),
+    contentEncodings,
+    contentTypes,
+    contentLength,
+    hasBody: transferEncoding !== undefined || contentLength > 0,
+  });
+}
+
+/** Node's `headers` keeps only the first of two Host, Authorization or Content-Type fields; `rawHeaders` has all. */
+function fieldValues(rawHeaders: readonly string[]) {
+  const hosts: string[] = [];
+  const authorizations: string[] = [];
+  const contentEncodings: string[] = [];
+  const contentTypes: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const value = rawHeaders[index + 1] ?? '';
+    switch (rawHeaders[index]?.toLowerCase()) {
+      case 'host':
+        hosts.push(value);
+        break;
+      case 'authorization':
+        authorizations.push(value);
+        break;
+      case 'content-encoding':
+        contentEncodings.push(value);
+        break;
+      case 'content-type':
+        contentTypes.push(value);
+        break;
+    }
+  }
+  return { hosts, authorizations, contentEncodings, contentTypes };
+}
+
+/** RFC 9112 section 3.2: an HTTP/1.1 request has exactly one well-formed Host. Its value is never used. */
+function isOneHost([host, ...others]: readonly string[], httpVersion: string): boolean {
+  if (host === undefined) return httpVersion === '1.0';
+  return others.length === 0 && HOST.test(host);
+}
+
+/** Section 6.1: a known version, no transfer coding before HTTP/1.1, and none but `chunked`. */
+function isPlainFraming(transferEncoding: string | undefined, httpVersion: string): boolean {
+  if (httpVersion === '1.0') return transferEncoding === undefined;
+  return httpVersion === '1.1' && (transferEncoding === undefined || transferEncoding.toLowerCase() === 'chunked');
+}
+
+/** Section 3.2: `*`, a path or a whole URL. Servers disagree about fragments and backslashes, and no valid target has one. */
+function isRequestTarget(target: string): boolean {
+  if (/[#\\]/.test(target)) return false;
+  return target === '*' || target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
+}
+
+function parseAuthorization([value, ...others]: readonly string[]): Authorization {
+  if (value === undefined) return { kind: 'absent' };
+  if (others.length > 0) return { kind: 'repeated' };
+  const [, scheme, credentials = ''] = AUTHORIZATION.exec(value) ?? [];
+  return scheme === undefined ? { kind: 'malformed' } : { kind: 'present', scheme, credentials };
+}

@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HealthCheck } from '../../../application/ports/health-check.ts';
+import type { HttpServer } from './http-server.ts';
+
+/** `planned`: a load balancer sends requests here and gets the grace time to stop. `immediate`: a person waits. */
+export type ShutdownMode = 'planned' | 'immediate';
+
+export interface Address {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface Listener {
+  readonly server: HttpServer;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Processes that answer requests in place of this one. */
+export interface Workers {
+  /** Resolves when all of them listen. */
+  start(): Promise<Address>;
+  /** Resolves when all of them have ended. They wait the grace time themselves. Called too where `start` rejected. */
+  stop(mode: ShutdownMode): Promise<void>;
+}
+
+/** What is opened first is closed last. */
+export interface RunningServerParts {
+  /** Started before the listeners open and stopped before they close. */
+  readonly workers?: Workers;
+  /** In the order in which they open. The last is announced, where there are no workers: it serves the public. */
+  readonly listeners: readonly Listener[];
+  readonly lifecycle: Lifecycle;
+  /** Milliseconds of a planned shutdown in which requests are still accepted. */
+  readonly graceMs: number;
+  /** Milliseconds that requests in progress have to finish. */
+  readonly drainMs: number;
+  /** Ends what requests wait for, such as a verification. Called more than once. */
+  readonly endWaits: () => void;
+  /** In the order in which they were opened. */
+  readonly closables: readonly { close(): Promise<void> }[];
+  readonly log: (event: 'started' | 'stopping' | 'stopped', address?: Address) => void;
+}
+
+export interface RunningServer {
+  readonly host: string;
+  readonly port: number;
+  /** Stops without losing a request. May be called more than once; the first call decides the mode. */
+  stop(mode: ShutdownMode): Promise<void>;
+}
+
+/** Whether the server accepts requests: from when it listens until it stops. One of the checks of /readyz. */
+export class Lifecycle implements HealthCheck {
+  readonly name = 'service';
+  #reason: string | undefined = 'starting';
+
+  start(): void {
+    this.#reason = undefined;
+  }
+
+  stop(): void {
+    this.#reason = 'stopping';
+  }
+
+  readiness(): ReturnType<HealthCheck['readiness']> {
+    return this.#reason === undefined ? { ready: true } : { ready: false, reason: this.#reason };
+  }
+}
+
+/** Resolves when everything listens. Rejects with the reason, and with nothing left open, where something cannot. */
+export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
+  const { workers, listeners, lifecycle, log } = parts;
+  const opened: HttpServer[] = [];
+  try {
+    let last: Address | undefined;
+    const shared = await workers?.start();
+    for (const { server, host, port } of listeners) {
+      last = await server.listen(port, host);
+      opened.push(server);
+    }
+    const announced = shared ?? last;
+    if (announced === undefined) throw new Error('a server needs a listener or workers');
+    const { address, port } = announced;
+    lifecycle.start();
+    log('started', { address, port });
+
+    let stopped: Promise<void> | undefined;
+    return {
+      host: address,
+      port,
+      stop(mode) {
+        stopped ??= stopServer(parts, opened, mode);
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await closeAll(parts, opened, 'immediate', 0);
+    throw error;
+  }
+}
+
+/** Says that it is not ready, waits until load balancers have noticed, finishes the requests in progress, closes. */
+async function stopServer(parts: RunningServerParts, opened: readonly HttpServer[], mode: ShutdownMode): Promise<void> {
+  const { workers, lifecycle, graceMs, drainMs, log } = parts;
+  log('stopping');
+  lifecycle.stop();
+  for (const server of opened) server.retire();
+  if (mode === 'planned' && workers === undefined) await delay(graceMs);
+  await closeAll(parts, opened, mode, drainMs);
+  log('stopped');
+}
+
+/** The management listener, which opened first, closes last: /readyz answers until the end. */
+async function closeAll(
+  { workers, endWaits, closables }: RunningServerParts,
+  opened: readonly HttpServer[],
+  mode: ShutdownMode,
+  drainMs: number,
+): Promise<void> {
+  await workers?.stop(mode);
+  for (const server of opened.toReversed()) await server.close(drainMs, endWaits);
+  // The clients may all have disconnected while their verifications still wait.
+  endWaits();
+  for (const closable of closables.toReversed()) await closable.close();
+}
