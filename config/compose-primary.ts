@@ -30,17 +30,12 @@ export async function startPrimary(
   const cacheKey = randomBytes(32);
 
   const keys = new KeysForWorkers(keyRing, (kid) => privateKeys.signing(kid));
-  const pool: WorkerPool = new WorkerPool({
+  const workers = new Set<WorkerProcess>();
+  const pool = new WorkerPool({
+    workers,
     size: configuration.settings.WORKERS,
     log: container.resolve(TOKENS.log),
-    fork: () =>
-      WorkerProcess.fork(WORKER_FILE, environment, {
-        slots,
-        findKey: (kid) => keys.find(kid),
-        secretVerified(secret, by) {
-          for (const worker of pool.workers) if (worker !== by) worker.sendVerifiedSecret(secret);
-        },
-      }),
+    fork: () => WorkerProcess.fork(WORKER_FILE, environment, { slots, workers, findKey: (kid) => keys.find(kid) }),
     async start(worker) {
       const address = await worker.start({ worker: worker.id, files, keys: keys.now(), cacheKey });
       // A worker that is still starting does not hear of changes.
@@ -49,7 +44,7 @@ export async function startPrimary(
     },
   });
   keyRing.onChange(() => {
-    for (const worker of pool.workers) worker.sendKeys(keys.now());
+    for (const worker of workers) worker.sendKeys(keys.now());
   });
   container.registerInstance(TOKENS.workerPool, pool);
   return startServerOf(container, configuration.settings, 'primary');

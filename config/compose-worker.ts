@@ -8,7 +8,7 @@ import { readSigningKey } from '../adapters/jwt/key-pair.ts';
 import { readPublicKey } from '../adapters/jwt/read-public-key.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
-import { SystemClock } from '../adapters/system/system-clock.ts';
+import { SystemClock } from '../adapters/system/system.ts';
 import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { createVerifiedSecretCache } from './compose-secrets.ts';
@@ -25,7 +25,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const slots = new RemoteVerificationSlots(primary);
   const verifiedSecrets = createVerifiedSecretCache(configuration.settings, clock, {
     key: start.cacheKey,
-    onStored: (secret) => ignoreEndOfPrimary(primary.secretVerified(secret)),
+    onStored: primary.secretVerified,
   });
   const keyProvider = new KeyRingReplica({
     factory: { read: readPublicKey },
@@ -56,7 +56,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     address: service.host,
     port: service.port,
     takeKeys: (sent) => keys.take(sent),
-    cacheSecret: (secret) => verifiedSecrets.receive(secret),
+    cacheSecret: verifiedSecrets.receive,
     metrics: () => metrics.snapshot(),
     stop: (mode) => service.stop(mode),
   };

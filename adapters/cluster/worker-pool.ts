@@ -23,6 +23,8 @@ export interface WorkerLog {
 
 export interface WorkerPoolParts {
   readonly size: number;
+  /** The workers that there are. The pool adds and deletes them. */
+  readonly workers: Set<WorkerProcess>;
   readonly fork: () => WorkerProcess;
   /** Resolves when the worker listens. */
   readonly start: (worker: WorkerProcess) => Promise<WorkerAddress>;
@@ -33,17 +35,14 @@ export interface WorkerPoolParts {
 export class WorkerPool implements HealthCheck {
   readonly name = 'workers';
   readonly #parts: WorkerPoolParts;
-  readonly #workers = new Set<WorkerProcess>();
+  readonly #workers: Set<WorkerProcess>;
   #stopping = false;
   #endedYoung = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
-  }
-
-  get workers(): ReadonlySet<WorkerProcess> {
-    return this.#workers;
+    this.#workers = parts.workers;
   }
 
   /** How many workers accept requests. */

@@ -16,8 +16,8 @@ import { SlotsForWorker } from './remote-verification-slots.ts';
 export interface WorkerServices {
   readonly slots: VerificationSlots;
   findKey(kid: string): Promise<SentKeys | undefined>;
-  /** Sends the secret to all workers except this one. */
-  secretVerified(secret: SentVerifiedSecret, by: WorkerProcess): void;
+  /** All workers, this one included. They send each other the secrets that they have verified. */
+  readonly workers: Iterable<WorkerProcess>;
 }
 
 /** How a worker ended. */
@@ -57,7 +57,9 @@ export class WorkerProcess {
         settleSlot: slots.settleSlot,
         callerDisconnected: slots.callerDisconnected,
         findKey: (kid) => services.findKey(kid),
-        secretVerified: (secret) => services.secretVerified(secret, this),
+        secretVerified: (secret) => {
+          for (const other of services.workers) if (other !== this) other.#sendVerifiedSecret(secret);
+        },
         health: (states) => {
           this.#health = states;
         },
@@ -129,10 +131,6 @@ export class WorkerProcess {
     ignoreEnd(this.#pipe.takeKeys(keys));
   }
 
-  sendVerifiedSecret(secret: SentVerifiedSecret): void {
-    ignoreEnd(this.#pipe.cacheSecret(secret));
-  }
-
   /** Lets it finish the requests in flight and end. */
   stop(mode: Parameters<WorkerFunctions['stop']>[0]): void {
     ignoreEnd(this.#pipe.stop(mode));
@@ -140,6 +138,10 @@ export class WorkerProcess {
 
   kill(): void {
     this.#worker.process.kill('SIGKILL');
+  }
+
+  #sendVerifiedSecret(secret: SentVerifiedSecret): void {
+    ignoreEnd(this.#pipe.cacheSecret(secret));
   }
 }
 

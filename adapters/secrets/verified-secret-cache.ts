@@ -71,11 +71,11 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   }
 
   /** Adds an entry that another worker has verified. */
-  receive(entry: VerifiedSecret): void {
+  readonly receive = (entry: VerifiedSecret): void => {
     if (this.#options.lifetimeSeconds === 0) return;
     // Bytes from a pipe are a view of everything that was read at once, which the copy lets go.
     this.#entries.set(entry.clientId, { ...entry, digest: Uint8Array.from(entry.digest) });
-  }
+  };
 
   #state(clientId: string, digest: Uint8Array, pair: string): ReturnType<CachedVerification['state']> {
     const entry = this.#entries.get(clientId);

@@ -1,5 +1,5 @@
 import { createJsonLog } from '../../adapters/pino/json-log.ts';
-import { SystemClock } from '../../adapters/system/system-clock.ts';
+import { SystemClock } from '../../adapters/system/system.ts';
 import { complainOfStart } from '../complain-of-start.ts';
 import { readLocationsSettings } from '../settings/locations-settings.ts';
 import { startResourceServer } from './resource-server.ts';

@@ -9,7 +9,7 @@ import { RemoteKeyProvider } from '../../adapters/jwks-client/remote-key-provide
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { InMemoryLocationCatalog } from '../../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../../adapters/memory/places.ts';
-import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { FindLocation } from '../../application/find-location.ts';
 import type { Clock } from '../../application/ports/clock.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
-import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
-import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { IssueToken } from '../../application/issue-token.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';

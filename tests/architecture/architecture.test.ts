@@ -32,7 +32,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'application-knows-the-domain-and-its-ports': {
     file: 'application/planted.ts',
-    text: "import type { SystemClock } from '../adapters/system/system-clock.ts';\nexport type Planted = SystemClock;",
+    text: "import type { SystemClock } from '../adapters/system/system.ts';\nexport type Planted = SystemClock;",
   },
   'ports-are-types-on-the-domain': {
     file: 'application/ports/planted.ts',
@@ -44,7 +44,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'no-adapter-imports-another': {
     file: 'adapters/memory/planted.ts',
-    text: "import type { SystemClock } from '../system/system-clock.ts';\nexport type Planted = SystemClock;",
+    text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
   'management-is-a-program-of-its-own': {
     file: 'management/planted.ts',

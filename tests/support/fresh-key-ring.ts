@@ -1,6 +1,6 @@
 import { InMemoryKeyFactory } from '../../adapters/jwt/in-memory-key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
-import { RandomIdGenerator } from '../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { DirectoryKeys } from '../../application/keys/directory-keys.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { Clock } from '../../application/ports/clock.ts';

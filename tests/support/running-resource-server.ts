@@ -1,4 +1,4 @@
-import { SystemClock } from '../../adapters/system/system-clock.ts';
+import { SystemClock } from '../../adapters/system/system.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { startResourceServer } from '../../config/locations/resource-server.ts';
 import { readLocationsSettings } from '../../config/settings/locations-settings.ts';

@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { freePort } from './free-port.ts';
-import { type Program, runProgram } from './program.ts';
+import { childrenOf, type Program, runProgram } from './program.ts';
 
 /** The service as an operator runs it: a primary and two workers, with the demo's clients in memory. */
 export interface ServiceWithWorkers {
@@ -29,13 +28,6 @@ export async function startServiceWithWorkers(
     program,
     url: `http://127.0.0.1:${port}`,
     managementUrl: `http://127.0.0.1:${managementPort}`,
-    workerPids: () => childrenOf(program.process.pid),
+    workerPids: () => childrenOf(program.process.pid ?? 0),
   };
-}
-
-function childrenOf(parent: number | undefined): readonly number[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n');
-  return rows
-    .map((row) => row.trim().split(/\s+/).map(Number))
-    .flatMap(([pid, of]) => (pid !== undefined && of === parent ? [pid] : []));
 }

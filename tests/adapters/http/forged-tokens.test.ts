@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, type HttpAnswer, send, sendRaw } from '../../support/http.ts';

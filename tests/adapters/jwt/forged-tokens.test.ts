@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenDefect } from '../../../application/ports/token-verifier.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 

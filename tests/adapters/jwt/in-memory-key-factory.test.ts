@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 
 const fresh = () => new InMemoryKeyFactory(new RandomIdGenerator());

@@ -1,5 +1,5 @@
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
 
 describeClientRepository('InMemoryClientRepository', async () => {

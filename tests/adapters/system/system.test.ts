@@ -1,5 +1,4 @@
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
-import { SystemClock } from '../../../adapters/system/system-clock.ts';
+import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
 import { describeClock } from '../../contracts/clock.ts';
 import { describeIdGenerator } from '../../contracts/id-generator.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

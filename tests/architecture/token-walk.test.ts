@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { clientsTable } from '../support/clients-table.ts';
+import { freePort } from '../support/free-port.ts';
+import { requestToken } from '../support/http.ts';
+import { childrenOf, type Program, runProgram } from '../support/program.ts';
+import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+
+/** The most production files that may run code between accept and response. */
+const FILES_FOR_A_KNOWN_CLIENT = 25;
+const FILES_FOR_A_NEW_CLIENT = 30;
+
+/** Timers may fire during one request, hardly during each of several. */
+const REQUESTS = 4;
+
+const CLIENTS = Array.from({ length: REQUESTS + 1 }, (_, number) => ({
+  ...GOOD_CLIENT,
+  client_id: `client-${number}`,
+}));
+
+/** A service whose processes write down which files ran. */
+async function startService(folder: string, settings: Readonly<Record<string, string>>) {
+  const port = await freePort();
+  const program = runProgram(
+    'config/main.ts',
+    {
+      PORT: String(port),
+      MANAGEMENT_PORT: '0',
+      CLIENT_SECRET_COST: '4',
+      SHUTDOWN_GRACE_MS: '0',
+      COVERAGE_FOLDER: folder,
+      ...settings,
+    },
+    [],
+    ['--import', './tests/support/coverage-agent.ts'],
+  );
+  await program.printed(/"event":"started"/);
+  const { pid } = program.process;
+  if (pid === undefined) throw new Error('the service has no process');
+  const pids = [pid, ...childrenOf(pid)];
+  let asked = 0;
+
+  /** The files that ran in any of the processes since the last call. */
+  const takeFiles = async (): Promise<ReadonlySet<string>> => {
+    asked += 1;
+    for (const process_ of pids) process.kill(process_, 'SIGUSR2');
+    const written = pids.map((process_) => join(folder, `${process_}-${asked}.json`));
+    await until(() => written.every((file) => existsSync(file)), 'each process has written its files');
+    return new Set(written.flatMap((file) => JSON.parse(readFileSync(file, 'utf8')) as string[]));
+  };
+
+  /** The files that run for each of these clients' requests, in order of their names. */
+  const filesOf = async (clientIds: readonly string[]): Promise<readonly string[]> => {
+    let common: ReadonlySet<string> | undefined;
+    for (const client_id of clientIds) {
+      await takeFiles();
+      const form = { grant_type: 'client_credentials', client_id, client_secret: GOOD_SECRET };
+      const answer = await requestToken(`http://127.0.0.1:${port}`, form);
+      expect(answer.status).toBe(200);
+      const files = await takeFiles();
+      common = common?.intersection(files) ?? files;
+    }
+    return [...(common ?? [])].toSorted();
+  };
+  return { program, filesOf };
+}
+
+describe.each([
+  ['memory', '1'],
+  ['memory', '2'],
+  ['postgres', '1'],
+  ['postgres', '2'],
+] as const)('the walk of a token request, with registrations in %s and %s worker(s)', (repository, workers) => {
+  let folder: string;
+  let database: TestDatabase | undefined;
+  let service: { program: Program; filesOf: (clientIds: readonly string[]) => Promise<readonly string[]> };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'token-walk-'));
+    const settings = { CLIENT_REPOSITORY: repository, WORKERS: workers };
+    if (repository === 'memory') {
+      const file = join(folder, 'clients.json');
+      await writeFile(file, JSON.stringify(CLIENTS));
+      service = await startService(folder, { ...settings, CLIENTS_FILE: file });
+    } else {
+      database = await createTestDatabase();
+      service = await startService(folder, { ...settings, DATABASE_URL: database.url });
+      const table = clientsTable(database);
+      for (const { client_id, client_secret, client_name, scope } of CLIENTS) {
+        await table.add({ clientId: client_id, clientSecret: client_secret, clientName: client_name, scope });
+      }
+    }
+    // The first request of a process runs what is created when it is first needed.
+    for (let time = 0; time < 2 * Number(workers); time += 1) await service.filesOf(['client-0']);
+  });
+  afterAll(async () => {
+    await service.program[Symbol.asyncDispose]();
+    await database?.drop();
+    await rm(folder, { recursive: true });
+  });
+
+  it(`passes at most ${FILES_FOR_A_NEW_CLIENT} files for a client that is new`, async () => {
+    const files = await service.filesOf(CLIENTS.slice(1).map(({ client_id }) => client_id));
+    expect(files).toContain('application/authenticate-client.ts');
+    expect(files).toContain('adapters/secrets/bcrypt-secret-verifier.ts');
+    expect({ files, count: files.length <= FILES_FOR_A_NEW_CLIENT }).toEqual({ files, count: true });
+  });
+
+  it(`passes at most ${FILES_FOR_A_KNOWN_CLIENT} files for a client that is cached`, async () => {
+    const files = await service.filesOf(Array.from({ length: REQUESTS }, () => 'client-1'));
+    expect(files).toContain('adapters/jwt/rs256-token-signer.ts');
+    expect(files).not.toContain('adapters/secrets/bcrypt-secret-verifier.ts');
+    expect({ files, count: files.length <= FILES_FOR_A_KNOWN_CLIENT }).toEqual({ files, count: true });
+  });
+});
