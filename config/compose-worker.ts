@@ -4,8 +4,7 @@ import { ReceivedKeys } from '../adapters/cluster/received-keys.ts';
 import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
-import { readSigningKey } from '../adapters/jwt/key-pair.ts';
-import { readPublicKey } from '../adapters/jwt/read-public-key.ts';
+import { readPublicKey, readSigningKey } from '../adapters/jwt/key-pair.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { SystemClock } from '../adapters/system/system.ts';
@@ -31,7 +30,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     factory: { read: readPublicKey },
     schedule: createKeySchedule(configuration.settings),
     clock,
-    async ask(kid) {
+    async lookUp(kid) {
       const found = await primary.findKey(kid);
       if (found === undefined) throw new DependencyUnavailable('key directory', new Error('out of reach'));
       await keys.take(found);

@@ -1,7 +1,8 @@
 import type { DependencyContainer, InjectionToken } from 'tsyringe';
+import { createStateLog } from '../adapters/pino/state-log.ts';
+import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import { createDatabaseLog } from './database-log.ts';
-import { KeyRotation } from './key-rotation.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ProcessRole, TOKENS } from './tokens.ts';
 
@@ -46,5 +47,8 @@ async function openKeys(container: DependencyContainer, settings: Settings): Pro
 
 function startRotation(container: DependencyContainer, settings: Settings): Promise<Dependency> {
   const ring = container.resolve(TOKENS.keyRing);
-  return KeyRotation.start(ring, settings.KEY_PUBLICATION_SECONDS, container.resolve(TOKENS.log));
+  return KeyRotationTimer.start(ring, {
+    publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
+    log: createStateLog(container.resolve(TOKENS.log)),
+  });
 }

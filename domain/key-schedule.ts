@@ -1,74 +1,80 @@
 export interface KeyTimes {
-  /** How long a key signs before the next takes over, in seconds; 0: for as long as the process lives. */
+  /** How long a key signs before the next one replaces it, in seconds; 0: as long as the process lives. */
   readonly rotationSeconds: number;
-  /** How long a key is published before it signs, in seconds: the time in which everybody who verifies gets to know it. */
+  /** How long a key is published before it signs, in seconds: the time in which every verifier gets to know it. */
   readonly publicationSeconds: number;
   /** The longest that a token is valid, in seconds. */
   readonly tokenLifetimeSeconds: number;
 }
 
 /**
- * Seconds that a published key is trusted beyond what is known of its holder. A replica that cannot reach the key
- * directory goes on signing for so long; one that was killed is forgotten after it and the lifetime of its tokens.
+ * How long a key may sign after its last publication, in seconds. A replica that cannot reach the key directory keeps
+ * signing for this long. The key of a replica that was killed stays trusted for this long and one token lifetime.
  */
-export const LEASE_SECONDS = 3_600;
+const LEASE_SECONDS = 3_600;
+
+/** The longest that the keys read from the directory are recent, in seconds: a flood of unknown key ids causes one query in this time. */
+const RECENT_SECONDS_MAX = 5;
 
 /**
- * When a key is published, signs, and is trusted, in whole seconds since the epoch. A key is known to all before it
- * signs and trusted until its last token has expired, so that no rotation makes a good token fail.
+ * When a key is published, signs and is trusted, in whole seconds since the epoch. Every verifier can know a key before
+ * it signs, and trusts it until its last token has expired. So a rotation never makes a valid token fail.
  */
 export class KeySchedule {
-  readonly publicationSeconds: number;
+  readonly #publicationSeconds: number;
   readonly #rotationSeconds: number;
   readonly #tokenLifetimeSeconds: number;
 
-  /** Throws RangeError where a key would have to be published before its predecessor signs. */
+  /** Throws RangeError if a key would have to be published before its predecessor signs. */
   constructor({ rotationSeconds, publicationSeconds, tokenLifetimeSeconds }: KeyTimes) {
     if (rotationSeconds !== 0 && rotationSeconds < 2 * publicationSeconds) {
       throw new RangeError('a key has to sign for at least twice the time for which it is published before');
     }
-    this.publicationSeconds = publicationSeconds;
+    this.#publicationSeconds = publicationSeconds;
     this.#rotationSeconds = rotationSeconds;
     this.#tokenLifetimeSeconds = tokenLifetimeSeconds;
   }
 
-  /** When the successor of a key that signs since `signsFrom` is to be published; Infinity where there is none. */
+  /** When to publish the successor of a key that signs from `signsFrom`; Infinity without rotation. */
   successorPublishedAt(signsFrom: number): number {
-    return this.#rotationSeconds === 0 ? Infinity : signsFrom + this.#rotationSeconds - this.publicationSeconds;
+    return this.#rotationSeconds === 0 ? Infinity : signsFrom + this.#rotationSeconds - this.#publicationSeconds;
   }
 
-  /** When a key signs at the earliest that was published by `publishedAt`, where others may hold a set without it. */
+  /** When every verifier can know a key that was published at `publishedAt`. */
   knownToAllAt(publishedAt: number): number {
-    return publishedAt + this.publicationSeconds;
+    return publishedAt + this.#publicationSeconds;
   }
 
-  /** When a successor that was published by `publishedAt` signs in the place of a key that signs since `signsFrom`. */
+  /** When a successor that was published at `publishedAt` replaces a key that signs from `signsFrom`. */
   successorSignsAt(signsFrom: number, publishedAt: number): number {
     return Math.max(signsFrom + this.#rotationSeconds, this.knownToAllAt(publishedAt));
   }
 
-  /** When the last token of a key has expired that signed until `retiredAt`. */
+  /** When the last token has expired of a key that signed until `retiredAt`. */
   trustedUntil(retiredAt: number): number {
     return retiredAt + this.#tokenLifetimeSeconds;
   }
 
-  /** Until when a key may sign on what was said of it at `publishedAt`. */
+  /** Until when a key may sign that was last published at `publishedAt`. */
   maySignUntil(publishedAt: number): number {
     return publishedAt + LEASE_SECONDS;
   }
 
-  /** Whether what was read of the directory at `learntAt` has every key that signs by now: one that was published later does not yet. */
-  isComplete(learntAt: number, now: number): boolean {
-    return now < this.knownToAllAt(learntAt);
+  /**
+   * Whether the keys that were read at `readAt` are recent enough to refuse an unknown key id without another query:
+   * read within the last 5 seconds, and complete, as a key that was published since may not sign yet.
+   */
+  isRecent(readAt: number, now: number): boolean {
+    return now - readAt < RECENT_SECONDS_MAX && now < this.knownToAllAt(readAt);
   }
 
   /**
-   * How long the published set may be kept by a reader, in seconds: never past the next publication, no longer than what
-   * was learnt at `learntAt` is complete, and half of the time between publication and first use, the other half of
-   * which is for the word to get around between replicas. A second less than complete, for the part of one that `now` lacks.
+   * How long a reader may cache the key set, in seconds: until the next publication at most, while the keys that were
+   * read from the directory at `readAt` are complete, and never longer than half of the publication time. In the other
+   * half, the replicas read a new key from each other. One second less than complete, since `now` is rounded down.
    */
-  maxAgeSeconds(now: number, nextPublication: number, learntAt: number): number {
-    const half = Math.floor(this.publicationSeconds / 2);
-    return Math.max(0, Math.min(half, nextPublication - now, this.knownToAllAt(learntAt) - 1 - now));
+  maxAgeSeconds(now: number, nextPublication: number, readAt: number): number {
+    const half = Math.floor(this.#publicationSeconds / 2);
+    return Math.max(0, Math.min(half, nextPublication - now, this.knownToAllAt(readAt) - 1 - now));
   }
 }

@@ -28,6 +28,6 @@ export class ReceivedKeys {
     if (kid !== undefined && privateKey !== undefined && this.#signing?.kid !== kid) {
       this.#signing = await this.#readPrivateKey(kid, privateKey);
     }
-    await this.#replica.take(state, this.#signing);
+    await this.#replica.update(state, this.#signing);
   }
 }

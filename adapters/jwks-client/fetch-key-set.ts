@@ -1,44 +1,31 @@
-/** A key set as it was answered. */
-export interface FetchedKeySet {
-  readonly text: string;
-  /** How long the answer says that it may be kept, in seconds, less what it was kept on its way; undefined where it does not say. */
-  readonly maxAgeSeconds: number | undefined;
-}
+/** In seconds: how long a key set is cached if the response does not say, and the longest that it is. */
+const MAX_AGE_DEFAULT = 300;
+const MAX_AGE_LIMIT = 3_600;
 
-/** Hundreds of keys. What is longer is not read to its end. */
+/** Hundreds of keys. The rest of a longer response is not read. */
 const KEY_SET_MAX_BYTES = 256 * 1024;
 
-/** Asks for a key set by its URL, without following it elsewhere. Throws where there is no answer 200 until the signal aborts. */
-export async function fetchKeySet(uri: string, signal: AbortSignal): Promise<FetchedKeySet> {
-  const answer = await fetch(uri, {
-    signal,
-    redirect: 'error',
-    headers: { accept: 'application/jwk-set+json, application/json' },
-  });
-  if (answer.status !== 200 || answer.body === null) {
-    await answer.body?.cancel();
-    throw new Error(`the key set was answered with status ${answer.status}`);
+/** A response with a whole key set. Throws unless its status is 200, and if it is too long. */
+export async function fetchKeySet(uri: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(uri, init);
+  if (response.status !== 200 || response.body === null) {
+    await response.body?.cancel();
+    throw new Error(`the key set was answered with status ${response.status}`);
   }
-  return { text: await readText(answer.body), maxAgeSeconds: maxAgeOf(answer.headers) };
-}
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
+  for await (const chunk of response.body) {
     bytes += chunk.byteLength;
     if (bytes > KEY_SET_MAX_BYTES) throw new Error(`the key set is larger than ${KEY_SET_MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  return new Response(Buffer.concat(chunks), response);
 }
 
-/** RFC 9111 sections 4.2.1 and 5.1. What must not be kept is as old as it may get. */
-function maxAgeOf(headers: Headers): number | undefined {
+/** How long a response may be cached, in seconds, less its time in other caches (RFC 9111 sections 4.2.1 and 5.2.2). */
+export function maxAgeOf({ headers }: Response): number {
   const directives = headers.get('cache-control') ?? '';
   if (/(^|[\s,])no-(store|cache)\b/i.test(directives)) return 0;
-  const maxAge = /(?:^|[\s,])max-age="?(\d{1,9})\b/i.exec(directives)?.[1];
-  if (maxAge === undefined) return undefined;
-  const age = Number(headers.get('age') ?? 0);
-  return Math.max(0, Number(maxAge) - (Number.isFinite(age) ? age : 0));
+  const maxAge = /(?:^|[\s,])max-age="?(\d{1,9})\b/i.exec(directives)?.[1] ?? MAX_AGE_DEFAULT;
+  return Math.min(Number(maxAge) - (Number(headers.get('age')) || 0), MAX_AGE_LIMIT);
 }

@@ -1,118 +1,111 @@
+import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Clock } from '../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyHandle, VerificationKeys } from '../../application/ports/key-provider.ts';
-import { fetchKeySet } from './fetch-key-set.ts';
-import type { KeySetLog } from './key-set-log.ts';
+import { fetchKeySet, maxAgeOf } from './fetch-key-set.ts';
 import { readKeySet } from './read-key-set.ts';
 
-/** Seconds that a set is fresh whose answer does not say, and at most. */
-const FRESH_SECONDS_DEFAULT = 300;
-const FRESH_SECONDS_MAX = 3_600;
-
 export interface RemoteKeyOptions {
-  /** Where the key set is: an http or https URL. */
+  /** The http or https URL of the key set. */
   readonly uri: string;
-  /** The longest that anybody waits for it. */
+  /** The longest that a caller waits for it. */
   readonly timeoutMs: number;
-  /** Between two questions, answered or not. A set is fresh for so long at least. */
+  /** Between the starts of two fetches. A set is fresh for at least this long. */
   readonly cooldownSeconds: number;
-  /** How long keys that are no longer fresh go on being trusted while the issuer is away. */
+  /** How long keys stay trusted after they are no longer fresh, while the issuer is unavailable. */
   readonly staleSeconds: number;
 }
 
-interface KnownKeys {
-  readonly keys: ReadonlyMap<string, KeyHandle>;
-  readonly askedAt: number;
-  readonly freshSeconds: number;
-}
+/** A change of state of the key set, for the log of the process; not every failed fetch. */
+export type KeySetEvent =
+  | { readonly event: 'key_set_unavailable'; readonly fault: unknown }
+  | { readonly event: 'key_set_available'; readonly keys: number };
 
 /**
- * The keys of somebody else, by the URL of the set that they publish. Asks again when the set is no longer fresh or a
- * token names a key that is not in it, once for all who wait. What was learnt keeps working while the issuer is away.
+ * The keys of an issuer, by the URL of its key set. jose fetches and parses the set, once for all who wait. When to do so
+ * is decided here, by our clock: jose alone ignores `Cache-Control`, has no cooldown after a failure, and does not
+ * use an expired set while the issuer is unavailable.
  */
 export class RemoteKeyProvider implements VerificationKeys {
   readonly #options: RemoteKeyOptions;
   readonly #clock: Clock;
-  readonly #log: KeySetLog;
+  readonly #log: (event: KeySetEvent) => void;
+  readonly #set: ReturnType<typeof createRemoteJWKSet>;
   readonly #closing = new AbortController();
-  #known: KnownKeys | undefined;
-  #askedAt = -Infinity;
-  #asking: Promise<void> | undefined;
-  /** Of the last question; undefined where it was answered. */
+  #startedAt = -Infinity;
+  #maxAgeSeconds = 0;
+  #cached = { keys: new Map() as ReadonlyMap<string, KeyHandle>, fetchedAt: -Infinity, freshSeconds: 0 };
+  #fetching: Promise<void> | undefined;
+  /** Why the last fetch failed; undefined if it succeeded. */
   #fault: unknown;
 
-  constructor(options: RemoteKeyOptions, clock: Clock, log: KeySetLog) {
+  /** @param log must not throw. */
+  constructor(options: RemoteKeyOptions, clock: Clock, log: (event: KeySetEvent) => void) {
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
-  }
-
-  /** The port's promise. Waits for the issuer at most once, and not at all for a known key of an issuer that is known to be away. */
-  async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    const known = this.#trusted(kid);
-    if (known !== undefined && this.#isFresh()) return known;
-
-    const asked = this.refresh();
-    if (known !== undefined && this.#fault !== undefined) return known;
-    await asked;
-
-    const found = this.#trusted(kid);
-    // Where the issuer did not answer, the token may be good: that is no reason to refuse it.
-    if (found === undefined && this.#fault !== undefined) throw new DependencyUnavailable('key set', this.#fault);
-    return found;
-  }
-
-  /** Asks the issuer, unless it was asked within the cooldown. Never rejects: what went wrong is told to whoever needs a key. */
-  refresh(): Promise<void> {
-    if (this.#asking === undefined && this.#isWithin(this.#askedAt, this.#options.cooldownSeconds)) {
-      return Promise.resolve();
-    }
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
+    this.#set = createRemoteJWKSet(new URL(options.uri), {
+      timeoutDuration: options.timeoutMs,
+      [customFetch]: async (uri, init) => {
+        const signal = AbortSignal.any([init.signal, this.#closing.signal]);
+        const response = await fetchKeySet(uri, { ...init, signal });
+        this.#maxAgeSeconds = maxAgeOf(response);
+        return response;
+      },
     });
-    return this.#asking;
   }
 
-  /** Gives up the question that is open, if any, and asks no other. */
+  /** Waits for one fetch at most, and not at all for a cached key while the issuer is unavailable. */
+  async verificationKey(kid: string): Promise<KeyHandle | undefined> {
+    const { fetchedAt, freshSeconds } = this.#cached;
+    const cached = this.#find(kid);
+    if (cached === undefined || !this.#isWithin(fetchedAt, freshSeconds)) {
+      const fetched = this.refresh();
+      if (cached === undefined || this.#fault === undefined) await fetched;
+    }
+    const key = this.#find(kid);
+    // Without an answer from the issuer the token may be valid, and must not be refused.
+    if (key === undefined && this.#fault !== undefined) throw new DependencyUnavailable('key set', this.#fault);
+    return key;
+  }
+
+  /** Fetches the set, unless a fetch was started within the cooldown. Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#fetching === undefined && this.#isWithin(this.#startedAt, this.#options.cooldownSeconds)) return;
+    this.#fetching ??= this.#fetch().finally(() => {
+      this.#fetching = undefined;
+    });
+    await this.#fetching;
+  }
+
+  /** Aborts the current fetch, if any, and starts no other. */
   close(): void {
     this.#closing.abort(new Error('the key provider was closed'));
   }
 
-  async #ask(): Promise<void> {
-    const { uri, timeoutMs } = this.#options;
-    const askedAt = this.#clock.now();
-    this.#askedAt = askedAt;
+  async #fetch(): Promise<void> {
+    const fetchedAt = this.#clock.now();
+    this.#startedAt = fetchedAt;
     try {
-      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]);
-      const { text, maxAgeSeconds } = await fetchKeySet(uri, signal);
-      const keys = await readKeySet(text);
-      if (this.#known === undefined || this.#fault !== undefined) {
-        this.#log({ event: 'key_set_available', keys: keys.size });
-      }
-      this.#known = { keys, askedAt, freshSeconds: this.#bounded(maxAgeSeconds) };
+      await this.#set.reload();
+      const keys = await readKeySet(this.#set.jwks()?.keys ?? []);
+      if (this.#cached.keys.size === 0 || this.#fault) this.#log({ event: 'key_set_available', keys: keys.size });
+      const freshSeconds = Math.max(this.#options.cooldownSeconds, this.#maxAgeSeconds);
+      this.#cached = { keys, fetchedAt, freshSeconds };
       this.#fault = undefined;
     } catch (fault) {
-      if (this.#fault === undefined && !this.#closing.signal.aborted)
-        this.#log({ event: 'key_set_unavailable', fault });
+      const isNew = this.#fault === undefined && !this.#closing.signal.aborted;
+      if (isNew) this.#log({ event: 'key_set_unavailable', fault });
       this.#fault = fault;
     }
   }
 
-  #bounded(maxAgeSeconds = FRESH_SECONDS_DEFAULT): number {
-    return Math.max(this.#options.cooldownSeconds, Math.min(maxAgeSeconds, FRESH_SECONDS_MAX));
+  #find(kid: string): KeyHandle | undefined {
+    const { keys, fetchedAt, freshSeconds } = this.#cached;
+    return this.#isWithin(fetchedAt, freshSeconds + this.#options.staleSeconds) ? keys.get(kid) : undefined;
   }
 
-  #isFresh(): boolean {
-    return this.#known !== undefined && this.#isWithin(this.#known.askedAt, this.#known.freshSeconds);
-  }
-
-  #trusted(kid: string): KeyHandle | undefined {
-    if (this.#known === undefined) return undefined;
-    const { keys, askedAt, freshSeconds } = this.#known;
-    return this.#isWithin(askedAt, freshSeconds + this.#options.staleSeconds) ? keys.get(kid) : undefined;
-  }
-
-  /** A clock that was set back says nothing of the age: then it counts as too old. */
+  /** After the clock was set back the age is unknown, and counts as too old. */
   #isWithin(since: number, seconds: number): boolean {
     const age = this.#clock.now() - since;
     return age >= 0 && age < seconds;

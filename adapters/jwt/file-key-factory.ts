@@ -1,29 +1,25 @@
 import { createPublicKey } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
-import type { KeyHandle, PublicKeyJwk } from '../../application/ports/key-provider.ts';
-import { keyPairOf } from './key-pair.ts';
-import type { PrivateKeyListener } from './private-key-listener.ts';
+import { keyPairOf, readPublicKey } from './key-pair.ts';
+import type { PrivateKeys } from './private-keys.ts';
 import type { KeyFile } from './read-key-file.ts';
-import { readPublicKey } from './read-public-key.ts';
 
-/** Gives the one key of a file, which outlives restarts. Its id is the file's or else its thumbprint (RFC 7638), so that it stays the same. */
+/** Gives the one key of a file, which survives restarts. Its id is the `kid` of the file, or else its thumbprint (RFC 7638), so it never changes. */
 export class FileKeyFactory implements KeyFactory {
+  readonly read = readPublicKey;
   readonly #file: KeyFile;
-  readonly #onMade: PrivateKeyListener;
+  readonly #privateKeys: Pick<PrivateKeys, 'add'> | undefined;
 
-  constructor(file: KeyFile, onMade: PrivateKeyListener = () => {}) {
+  /** @param privateKeys where to add the private key, if it has to be sent to workers. */
+  constructor(file: KeyFile, privateKeys?: Pick<PrivateKeys, 'add'>) {
     this.#file = file;
-    this.#onMade = onMade;
+    this.#privateKeys = privateKeys;
   }
 
   async make(): Promise<KeyPair> {
     const { key, kid = await calculateJwkThumbprint(createPublicKey(key)) } = this.#file;
-    this.#onMade(kid, key);
+    this.#privateKeys?.add(kid, key);
     return keyPairOf(kid, key);
-  }
-
-  read(jwk: PublicKeyJwk): Promise<KeyHandle | undefined> {
-    return readPublicKey(jwk);
   }
 }

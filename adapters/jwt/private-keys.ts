@@ -1,14 +1,17 @@
 import type { KeyObject } from 'node:crypto';
 
-/** The private keys of this service, in the one process that makes them. */
+/**
+ * The private keys of a service with several workers, in the primary, which makes them and sends the signing key to its
+ * workers. The key factories add each key that they make.
+ */
 export class PrivateKeys {
   readonly #keys = new Map<string, KeyObject>();
 
-  readonly keep = (kid: string, key: KeyObject): void => {
+  add(kid: string, key: KeyObject): void {
     this.#keys.set(kid, key);
-  };
+  }
 
-  /** The key of that id in PKCS#8, which signs now: what was made before it is forgotten. */
+  /** The key with this id in PKCS#8 (RFC 5958), a secret. It is the one that signs now, so all older ones are dropped. */
   signing(kid: string): Uint8Array | undefined {
     const key = this.#keys.get(kid);
     if (key === undefined) return undefined;

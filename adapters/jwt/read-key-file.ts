@@ -1,17 +1,17 @@
 import { createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { MODULUS_BITS_MIN } from '../../application/ports/key-provider.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { MODULUS_BITS_MIN } from './read-public-key.ts';
 
-/** A private RSA key as a file holds it. A secret. */
+/** A private RSA key from a file. A secret. */
 export interface KeyFile {
   readonly key: KeyObject;
-  /** The `kid` of a JWK; undefined where the file names none. */
+  /** The `kid` of a JWK; undefined if the file has none. */
   readonly kid: string | undefined;
 }
 
 /**
- * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517). Answers what is wrong without a
- * word of what stands in the file.
+ * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517). A problem never quotes the
+ * file.
  */
 export function readKeyFile(text: string): Result<KeyFile, string> {
   const jwk = parseObject(text);
@@ -40,7 +40,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
-/** Undefined where it throws: the error would quote the key. */
+/** Undefined if it throws: the error could quote the key. */
 function attempt<Value>(read: () => Value): Value | undefined {
   try {
     return read();

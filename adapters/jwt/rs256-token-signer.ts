@@ -1,17 +1,17 @@
-import type { KeyProvider } from '../../application/ports/key-provider.ts';
+import { type KeyObject, sign } from 'node:crypto';
+import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { AccessTokenClaims, TokenType } from '../../domain/access-token-claims.ts';
-import { SignatureBatch } from './signature-batch.ts';
 
-/** Signs by RS256, with the key that signs now, on the event loop. */
+/** Signs with RS256 and the current signing key, on the event loop (decision 0201). */
 export class Rs256TokenSigner implements TokenSigner {
   readonly #keys: KeyProvider;
   readonly #type: TokenType | undefined;
   readonly #batch = new SignatureBatch();
-  /** The encoded header of the key that signed last. */
+  /** The encoded header for the key that signed last. */
   #header = { kid: '', encoded: '' };
 
-  /** @param type header member `typ`, where tokens are to have one. */
+  /** @param type header member `typ`, if tokens are to have one. */
   constructor(keys: KeyProvider, type?: TokenType) {
     this.#keys = keys;
     this.#type = type;
@@ -19,12 +19,12 @@ export class Rs256TokenSigner implements TokenSigner {
 
   async sign(claims: AccessTokenClaims): Promise<string> {
     const key = await this.#keys.signingKey();
-    const input = `${this.#headerOf(key.kid)}.${encode(claims)}`;
+    const input = `${this.#headerFor(key.kid)}.${encode(claims)}`;
     const signature = await this.#batch.sign(key, Buffer.from(input, 'latin1'));
     return `${input}.${Buffer.from(signature.buffer, signature.byteOffset, signature.length).toString('base64url')}`;
   }
 
-  #headerOf(kid: string): string {
+  #headerFor(kid: string): string {
     if (this.#header.kid !== kid) {
       this.#header = { kid, encoded: encode({ kid, ...(this.#type && { typ: this.#type }), alg: 'RS256' }) };
     }
@@ -35,4 +35,52 @@ export class Rs256TokenSigner implements TokenSigner {
 /** BASE64URL(UTF8(JSON)) of RFC 7515 section 3.1. */
 function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** The `sign` of a SigningKey: RS256 with this private RSA key, in the calling thread. Only the function holds the key. */
+export function rs256(privateKey: KeyObject): SigningKey['sign'] {
+  return (data) => sign('sha256', data, privateKey);
+}
+
+/** Signatures per pass of the event loop: about 5 ms in which nothing else runs. */
+const BATCH_SIZE = 16;
+
+interface QueuedSignature {
+  readonly key: SigningKey;
+  readonly data: Uint8Array;
+  readonly resolve: (signature: Uint8Array) => void;
+  readonly reject: (fault: unknown) => void;
+}
+
+/**
+ * Makes signatures one right after the other, first in, first out, after the event loop has read what has arrived. The
+ * RSA code and its tables then stay in the processor's caches: 11 % more tokens per second (decision 0201).
+ */
+export class SignatureBatch {
+  #queue: QueuedSignature[] = [];
+
+  /** Rejects if the key throws; the others of the batch are signed all the same. */
+  sign(key: SigningKey, data: Uint8Array): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ key, data, resolve, reject });
+      if (this.#queue.length === 1) setImmediate(() => this.#signBatch());
+    });
+  }
+
+  #signBatch(): void {
+    const batch = this.#queue.slice(0, BATCH_SIZE);
+    this.#queue = this.#queue.slice(BATCH_SIZE);
+    if (this.#queue.length > 0) setImmediate(() => this.#signBatch());
+    for (const settle of batch.map(signed)) settle();
+  }
+}
+
+/** Signs now, and returns the function that settles the promise: so no request continues between two signatures. */
+function signed({ key, data, resolve, reject }: QueuedSignature): () => void {
+  try {
+    const signature = key.sign(data);
+    return () => resolve(signature);
+  } catch (fault) {
+    return () => reject(fault);
+  }
 }

@@ -4,92 +4,87 @@ import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyDirectory, TrustedKey } from '../ports/key-directory.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
 import type { KeyHandle } from '../ports/key-provider.ts';
-import { KnownKeys } from './known-keys.ts';
+import { TrustedKeys } from './trusted-keys.ts';
 
-/** Seconds between two looks for key ids that nobody knows; so a flood of them costs one question each time. */
-export const COOLDOWN_SECONDS = 5;
+export interface DirectoryKeysParts {
+  readonly directory: KeyDirectory;
+  readonly factory: Pick<KeyFactory, 'read'>;
+  readonly schedule: KeySchedule;
+  readonly clock: Clock;
+}
 
-/** What this process knows of the keys in the directory. What it has learnt keeps working while the directory is out of reach. */
+/** The keys of the directory, as this process last read them. They stay usable while the directory is unavailable. */
 export class DirectoryKeys {
-  readonly #directory: KeyDirectory;
-  readonly #known: KnownKeys;
-  readonly #schedule: KeySchedule;
-  readonly #clock: Clock;
-  #learntAt = -Infinity;
-  #looking: Promise<void> | undefined;
-  /** The last question that failed, since the last that did not. */
+  readonly #parts: DirectoryKeysParts;
+  readonly #keys: TrustedKeys;
+  #readAt = -Infinity;
+  #reading: Promise<void> | undefined;
+  /** The last query that failed, if none has succeeded since. */
   #failure: { readonly at: number; readonly fault: unknown } | undefined;
-  /** Questions asked, and the last of them that was learnt from. */
-  #asked = 0;
-  #learnt = 0;
+  /** The number of queries so far, and the number of the one whose answer is in use. */
+  #lastQuery = 0;
+  #usedQuery = 0;
 
-  constructor(directory: KeyDirectory, factory: KeyFactory, schedule: KeySchedule, clock: Clock) {
-    this.#directory = directory;
-    this.#known = new KnownKeys(factory, clock);
-    this.#schedule = schedule;
-    this.#clock = clock;
+  constructor(parts: DirectoryKeysParts) {
+    this.#parts = parts;
+    this.#keys = new TrustedKeys(parts.factory, parts.clock);
   }
 
-  /** The second in which the question was asked whose answer is what is known now; -Infinity before the first. */
-  get learntAt(): number {
-    return this.#learntAt;
+  /** When the directory was asked for the keys that are in use; -Infinity before the first answer. */
+  get readAt(): number {
+    return this.#readAt;
   }
 
-  /** Publishes these keys and learns all others. Answers how many others there are. Throws DependencyUnavailable. */
+  /** Publishes these keys and reads all others. Returns the number of others. Throws DependencyUnavailable. */
   async publish(keys: readonly TrustedKey[]): Promise<number> {
-    const there = await this.#learn((now) => this.#directory.publish(keys, now));
+    const all = await this.#query((now) => this.#parts.directory.publish(keys, now));
     const own = new Set(keys.map(({ jwk }) => jwk.kid));
-    return there.filter(({ jwk }) => !own.has(jwk.kid)).length;
+    return all.filter(({ jwk }) => !own.has(jwk.kid)).length;
   }
 
   /**
-   * The key of that id. For an id that is not known it asks the directory, once for all who wait, and not again for 5 s
-   * or the publication time, whichever is less: no key that signs can be missing from what was learnt since.
-   * Throws DependencyUnavailable where the id is unknown and the directory was out of reach: the token may be good.
+   * The key with this id. Reads the directory for an unknown id: once for all requests that wait, and not again while
+   * the last answer is recent. Throws DependencyUnavailable if the id is unknown and the directory could not be read:
+   * the token may be valid.
    */
   async find(kid: string): Promise<KeyHandle | undefined> {
-    const known = this.#known.find(kid);
-    if (known !== undefined || this.#isRecent(this.#learntAt)) return known;
-    if (!this.#isRecent(this.#failure?.at)) await this.#look();
-    const found = this.#known.find(kid);
+    const known = this.#keys.find(kid);
+    if (known !== undefined || this.#isRecent(this.#readAt)) return known;
+    if (!this.#isRecent(this.#failure?.at)) await this.#read();
+    const found = this.#keys.find(kid);
     if (found === undefined && this.#failure) throw new DependencyUnavailable('key directory', this.#failure.fault);
     return found;
   }
 
-  /** Every key that is known and trusted now. */
+  /** Every key that is trusted now. */
   trusted(): readonly TrustedKey[] {
-    return this.#known.trusted();
+    return this.#keys.list();
   }
 
-  #isRecent(askedAt = -Infinity): boolean {
-    const now = this.#clock.now();
-    return now - askedAt < COOLDOWN_SECONDS && this.#schedule.isComplete(askedAt, now);
+  #isRecent(queriedAt = -Infinity): boolean {
+    return this.#parts.schedule.isRecent(queriedAt, this.#parts.clock.now());
   }
 
-  #look(): Promise<void> {
-    this.#looking ??= this.#learn((now) => this.#directory.trusted(now))
-      // Kept in #failure, and told to whoever asks for a key that is not known.
-      .then(
-        () => {},
-        () => {},
-      )
-      .finally(() => {
-        this.#looking = undefined;
-      });
-    return this.#looking;
+  /** Never rejects: `find` reports the failure to those who need it. */
+  #read(): Promise<void> {
+    const done = () => {
+      this.#reading = undefined;
+    };
+    this.#reading ??= this.#query((now) => this.#parts.directory.trusted(now)).then(done, done);
+    return this.#reading;
   }
 
-  async #learn(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly TrustedKey[]> {
-    const at = this.#clock.now();
-    this.#asked += 1;
-    const question = this.#asked;
+  async #query(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly TrustedKey[]> {
+    const at = this.#parts.clock.now();
+    this.#lastQuery += 1;
+    const query = this.#lastQuery;
     try {
-      const keys = await this.#known.read(await ask(at));
-      // An answer that was overtaken may lack what the later one has.
-      if (question > this.#learnt) {
-        this.#learnt = question;
-        this.#learntAt = at;
-        this.#known.replace(keys);
+      const keys = await this.#keys.read(await ask(at));
+      // An answer that arrives after the answer to a later query may lack keys.
+      if (query > this.#usedQuery) {
+        this.#usedQuery = query;
+        this.#readAt = at;
+        this.#keys.replace(keys);
         this.#failure = undefined;
       }
       return keys;

@@ -3,36 +3,35 @@ import type { Clock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
-import { COOLDOWN_SECONDS } from './directory-keys.ts';
-import type { KeyRingState } from './key-ring-state.ts';
-import { KnownKeys } from './known-keys.ts';
+import type { KeyRingState } from './key-ring.ts';
+import { jwksOf, TrustedKeys } from './trusted-keys.ts';
 
 export interface KeyRingReplicaParts {
   readonly factory: Pick<KeyFactory, 'read'>;
   readonly schedule: KeySchedule;
   readonly clock: Clock;
-  /** Has the ring look for a key id that is not known here, and hand over what it knows then. Throws DependencyUnavailable. */
-  readonly ask: (kid: string) => Promise<void>;
+  /** Has the ring look up a key id that is unknown here, and calls `update` with its state. Throws DependencyUnavailable. */
+  readonly lookUp: (kid: string) => Promise<void>;
 }
 
-const NOTHING: KeyRingState = { signing: undefined, trusted: [], nextPublication: Infinity, learntAt: -Infinity };
+const EMPTY: KeyRingState = { signing: undefined, trusted: [], nextPublication: Infinity, readAt: -Infinity };
 
-/** The key ring of another process of this service, as that one last told of it. */
+/** A copy of the primary's key ring in a worker. It signs and verifies as the ring did when it sent its last state. */
 export class KeyRingReplica implements KeyProvider {
   readonly #parts: KeyRingReplicaParts;
-  readonly #known: KnownKeys;
-  #state = NOTHING;
+  readonly #trusted: TrustedKeys;
+  #state = EMPTY;
   #key: SigningKey | undefined;
-  #asking: Promise<void> | undefined;
+  #lookingUp: Promise<void> | undefined;
 
   constructor(parts: KeyRingReplicaParts) {
     this.#parts = parts;
-    this.#known = new KnownKeys(parts.factory, parts.clock);
+    this.#trusted = new TrustedKeys(parts.factory, parts.clock);
   }
 
-  /** Learns the ring's state; `key` is the one that signs by it, where there is one. */
-  async take(state: KeyRingState, key: SigningKey | undefined): Promise<void> {
-    this.#known.replace(await this.#known.read(state.trusted));
+  /** Takes over the state of the ring. `key` is the signing key that the state names, if there is one. */
+  async update(state: KeyRingState, key: SigningKey | undefined): Promise<void> {
+    this.#trusted.replace(await this.#trusted.read(state.trusted));
     this.#state = state;
     this.#key = key;
   }
@@ -47,31 +46,23 @@ export class KeyRingReplica implements KeyProvider {
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    const known = this.#known.find(kid);
-    if (known !== undefined || this.#isRecent()) return known;
-    // One question for all who wait: whatever the ring learns then is handed over as a whole.
-    this.#asking ??= this.#parts.ask(kid).finally(() => {
-      this.#asking = undefined;
+    const { schedule, clock, lookUp } = this.#parts;
+    const known = this.#trusted.find(kid);
+    if (known !== undefined || schedule.isRecent(this.#state.readAt, clock.now())) return known;
+    // One look-up for all requests that wait: the ring sends every key that it has.
+    this.#lookingUp ??= lookUp(kid).finally(() => {
+      this.#lookingUp = undefined;
     });
-    await this.#asking;
-    return this.#known.find(kid);
+    await this.#lookingUp;
+    return this.#trusted.find(kid);
   }
 
   async publicKeys(): Promise<readonly PublicKeyJwk[]> {
-    const trusted = this.#known.trusted();
-    return trusted.map(({ jwk }) => ({ ...jwk })).sort((one, other) => (one.kid < other.kid ? -1 : 1));
+    return jwksOf(this.#trusted.list());
   }
 
   maxAgeSeconds(): number {
     const { clock, schedule } = this.#parts;
-    return schedule.maxAgeSeconds(clock.now(), this.#state.nextPublication, this.#state.learntAt);
-  }
-
-  /** Whether no key that signs can be missing from what is known; so a flood of unknown key ids asks nobody each time. */
-  #isRecent(): boolean {
-    const { clock, schedule } = this.#parts;
-    const now = clock.now();
-    const { learntAt } = this.#state;
-    return now - learntAt < COOLDOWN_SECONDS && schedule.isComplete(learntAt, now);
+    return schedule.maxAgeSeconds(clock.now(), this.#state.nextPublication, this.#state.readAt);
   }
 }

@@ -1,143 +1,119 @@
-import type { KeySchedule } from '../../domain/key-schedule.ts';
-import type { AuditLog } from '../ports/audit-log.ts';
-import type { Clock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyFactory } from '../ports/key-factory.ts';
+import type { TrustedKey } from '../ports/key-directory.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
-import type { DirectoryKeys } from './directory-keys.ts';
-import type { KeyRingState } from './key-ring-state.ts';
-import { OwnKeys } from './own-keys.ts';
+import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
+import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
+import { jwksOf } from './trusted-keys.ts';
 
-export interface KeyRingParts {
-  readonly factory: KeyFactory;
-  readonly shared: DirectoryKeys;
-  readonly schedule: KeySchedule;
-  readonly clock: Clock;
-  readonly auditLog: AuditLog;
+export type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
+
+/** What a replica of the ring needs in order to sign and verify as the ring does. No private keys. Times in seconds since the epoch. */
+export interface KeyRingState {
+  /** The key that signs: from the second `from`, up to and without the second `until`. Undefined before there is one. */
+  readonly signing: { readonly kid: string; readonly from: number; readonly until: number } | undefined;
+  /** Every published key, of this process and of the other replicas of the service. */
+  readonly trusted: readonly TrustedKey[];
+  /** When the next key is published; Infinity if that is not known yet. */
+  readonly nextPublication: number;
+  /** When the key directory was last read; -Infinity before the first time. */
+  readonly readAt: number;
 }
 
 /**
- * The keys of this process over time, and those of its fellow replicas. Time passes by `advance`, which somebody calls
- * every now and then; between two calls nothing changes but the age of what there is.
+ * The keys that this process signs with, and all keys that it verifies with. `advance` carries out what is due and has
+ * to be called again and again; between two calls nothing changes but the age of the keys.
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
   readonly #own: OwnKeys;
-  /** When the directory last took our keys, in seconds; -Infinity before. */
-  #publishedAt = -Infinity;
-  #advancing: Promise<void> | undefined;
+  readonly #directory: DirectoryKeys;
   #onChange: () => void = () => {};
+  #signing: SigningPeriod | undefined;
+  #advancing: Promise<void> | undefined;
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
-    this.#own = new OwnKeys(parts.schedule, parts.clock);
-  }
-
-  /** Does what is due: makes, publishes, takes over, retires and forgets. One at a time; throws DependencyUnavailable where the directory is out of reach, and is to be called again. */
-  advance(): Promise<void> {
-    this.#advancing ??= this.#advance().finally(() => {
-      this.#advancing = undefined;
-      this.#onChange();
-    });
-    return this.#advancing;
+    this.#own = new OwnKeys(parts);
+    this.#directory = new DirectoryKeys(parts);
   }
 
   /**
-   * Calls the listener, which must not throw, whenever the state may have changed: when a key has taken over, before the
-   * directory is asked, and at the end of each `advance`. There is one listener at most.
+   * Calls the listener, which must not throw, synchronously at two points of every `advance`:
+   * - when a successor starts to sign and its predecessor is retired, before the directory is asked for anything, since
+   *   its answer may take seconds in which no replica of the ring may sign with the retired key;
+   * - at the end, whether it succeeded or failed: keys may have been published, read or dropped.
+   *
+   * `state()` then returns the new state, and `signingKey()` the new key. There is one listener at most.
    */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
 
-  async signingKey(): Promise<SigningKey> {
-    const reason = this.whyNotSigning();
-    const key = this.#own.signing();
-    if (key === undefined || reason !== undefined) {
-      throw new DependencyUnavailable('signing key', new Error(reason));
-    }
-    return key.pair;
+  /**
+   * Makes, publishes, rotates and drops keys as far as it is time, and reads those of other replicas. Calls at the same
+   * time share one run. Throws DependencyUnavailable if the directory is unavailable; call it again then.
+   */
+  advance(): Promise<void> {
+    this.#advancing ??= this.#advance().finally(() => {
+      this.#advancing = undefined;
+    });
+    return this.#advancing;
   }
 
-  /** Why there is no key to sign with at the moment, for an operator, or undefined where there is one. */
+  async signingKey(): Promise<SigningKey> {
+    const now = this.#parts.clock.now();
+    const signing = this.#signing;
+    if (signing === undefined || now < signing.from || now >= signing.until) {
+      throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()));
+    }
+    return signing.pair;
+  }
+
+  /** Why no key may sign now, in words for an operator; undefined if one may. */
   whyNotSigning(): string | undefined {
-    const { clock, schedule } = this.#parts;
-    const key = this.#own.signing();
-    if (key?.publishedAt === undefined) return 'no key is published yet';
-    if (clock.now() < key.signsFrom) return 'the key is published, and waits until every verifier can know it';
-    return clock.now() < schedule.maySignUntil(this.#publishedAt)
-      ? undefined
-      : 'the key directory is out of reach for too long';
+    const now = this.#parts.clock.now();
+    if (this.#signing === undefined) return 'no key is published yet';
+    if (now < this.#signing.from) return 'the key is published, and waits until every verifier can know it';
+    return now < this.#signing.until ? undefined : 'the key directory has been unavailable for too long';
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    const own = this.#own.trusted().find(({ pair }) => pair.kid === kid);
-    return own === undefined ? this.#parts.shared.find(kid) : own.pair.publicKey;
+    return this.#own.find(kid) ?? this.#directory.find(kid);
   }
 
   async publicKeys(): Promise<readonly PublicKeyJwk[]> {
-    const own = this.#own.published();
-    const keys = new Map(
-      [...this.#parts.shared.trusted(), ...own.map(({ pair }) => pair)].map(({ jwk }) => [jwk.kid, jwk]),
-    );
-    return [...keys.values()].sort((one, other) => (one.kid < other.kid ? -1 : 1)).map((jwk) => ({ ...jwk }));
+    return jwksOf(this.state().trusted);
   }
 
   maxAgeSeconds(): number {
-    const { clock, schedule, shared } = this.#parts;
-    return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), shared.learntAt);
+    const { clock, schedule } = this.#parts;
+    return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), this.#directory.readAt);
   }
 
-  /** All that another process of this service has to know to sign and verify as this ring does until the next `advance`. */
+  /** For a replica of the ring, which can sign and verify with it until the next `advance`. */
   state(): KeyRingState {
-    const { schedule, shared } = this.#parts;
-    const signing = this.#own.signing();
+    const signing = this.#signing;
     return {
-      signing: signing && {
-        kid: signing.pair.kid,
-        from: signing.signsFrom,
-        until: schedule.maySignUntil(this.#publishedAt),
-      },
-      trusted: [...shared.trusted(), ...this.#own.told(this.#own.published(), this.#publishedAt)],
+      signing: signing && { kid: signing.pair.kid, from: signing.from, until: signing.until },
+      trusted: [...this.#directory.trusted(), ...this.#own.listPublished()],
       nextPublication: this.#own.nextPublication(),
-      learntAt: shared.learntAt,
+      readAt: this.#directory.readAt,
     };
   }
 
   async #advance(): Promise<void> {
-    const { factory } = this.#parts;
-    if (this.#own.isNextDue()) this.#own.add(await factory.make());
-    this.#takeOver();
-    await this.#publish();
-    this.#own.forget();
-  }
-
-  #takeOver(): void {
-    const { auditLog } = this.#parts;
-    const changed = this.#own.takeOver();
-    if (changed === undefined) return;
-    const { successor, retired } = changed;
-    const at = successor.signsFrom;
-    auditLog.record({ event: 'key_signing', at, keyId: successor.pair.kid });
-    auditLog.record({ event: 'key_retired', at, keyId: retired.pair.kid });
-    this.#onChange();
-  }
-
-  async #publish(): Promise<void> {
-    const { schedule, shared, clock, auditLog } = this.#parts;
-    const now = clock.now();
-    const keys = this.#own.trusted();
-    const others = await shared.publish(this.#own.told(keys, now));
-    this.#publishedAt = now;
-    // The directory may have taken its time: nobody could know a new key before it answered.
-    const known = clock.now();
-    for (const key of keys.filter(({ publishedAt }) => publishedAt === undefined)) {
-      key.publishedAt = known;
-      auditLog.record({ event: 'key_published', at: known, keyId: key.pair.kid });
-      if (keys.length > 1) continue;
-      // The first key of a process signs at once where nobody can hold a set without it.
-      key.signsFrom = others === 0 ? known : schedule.knownToAllAt(known);
-      auditLog.record({ event: 'key_signing', at: key.signsFrom, keyId: key.pair.kid });
+    try {
+      await this.#own.makeNext();
+      if (this.#own.rotate()) this.#changed();
+      const now = this.#parts.clock.now();
+      this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
+    } finally {
+      this.#changed();
     }
+  }
+
+  #changed(): void {
+    this.#signing = this.#own.signing();
+    this.#onChange();
   }
 }

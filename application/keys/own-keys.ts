@@ -1,84 +1,121 @@
 import type { KeySchedule } from '../../domain/key-schedule.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { TrustedKey } from '../ports/key-directory.ts';
-import type { KeyPair } from '../ports/key-factory.ts';
+import type { KeyFactory, KeyPair } from '../ports/key-factory.ts';
+import type { KeyHandle } from '../ports/key-provider.ts';
 
-/** A pair of this process: made, then published, then signing, then retired, each at a second. */
-export interface OwnKey {
+/** A key, and when it may sign: from the second `from`, up to and without the second `until`. */
+export interface SigningPeriod {
   readonly pair: KeyPair;
-  publishedAt?: number;
-  signsFrom: number;
-  retiredAt?: number;
+  readonly from: number;
+  readonly until: number;
 }
 
-/** The keys that this process made, each at its point of the way. */
+export interface OwnKeysParts {
+  readonly factory: KeyFactory;
+  readonly schedule: KeySchedule;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+}
+
+/**
+ * The keys that this process made. Each is made, published, signs and is retired; every step happens here and, from the
+ * second on, is recorded in the audit log. Times in seconds since the epoch.
+ */
 export class OwnKeys {
-  readonly #schedule: KeySchedule;
-  readonly #clock: Clock;
-  /** Oldest first; at most one behind the one that signs. */
-  #keys: OwnKey[] = [];
+  readonly #parts: OwnKeysParts;
+  /** The key that will sign next; its publication is Infinity until the directory has it. */
+  #next: { readonly pair: KeyPair; readonly publishedAt: number } | undefined;
+  /** The key that signs, or that is published and will be the first to sign. */
+  #signing: { readonly pair: KeyPair; readonly from: number } | undefined;
+  #retired: readonly { readonly pair: KeyPair; readonly trustedUntil: number }[] = [];
+  /** When the directory last accepted the keys. */
+  #publishedAt = -Infinity;
 
-  constructor(schedule: KeySchedule, clock: Clock) {
-    this.#schedule = schedule;
-    this.#clock = clock;
+  constructor(parts: OwnKeysParts) {
+    this.#parts = parts;
   }
 
-  /** The one that signs or, at the start, that will as soon as it may. */
-  signing(): OwnKey | undefined {
-    return this.#keys.find(({ retiredAt, signsFrom }) => retiredAt === undefined && signsFrom !== Infinity);
+  /** Makes the first key, or the next one when it is time to publish it. */
+  async makeNext(): Promise<void> {
+    const { factory, schedule, clock } = this.#parts;
+    if (this.#next !== undefined) return;
+    if (this.#signing && clock.now() < schedule.successorPublishedAt(this.#signing.from)) return;
+    this.#next = { pair: await factory.make(), publishedAt: Infinity };
   }
 
-  /** Those that sign, will sign, or have signed tokens that may be alive. */
-  trusted(): readonly OwnKey[] {
-    const now = this.#clock.now();
-    return this.#keys.filter(
-      ({ retiredAt }) => retiredAt === undefined || now < this.#schedule.trustedUntil(retiredAt),
-    );
+  /** Lets the next key sign, and retires its predecessor, when it is time. Returns whether it did. */
+  rotate(): boolean {
+    const { schedule, clock, auditLog } = this.#parts;
+    const [current, next, now] = [this.#signing, this.#next, clock.now()];
+    if (!current || !next || now < schedule.successorSignsAt(current.from, next.publishedAt)) return false;
+    this.#retired = [...this.#trusted(), { pair: current.pair, trustedUntil: schedule.trustedUntil(now) }];
+    this.#signing = { pair: next.pair, from: now };
+    this.#next = undefined;
+    auditLog.record({ event: 'key_signing', at: now, keyId: next.pair.kid });
+    auditLog.record({ event: 'key_retired', at: now, keyId: current.pair.kid });
+    return true;
   }
 
-  published(): readonly OwnKey[] {
-    return this.trusted().filter(({ publishedAt }) => publishedAt !== undefined);
+  /** The keys to publish at `now`, each with the time until which it is to be trusted. */
+  toPublish(now: number): readonly TrustedKey[] {
+    const { schedule } = this.#parts;
+    const trustedUntil = schedule.trustedUntil(schedule.maySignUntil(now));
+    const active = [this.#signing, this.#next].filter((key) => key !== undefined);
+    const keys = [...this.#trusted(), ...active.map(({ pair }) => ({ pair, trustedUntil }))];
+    return keys.map(({ pair, ...key }) => ({ jwk: pair.jwk, ...key }));
   }
 
-  /** Whether it is time to make the next: the first, or a successor. What is not published yet, or does not sign yet, comes first. */
-  isNextDue(): boolean {
-    const signing = this.signing();
-    if (this.#keys.at(-1) !== signing) return false;
-    return signing === undefined || this.#clock.now() >= this.#schedule.successorPublishedAt(signing.signsFrom);
+  /**
+   * Notes that the directory, asked at `askedAt`, has accepted the keys, and holds this many keys of other processes.
+   * The first key of a process signs at once if there are none: then nobody can hold a key set without it.
+   */
+  published(askedAt: number, others: number): void {
+    const { schedule, clock, auditLog } = this.#parts;
+    this.#publishedAt = askedAt;
+    if (this.#next?.publishedAt !== Infinity) return;
+    const { pair } = this.#next;
+    // The answer may have taken seconds, and nobody could read a new key before it.
+    const publishedAt = clock.now();
+    auditLog.record({ event: 'key_published', at: publishedAt, keyId: pair.kid });
+    if (this.#signing !== undefined) {
+      this.#next = { pair, publishedAt };
+    } else {
+      const from = others === 0 ? publishedAt : schedule.knownToAllAt(publishedAt);
+      this.#next = undefined;
+      this.#signing = { pair, from };
+      auditLog.record({ event: 'key_signing', at: from, keyId: pair.kid });
+    }
   }
 
-  add(pair: KeyPair): void {
-    this.#keys.push({ pair, signsFrom: Infinity });
+  /** Undefined before a key is published. */
+  signing(): SigningPeriod | undefined {
+    return this.#signing && { ...this.#signing, until: this.#parts.schedule.maySignUntil(this.#publishedAt) };
   }
 
-  /** Lets a successor sign whose time has come. Answers the two, or undefined where nothing changed. */
-  takeOver(): { readonly successor: OwnKey; readonly retired: OwnKey } | undefined {
-    const now = this.#clock.now();
-    const signing = this.signing();
-    const successor = this.#keys.at(-1);
-    if (signing === undefined || successor?.publishedAt === undefined || successor === signing) return undefined;
-    if (now < this.#schedule.successorSignsAt(signing.signsFrom, successor.publishedAt)) return undefined;
-    successor.signsFrom = now;
-    signing.retiredAt = now;
-    return { successor, retired: signing };
+  /** The public key with this id, if it is trusted now. */
+  find(kid: string): KeyHandle | undefined {
+    const keys = [this.#signing, this.#next, ...this.#trusted()];
+    return keys.find((key) => key?.pair.kid === kid)?.pair.publicKey;
   }
 
-  /** When the next key is published; Infinity where that is not known. */
+  /** The published keys, with the times that the directory has. */
+  listPublished(): readonly TrustedKey[] {
+    const unpublished = this.#next?.publishedAt === Infinity ? this.#next.pair.kid : undefined;
+    return this.toPublish(this.#publishedAt).filter(({ jwk }) => jwk.kid !== unpublished);
+  }
+
+  /** When the next key is published; Infinity if that is not known yet. */
   nextPublication(): number {
-    const signing = this.signing();
-    const successor = this.#keys.some((key) => key.signsFrom === Infinity && key.publishedAt !== undefined);
-    return signing === undefined || successor ? Infinity : this.#schedule.successorPublishedAt(signing.signsFrom);
+    const isPublished = this.#next !== undefined && this.#next.publishedAt !== Infinity;
+    if (this.#signing === undefined || isPublished) return Infinity;
+    return this.#parts.schedule.successorPublishedAt(this.#signing.from);
   }
 
-  /** These keys as they are told to others, by a word that is spoken at `at`. */
-  told(keys: readonly OwnKey[], at: number): readonly TrustedKey[] {
-    return keys.map(({ pair: { jwk }, retiredAt }) => ({
-      jwk,
-      trustedUntil: this.#schedule.trustedUntil(retiredAt ?? this.#schedule.maySignUntil(at)),
-    }));
-  }
-
-  forget(): void {
-    this.#keys = [...this.trusted()];
+  /** The retired keys whose last token has not expired. */
+  #trusted() {
+    const now = this.#parts.clock.now();
+    return this.#retired.filter(({ trustedUntil }) => now < trustedUntil);
   }
 }

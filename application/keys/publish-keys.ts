@@ -8,11 +8,11 @@ export interface KeySet {
 
 export interface PublishedKeys {
   readonly keySet: KeySet;
-  /** How long a reader may keep it, in whole seconds. */
+  /** How long a reader may cache the set, in whole seconds. */
   readonly maxAgeSeconds: number;
 }
 
-/** The keys that a resource server verifies our tokens with. */
+/** The key set that resource servers verify our tokens with. */
 export class PublishKeys {
   readonly #keys: KeyProvider;
 
@@ -21,8 +21,8 @@ export class PublishKeys {
   }
 
   /**
-   * Public keys alone, at least one: a reader who gets an empty set may forget those that he has. Throws
-   * DependencyUnavailable where none is published yet, and what the key provider throws.
+   * Public keys only, at least one: a reader may drop its cached keys when it gets an empty set. Throws
+   * DependencyUnavailable if no key is published yet, and what the key provider throws.
    */
   async execute(): Promise<PublishedKeys> {
     const keys = await this.#keys.publicKeys();

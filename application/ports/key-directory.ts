@@ -1,17 +1,20 @@
 import type { PublicKeyJwk } from './key-provider.ts';
 
-/** A public key of one of the replicas, and until when a token of it may be alive, in seconds since the epoch. */
+/** A public key of one of the replicas, and the time until which one of its tokens may be valid, in seconds since the epoch. */
 export interface TrustedKey {
   readonly jwk: PublicKeyJwk;
   readonly trustedUntil: number;
 }
 
-/** Where replicas tell each other their public keys. Private keys never leave the process that made them. */
+/**
+ * Where the replicas of the service share their public keys. Private keys never get here: they stay in the processes of
+ * one service on one machine. With several workers, the primary sends its signing key to them over their pipes.
+ */
 export interface KeyDirectory {
   /**
-   * Writes these keys, or the new times of those that are there, forgets what is trusted no more at `now`, and answers
-   * every key that is trusted then, these included. At once for all: of two replicas that publish for the first time,
-   * the later one sees the key of the earlier. Throws DependencyUnavailable where the directory is out of reach.
+   * Adds these keys, or updates their times; deletes the keys that are no longer trusted at `now`; returns every key
+   * that is trusted then, including these. Atomic: of two replicas that publish for the first time, the later one sees
+   * the key of the earlier one. Throws DependencyUnavailable.
    */
   publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]>;
 

@@ -5,11 +5,11 @@ export interface KeyPair extends SigningKey {
   readonly jwk: PublicKeyJwk;
 }
 
-/** Where key pairs come from. */
+/** The source of key pairs. */
 export interface KeyFactory {
   /** An RSA key pair of at least 2048 bits for RS256. May take half a second, off the event loop. */
   make(): Promise<KeyPair>;
 
-  /** The handle of somebody else's public key, or undefined where it is no RSA key of at least 2048 bits. */
+  /** The handle of a public key of another process, or undefined unless it is an RSA key of at least 2048 bits. */
   read(jwk: PublicKeyJwk): Promise<KeyHandle | undefined>;
 }

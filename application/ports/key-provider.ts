@@ -1,10 +1,13 @@
 /** A public key of the Web Cryptography API. */
 export type KeyHandle = InstanceType<typeof CryptoKey>;
 
-/** A private RSA key of at least 2048 bits, of which nothing can be had but signatures. */
+/** The smallest modulus of an RSA key for RS256, in bits (RFC 7518 section 3.3). */
+export const MODULUS_BITS_MIN = 2048;
+
+/** A private RSA key of at least 2048 bits. It gives out signatures and nothing else. */
 export interface SigningKey {
   readonly kid: string;
-  /** RSASSA-PKCS1-v1_5 with SHA-256 over these bytes (RFC 8017 section 8.2, `RS256`). Costs 0.3 ms of the calling thread. */
+  /** RSASSA-PKCS1-v1_5 with SHA-256 over these bytes (RFC 8017 section 8.2, `RS256`). Takes 0.3 ms of the calling thread. */
   sign(data: Uint8Array): Uint8Array;
 }
 
@@ -21,8 +24,8 @@ export interface PublicKeyJwk {
 /** The keys that tokens are verified with: RSA of at least 2048 bits, for RS256 (RFC 7518 section 3.3). All that a resource server needs. */
 export interface VerificationKeys {
   /**
-   * The public key of that id, or undefined where no such key is trusted. Costs a look-up in memory, and for an unknown
-   * id at times a question to somebody else. Throws DependencyUnavailable where that question cannot be asked.
+   * The public key with this id, or undefined if no such key is trusted. A look-up in memory; an unknown id may cause a
+   * query to the key directory or the issuer. Throws DependencyUnavailable if that query fails.
    */
   verificationKey(kid: string): Promise<KeyHandle | undefined>;
 }
@@ -30,14 +33,14 @@ export interface VerificationKeys {
 /** The keys that sign and verify tokens. */
 export interface KeyProvider extends VerificationKeys {
   /**
-   * The key that new tokens are signed with. Its public half is among `publicKeys` and found by `verificationKey`.
-   * Throws DependencyUnavailable where there is none, or none yet that every verifier can know.
+   * The key that new tokens are signed with. Its public half is in `publicKeys` and found by `verificationKey`.
+   * Throws DependencyUnavailable if there is no key, or none yet that every verifier can know.
    */
   signingKey(): Promise<SigningKey>;
 
   /** Every public key that a token may be verified with now. */
   publicKeys(): Promise<readonly PublicKeyJwk[]>;
 
-  /** How long a reader may keep what `publicKeys` answers now without missing a key, in whole seconds. */
+  /** How long a reader may cache the current `publicKeys` without missing a key that signs, in whole seconds. */
   maxAgeSeconds(): number;
 }

@@ -1,6 +1,6 @@
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
 
-/** Makes access tokens out of claims. */
+/** Signs access tokens. */
 export interface TokenSigner {
   /**
    * A compact JWS (RFC 7515 section 7.1) over exactly these claims, with the header members `alg` (RS256) and `kid`.

@@ -9,14 +9,14 @@ export type TokenDefect =
   | 'token_signature_wrong'
   | 'token_claims_malformed';
 
-/** Tells our tokens from all others. */
+/** Accepts the tokens of this service and refuses all others. */
 export interface TokenVerifier {
   /**
    * The claims of a token that a trusted key signed, in the one form that we issue: compact serialization without
-   * white space or spare bits, `alg` RS256, a `kid`, each claim once and of its type. Looks at no clock and at no
+   * white space or spare bits, `alg` RS256, a `kid`, each claim once and of its type. Does not check the times and the
    * issuer: that is the caller's policy.
    *
-   * Costs one RSA-2048 verification, 0.03 ms of a core, and less for a token that is not of the form.
+   * Costs one RSA-2048 verification, 0.03 ms of a core, and less for a token in another form.
    */
   verify(token: string): Promise<Result<AccessTokenClaims, TokenDefect>>;
 }

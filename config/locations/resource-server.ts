@@ -9,13 +9,13 @@ import { RemoteKeyProvider } from '../../adapters/jwks-client/remote-key-provide
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { InMemoryLocationCatalog } from '../../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../../adapters/memory/places.ts';
+import { createStateLog } from '../../adapters/pino/state-log.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { FindLocation } from '../../application/find-location.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { logConnectionFault } from '../connection-fault.ts';
 import type { LocationsSettings } from '../settings/locations-settings.ts';
-import { createKeySetLog } from './key-set-log.ts';
 
 /**
  * The example resource as a process of its own: the service's use cases and HTTP server, with the keys of a remote key
@@ -26,7 +26,7 @@ export async function startResourceServer(
   clock: Clock,
   log: Logger,
 ): Promise<RunningServer> {
-  const keys = new RemoteKeyProvider(keyOptions(settings), clock, createKeySetLog(log));
+  const keys = new RemoteKeyProvider(keyOptions(settings), clock, createStateLog(log));
   const server = new HttpServer({
     rejectionDelay: new RejectionDelay(),
     load: new LoadLimit(LOAD_LIMITS),

@@ -1,7 +1,6 @@
 import { InMemoryKeyFactory } from '../../adapters/jwt/in-memory-key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
-import { DirectoryKeys } from '../../application/keys/directory-keys.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
@@ -37,7 +36,7 @@ export function unstartedKeyRing({
   });
   return new KeyRing({
     factory,
-    shared: new DirectoryKeys(directory, factory, schedule, clock),
+    directory,
     schedule,
     clock,
     auditLog: new InMemoryAuditLog(),

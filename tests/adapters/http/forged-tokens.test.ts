@@ -39,8 +39,8 @@ beforeAll(async () => {
   const options: ServiceOptions = {
     override: (container) => {
       container.registerInstance(TOKENS.clock, clock);
-      const keep = (_kid: string, key: KeyObject) => made.push(key);
-      container.registerInstance(TOKENS.keyFactory, new InMemoryKeyFactory(new RandomIdGenerator(), keep));
+      const privateKeys = { add: (_kid: string, key: KeyObject) => void made.push(key) };
+      container.registerInstance(TOKENS.keyFactory, new InMemoryKeyFactory(new RandomIdGenerator(), privateKeys));
     },
   };
   const made: KeyObject[] = [];

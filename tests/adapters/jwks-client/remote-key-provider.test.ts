@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { KeySetLine } from '../../../adapters/jwks-client/key-set-log.ts';
-import { type RemoteKeyOptions, RemoteKeyProvider } from '../../../adapters/jwks-client/remote-key-provider.ts';
+import {
+  type KeySetEvent,
+  type RemoteKeyOptions,
+  RemoteKeyProvider,
+} from '../../../adapters/jwks-client/remote-key-provider.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
 import type { KeyRing } from '../../../application/keys/key-ring.ts';
@@ -39,13 +42,13 @@ interface RemoteUnderTest {
   readonly keys: RemoteKeyProvider;
   readonly clock: FixedClock;
   readonly issuer: KeySetServer;
-  readonly lines: readonly KeySetLine[];
+  readonly lines: readonly KeySetEvent[];
 }
 
 async function remote(options: Partial<RemoteKeyOptions> = {}, headers = {}): Promise<RemoteUnderTest> {
   const issuer = stack.use(await KeySetServer.of(ring, headers));
   const clock = new FixedClock();
-  const lines: KeySetLine[] = [];
+  const lines: KeySetEvent[] = [];
   const keys = new RemoteKeyProvider(
     { uri: issuer.url, timeoutMs: LONG_TIMEOUT_MS, cooldownSeconds: COOLDOWN, staleSeconds: STALE, ...options },
     clock,

@@ -29,9 +29,11 @@ let privateKey: KeyObject;
 let publicKey: KeyObject;
 
 beforeAll(async () => {
-  const factory = new InMemoryKeyFactory(new RandomIdGenerator(), (madeKid, key) => {
-    kid = madeKid;
-    privateKey = key;
+  const factory = new InMemoryKeyFactory(new RandomIdGenerator(), {
+    add(madeKid, key) {
+      kid = madeKid;
+      privateKey = key;
+    },
   });
   verifier = new JoseTokenVerifier(await freshKeyRing({ factory }));
   publicKey = createPublicKey(privateKey);

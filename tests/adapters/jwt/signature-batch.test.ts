@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SignatureBatch } from '../../../adapters/jwt/signature-batch.ts';
+import { SignatureBatch } from '../../../adapters/jwt/rs256-token-signer.ts';
 import type { SigningKey } from '../../../application/ports/key-provider.ts';
 
 const bytes = (number: number) => Uint8Array.of(number);

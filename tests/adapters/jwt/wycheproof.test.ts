@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { importJWK, type JWK } from 'jose';
-import { verifyCompactJws } from '../../../adapters/jwt/verify-compact-jws.ts';
+import { verifyCompactJws } from '../../../adapters/jwt/jose-token-verifier.ts';
 
 interface Vector {
   readonly tcId: number;

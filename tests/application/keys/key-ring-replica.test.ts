@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readPublicKey } from '../../../adapters/jwt/read-public-key.ts';
+import { readPublicKey } from '../../../adapters/jwt/key-pair.ts';
 import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
@@ -18,7 +18,7 @@ async function world() {
     factory: { read: readPublicKey },
     schedule: new KeySchedule(TIMES),
     clock,
-    async ask(kid) {
+    async lookUp(kid) {
       asked.push(kid);
       await tell();
     },
@@ -26,7 +26,7 @@ async function world() {
   const tell = async () => {
     const state = ring.state();
     const key = await ring.signingKey().catch(() => undefined);
-    await copy.take(structuredClone(state), state.signing && key);
+    await copy.update(structuredClone(state), state.signing && key);
   };
   await tell();
   return { clock, ring, copy, tell, asked };
@@ -72,7 +72,7 @@ describe('KeyRingReplica', () => {
       factory: { read: readPublicKey },
       schedule: new KeySchedule(TIMES),
       clock: new FixedClock(),
-      ask: async () => {},
+      lookUp: async () => {},
     });
     await expect(copy.signingKey()).rejects.toThrow(DependencyUnavailable);
     expect(await copy.publicKeys()).toEqual([]);

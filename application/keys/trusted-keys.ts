@@ -1,0 +1,57 @@
+import type { Clock } from '../ports/clock.ts';
+import type { TrustedKey } from '../ports/key-directory.ts';
+import type { KeyFactory } from '../ports/key-factory.ts';
+import type { KeyHandle, PublicKeyJwk } from '../ports/key-provider.ts';
+
+interface ReadKey extends TrustedKey {
+  readonly handle: KeyHandle;
+}
+
+/** Public keys that come from outside of this process, each trusted until a point in time. */
+export class TrustedKeys {
+  readonly #factory: Pick<KeyFactory, 'read'>;
+  readonly #clock: Clock;
+  #keys: ReadonlyMap<string, ReadKey> = new Map();
+
+  constructor(factory: Pick<KeyFactory, 'read'>, clock: Clock) {
+    this.#factory = factory;
+    this.#clock = clock;
+  }
+
+  /** The usable ones of these keys: RSA of at least 2048 bits. The others are ignored. Does not change what is trusted. */
+  async read(keys: readonly TrustedKey[]): Promise<readonly ReadKey[]> {
+    const read = await Promise.all(keys.map((key) => this.#read(key)));
+    return read.filter((key) => key !== undefined);
+  }
+
+  /** Trusts these keys in place of the previous ones. */
+  replace(keys: readonly ReadKey[]): void {
+    this.#keys = new Map(keys.map((key) => [key.jwk.kid, key]));
+  }
+
+  /** The key with this id, if it is trusted now. */
+  find(kid: string): KeyHandle | undefined {
+    const key = this.#keys.get(kid);
+    return key !== undefined && this.#clock.now() < key.trustedUntil ? key.handle : undefined;
+  }
+
+  /** Every key that is trusted now. */
+  list(): readonly TrustedKey[] {
+    const now = this.#clock.now();
+    return [...this.#keys.values()]
+      .filter(({ trustedUntil }) => now < trustedUntil)
+      .map(({ jwk, trustedUntil }) => ({ jwk, trustedUntil }));
+  }
+
+  async #read(key: TrustedKey): Promise<ReadKey | undefined> {
+    const previous = this.#keys.get(key.jwk.kid);
+    const handle = previous?.jwk.n === key.jwk.n ? previous.handle : await this.#factory.read(key.jwk);
+    return handle && { ...key, handle };
+  }
+}
+
+/** Copies of the public keys, sorted by id; of two with one id, the last. */
+export function jwksOf(keys: readonly TrustedKey[]): readonly PublicKeyJwk[] {
+  const byId = new Map(keys.map(({ jwk }) => [jwk.kid, { ...jwk }]));
+  return [...byId.values()].sort((one, other) => (one.kid < other.kid ? -1 : 1));
+}
