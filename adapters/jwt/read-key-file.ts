@@ -22,7 +22,7 @@ export function readKeyFile(text: string): Result<KeyFile, string> {
     return failure(`must be an RSA key of at least ${MODULUS_BITS_MIN} bits`);
   }
   const kid = jwk?.['kid'];
-  if (kid !== undefined && (typeof kid !== 'string' || kid === '')) return failure('must have a kid that is a text');
+  if (kid !== undefined && (typeof kid !== 'string' || kid === '')) return failure('must have a kid that is a string');
   return success({ key, kid });
 }
 

@@ -9,12 +9,12 @@ export interface KeyDirectoryUnderTest {
 
 export const NOW = 1_800_000_000;
 
-/** A key as it is written; the directory does not look at what is in it. */
+/** A key to publish; a directory does not check its members. */
 export function aKey(kid: string, trustedUntil = NOW + 100): TrustedKey {
   return { jwk: { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: `n-of-${kid}`, e: 'AQAB' }, trustedUntil };
 }
 
-/** What every KeyDirectory promises. `fresh` gives an empty one. */
+/** What every KeyDirectory promises. `fresh` creates an empty one. */
 export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirectoryUnderTest>): void {
   describe(`${name} as KeyDirectory`, () => {
     let under: KeyDirectoryUnderTest;
@@ -25,12 +25,12 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
     });
     afterEach(() => under.close());
 
-    it('has no keys where none was published', async () => {
+    it('has no keys before one is published', async () => {
       expect(await directory.trusted(NOW)).toEqual([]);
       expect(await directory.publish([], NOW)).toEqual([]);
     });
 
-    it('answers a publisher every key that is trusted, its own and those of others', async () => {
+    it('returns every trusted key to a publisher, its own and those of others', async () => {
       expect(await directory.publish([aKey('one')], NOW)).toEqual([aKey('one')]);
       expect(sorted(await directory.publish([aKey('two'), aKey('three')], NOW))).toEqual([
         aKey('one'),
@@ -46,15 +46,15 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
       expect(sorted(await directory.trusted(NOW))).toEqual([aKey('one', NOW + 300), aKey('two', NOW + 20)]);
     });
 
-    it('answers no key from the second on in which it is trusted no more', async () => {
+    it('returns no key from the second on in which it is no longer trusted', async () => {
       await directory.publish([aKey('one', NOW + 100)], NOW);
       expect(await directory.trusted(NOW + 99)).toHaveLength(1);
       expect(await directory.trusted(NOW + 100)).toEqual([]);
     });
 
-    it('forgets for good, when somebody publishes, what is trusted no more then', async () => {
+    it('deletes the keys that are no longer trusted when another key is published', async () => {
       await directory.publish([aKey('old', NOW + 100), aKey('live', NOW + 101)], NOW);
-      expect(await directory.publish([aKey('gone', NOW + 100)], NOW + 100)).toEqual([aKey('live', NOW + 101)]);
+      expect(await directory.publish([aKey('expired', NOW + 100)], NOW + 100)).toEqual([aKey('live', NOW + 101)]);
       expect(await directory.trusted(NOW)).toEqual([aKey('live', NOW + 101)]);
     });
 
@@ -66,7 +66,7 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
       ['from a statement', 'key', "'); delete from signing_keys; --"],
       ['from a backslash', 'key\\', 'key\\\\'],
       ['beyond the basic plane', '\u{1F511}', '\u{1F512}'],
-    ])('keeps key ids apart that differ %s', async (_how, one, other) => {
+    ])('distinguishes key ids that differ %s', async (_how, one, other) => {
       await directory.publish([aKey(one)], NOW);
       await directory.publish([aKey(other)], NOW);
       const kids = (await directory.trusted(NOW)).map(({ jwk }) => jwk.kid);
@@ -80,14 +80,14 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
       expect(await directory.trusted(NOW)).toEqual([long]);
     });
 
-    it('lets exactly one of many that publish for the first time at once find nobody else', async () => {
+    it('lets exactly one of many first publishers at the same time find no other key', async () => {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, number) => directory.publish([aKey(`key-${number}`)], NOW)),
       );
       expect(answers.map((keys) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     });
 
-    it('is not changed by what is done to what it was given and what it answered', async () => {
+    it('is not affected by changes to the keys that it was given or has returned', async () => {
       const given = aKey('one');
       const answered = await directory.publish([given], NOW);
       for (const key of [given, ...answered, ...(await directory.trusted(NOW))]) Object.assign(key.jwk, { n: 'other' });

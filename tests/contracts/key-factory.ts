@@ -6,7 +6,7 @@ const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const DATA = new TextEncoder().encode('to be signed');
 
 export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory>): void {
-  describe(`${name} keeps the promises of KeyFactory`, () => {
+  describe(`${name} as a key factory`, () => {
     it('makes a pair whose halves belong together, and reads the public half back', async () => {
       const factory = await fresh();
       const { kid, publicKey, jwk, sign } = await factory.make();
@@ -17,15 +17,15 @@ export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory
       expect(jwk).toEqual({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: expect.any(String), e: expect.any(String) });
     });
 
-    it('makes keys of which the private half cannot be had', async () => {
+    it('makes keys whose private half cannot be read', async () => {
       expect(inspect(await (await fresh()).make(), { depth: null, showHidden: true })).not.toMatch(/private/i);
     });
 
     it.each([
       ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
       ['no modulus', { n: '', e: 'AQAB' }],
-      ['something that is no base64url', { n: '***', e: '***' }],
-    ])('reads no key out of %s', async (_name, members) => {
+      ['invalid base64url', { n: '***', e: '***' }],
+    ])('reads no key from %s', async (_name, members) => {
       const factory = await fresh();
       const { jwk } = await factory.make();
       expect(await factory.read({ ...jwk, ...members })).toBeUndefined();

@@ -6,7 +6,7 @@ import { describeVerificationKeys } from './verification-keys.ts';
 const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const DATA = new TextEncoder().encode('to be signed');
 
-/** What every key provider promises. `fresh` answers a new one. */
+/** What every key provider promises. `fresh` creates one. */
 export function describeKeyProvider(name: string, fresh: () => Promise<KeyProvider>): void {
   describeVerificationKeys(name, async () => {
     const keys = await fresh();
@@ -49,18 +49,18 @@ export function describeKeyProvider(name: string, fresh: () => Promise<KeyProvid
       }
     });
 
-    it('keeps the private key to itself: it signs, and nothing else of it can be had', async () => {
+    it('does not expose the private key: it signs, and nothing of it can be read', async () => {
       const key = await (await fresh()).signingKey();
       expect(inspect(key, { depth: null, showHidden: true })).not.toMatch(/private/i);
       expect(JSON.stringify(key)).not.toMatch(/"(d|p|q|dp|dq|qi)"/);
     });
 
-    it('is not changed by what is done to the published keys that it answered', async () => {
+    it('is not affected by changes to the published keys that it has returned', async () => {
       const keys = await fresh();
       const before = structuredClone(await keys.publicKeys());
-      const answered = await keys.publicKeys();
-      for (const key of answered) Object.assign(key, { kid: 'other', n: 'AQAB' });
-      Reflect.set(answered, 'length', 0);
+      const returned = await keys.publicKeys();
+      for (const key of returned) Object.assign(key, { kid: 'other', n: 'AQAB' });
+      Reflect.set(returned, 'length', 0);
       expect(await keys.publicKeys()).toEqual(before);
     });
   });

@@ -21,10 +21,10 @@ const CLAIMS: AccessTokenClaims = {
   jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
 };
 
-/** What every token signer promises. */
+/** What every token signer promises. `fresh` creates one. */
 export function describeTokenSigner(name: string, fresh: () => Promise<SignerUnderTest>): void {
   describe(`${name} as a token signer`, () => {
-    it('answers a compact JWS: three parts in base64url, without padding or spare bits', async () => {
+    it('returns a compact JWS: three parts in base64url, without padding or spare bits', async () => {
       const { signer } = await fresh();
       const parts = (await signer.sign(CLAIMS)).split('.');
       expect(parts).toHaveLength(3);

@@ -31,19 +31,19 @@ const BROKEN_CLAIMS: Readonly<Record<string, readonly unknown[]>> = {
   scope: [null, '', [1], [''], [null], [['read']]],
 };
 
-/** What every token verifier promises. `fresh` answers a pair that trusts no other pair's keys. */
+/** What every token verifier promises. `fresh` creates a pair that trusts no keys of another pair. */
 export function describeTokenVerifier(name: string, fresh: () => Promise<VerifierUnderTest>): void {
   describe(`${name} as a token verifier`, () => {
     it.each([
       ['without a scope', CLAIMS],
       ['with scopes', { ...CLAIMS, scope: ['read', 'write'] }],
       ['of texts beyond ASCII', { ...CLAIMS, sub: 'Büro-Ω-🔑', aud: 'Büro-Ω-🔑' }],
-    ])('answers the claims of a token %s', async (_case, claims) => {
+    ])('returns the claims of a token %s', async (_case, claims) => {
       const { verifier, signer } = await fresh();
       expect(await verifier.verify(await signer.sign(claims))).toEqual({ ok: true, value: claims });
     });
 
-    it('looks at no clock: the first and the last second that a token can name are both claims', async () => {
+    it('does not check the time: it accepts the first and the last second that a token can have', async () => {
       const { verifier, signer } = await fresh();
       for (const times of [
         { iat: 0, nbf: 0, exp: 1 },
@@ -54,7 +54,7 @@ export function describeTokenVerifier(name: string, fresh: () => Promise<Verifie
       }
     });
 
-    it('looks at no issuer', async () => {
+    it('does not check the issuer', async () => {
       const { verifier, signer } = await fresh();
       const claims = { ...CLAIMS, iss: 'https://elsewhere.test' };
       expect(await verifier.verify(await signer.sign(claims))).toEqual({ ok: true, value: claims });
@@ -66,7 +66,7 @@ export function describeTokenVerifier(name: string, fresh: () => Promise<Verifie
       expect(await ours.verifier.verify(token)).toEqual({ ok: false, problem: 'token_key_unknown' });
     });
 
-    it('refuses the parts of two good tokens put together', async () => {
+    it('refuses a token that is composed of parts of two valid tokens', async () => {
       const { verifier, signer } = await fresh();
       const [header, , signature] = (await signer.sign(CLAIMS)).split('.');
       const [, payload] = (await signer.sign({ ...CLAIMS, sub: 'another-client' })).split('.');

@@ -10,7 +10,7 @@ export interface VerificationKeysUnderTest {
   readonly trusted: SigningKey;
 }
 
-/** What everything promises that has keys to verify with. */
+/** What every source of verification keys promises. */
 export function describeVerificationKeys(name: string, fresh: () => Promise<VerificationKeysUnderTest>): void {
   describe(`${name} as verification keys`, () => {
     it('finds the public half of a trusted key by its id', async () => {
@@ -21,7 +21,7 @@ export function describeVerificationKeys(name: string, fresh: () => Promise<Veri
       expect(publicKey && (await crypto.subtle.verify(RS256, publicKey, signature, DATA))).toBe(true);
     });
 
-    it('finds the same key for all who ask at once', async () => {
+    it('finds the same key for all callers at the same time', async () => {
       const { keys, trusted } = await fresh();
       const found = await Promise.all(Array.from({ length: 50 }, () => keys.verificationKey(trusted.kid)));
       expect(new Set(found).size).toBe(1);

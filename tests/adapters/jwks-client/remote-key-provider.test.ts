@@ -18,11 +18,11 @@ import { KeySetServer, keySetAnswer } from '../../support/key-set-server.ts';
 const COOLDOWN = 5;
 const STALE = 1_000;
 
-/** Milliseconds: of a test that waits for it, and of one that must never meet it, however busy the machine. */
+/** In milliseconds: for a test that waits for the timeout, and for one that must not reach it, even on a busy machine. */
 const SHORT_TIMEOUT_MS = 150;
 const LONG_TIMEOUT_MS = 10_000;
 
-/** What a test may take beyond the time that it waits for, in milliseconds; the machine may be busy. */
+/** How much longer than the timeout a test may take on a busy machine, in milliseconds. */
 const SLACK_MS = 2_000;
 
 let stack = new AsyncDisposableStack();
@@ -42,23 +42,23 @@ interface RemoteUnderTest {
   readonly keys: RemoteKeyProvider;
   readonly clock: FixedClock;
   readonly issuer: KeySetServer;
-  readonly lines: readonly KeySetEvent[];
+  readonly events: readonly KeySetEvent[];
 }
 
 async function remote(options: Partial<RemoteKeyOptions> = {}, headers = {}): Promise<RemoteUnderTest> {
   const issuer = stack.use(await KeySetServer.of(ring, headers));
   const clock = new FixedClock();
-  const lines: KeySetEvent[] = [];
+  const events: KeySetEvent[] = [];
   const keys = new RemoteKeyProvider(
     { uri: issuer.url, timeoutMs: LONG_TIMEOUT_MS, cooldownSeconds: COOLDOWN, staleSeconds: STALE, ...options },
     clock,
-    (line) => lines.push(line),
+    (event) => events.push(event),
   );
   stack.defer(() => keys.close());
-  return { keys, clock, issuer, lines };
+  return { keys, clock, issuer, events };
 }
 
-/** How long something took, in milliseconds. */
+/** In milliseconds. */
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await work();
@@ -80,13 +80,13 @@ describeTokenVerifier('JoseTokenVerifier by URL', async () => {
 });
 
 describe('RemoteKeyProvider', () => {
-  it('asks once for a set that is fresh, however many tokens come', async () => {
+  it('fetches a fresh set once, however many tokens arrive', async () => {
     const { keys, issuer } = await remote();
     await Promise.all(Array.from({ length: 100 }, () => keys.verificationKey(kid)));
     expect(issuer.questions).toBe(1);
   });
 
-  it('finds a key that was published since, at the first token that names it', async () => {
+  it('finds a newly published key at the first token that names it', async () => {
     const { keys, issuer, clock } = await remote();
     await keys.verificationKey(kid);
     const next = await freshKeyRing();
@@ -98,7 +98,7 @@ describe('RemoteKeyProvider', () => {
     expect(issuer.questions).toBe(2);
   });
 
-  it('forgets a key that is no longer published, once the set is no longer fresh', async () => {
+  it('drops a key that is no longer published when the set is no longer fresh', async () => {
     const { keys, issuer, clock } = await remote({}, { 'cache-control': 'public, max-age=30' });
     await keys.verificationKey(kid);
     issuer.answer = keySetAnswer({ keys: await (await freshKeyRing()).publicKeys() });
@@ -108,7 +108,7 @@ describe('RemoteKeyProvider', () => {
     expect(await keys.verificationKey(kid)).toBeUndefined();
   });
 
-  it('asks once a cooldown at most, whatever flood of unknown ids comes', async () => {
+  it('fetches at most once per cooldown in a flood of unknown ids', async () => {
     const { keys, issuer, clock } = await remote();
     for (let second = 0; second < 4 * COOLDOWN; second += 1) {
       const flood = Array.from({ length: 50 }, () => keys.verificationKey(crypto.randomUUID()));
@@ -131,7 +131,7 @@ describe('RemoteKeyProvider', () => {
     ['max-age=999999999', 3_600],
     ['public', 300],
     ['max-age=soon', 300],
-  ])('keeps a set for as long as the answer says, within bounds: %s', async (cacheControl, seconds) => {
+  ])('caches a set as long as the response says, within bounds: %s', async (cacheControl, seconds) => {
     const { keys, issuer, clock } = await remote({}, { 'cache-control': cacheControl });
     await keys.verificationKey(kid);
     clock.advance(seconds - 1);
@@ -142,7 +142,7 @@ describe('RemoteKeyProvider', () => {
     expect(issuer.questions).toBe(2);
   });
 
-  it('counts the time for which a cache before it kept the answer', async () => {
+  it('counts the time that the response has spent in another cache', async () => {
     const { keys, issuer, clock } = await remote({}, { 'cache-control': 'max-age=30', age: '20' });
     await keys.verificationKey(kid);
     clock.advance(10);
@@ -150,7 +150,7 @@ describe('RemoteKeyProvider', () => {
     expect(issuer.questions).toBe(2);
   });
 
-  it('trusts no age of a set where the clock was set back', async () => {
+  it('fetches the set again after the clock was set back', async () => {
     const { keys, issuer, clock } = await remote();
     await keys.verificationKey(kid);
     clock.advance(-86_400);
@@ -158,8 +158,8 @@ describe('RemoteKeyProvider', () => {
     expect(issuer.questions).toBe(2);
   });
 
-  describe('while the issuer is away', () => {
-    it('goes on with the keys that it knows, for as long as it was told, and no longer', async () => {
+  describe('while the issuer is unavailable', () => {
+    it('keeps using the cached keys for the stale time, and no longer', async () => {
       const { keys, issuer, clock } = await remote({}, { 'cache-control': 'max-age=30' });
       await keys.verificationKey(kid);
       await issuer.leave();
@@ -169,7 +169,7 @@ describe('RemoteKeyProvider', () => {
       await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
     });
 
-    it('says of an unknown key that it cannot know, and not that there is none', async () => {
+    it('reports an unknown key as unavailable, not as missing', async () => {
       const { keys, issuer, clock } = await remote();
       await keys.verificationKey(kid);
       await issuer.leave();
@@ -179,7 +179,7 @@ describe('RemoteKeyProvider', () => {
       expect(await keys.verificationKey(kid)).toBeDefined();
     });
 
-    it('recovers by itself, after the cooldown and not before, where it never had a key', async () => {
+    it('recovers without any cached key, after the cooldown and not before', async () => {
       const { keys, issuer, clock } = await remote();
       await issuer.leave();
       await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
@@ -191,8 +191,8 @@ describe('RemoteKeyProvider', () => {
       expect(await keys.verificationKey(kid)).toBeDefined();
     });
 
-    it('says so once, and once that it is back', async () => {
-      const { keys, issuer, clock, lines } = await remote();
+    it('logs it once, and once when the issuer is available again', async () => {
+      const { keys, issuer, clock, events } = await remote();
       await issuer.leave();
       for (let round = 0; round < 3; round += 1) {
         await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
@@ -202,26 +202,26 @@ describe('RemoteKeyProvider', () => {
       await keys.verificationKey(kid);
       clock.advance(COOLDOWN);
       await keys.verificationKey('another');
-      expect(lines).toEqual([
+      expect(events).toEqual([
         { event: 'key_set_unavailable', fault: expect.anything() },
         { event: 'key_set_available', keys: 1 },
       ]);
     });
   });
 
-  describe('of an issuer that takes the question and never answers', () => {
+  describe('with an issuer that accepts the connection and never responds', () => {
     it.each([
       ['not a byte', { kind: 'silent' } as const],
       ['half of the set', { kind: 'half', text: '{"keys":[' } as const],
     ])('waits no longer than the timeout: %s', async (_case, answer) => {
       const { keys, issuer } = await remote({ timeoutMs: SHORT_TIMEOUT_MS });
       issuer.answer = answer;
-      const ask = () => expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
-      expect(await timeOf(() => Promise.all([ask(), ask(), ask()]))).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
+      const find = () => expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+      expect(await timeOf(() => Promise.all([find(), find(), find()]))).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
       expect(issuer.questions).toBe(1);
     });
 
-    it('makes nobody wait again for a key that is known', async () => {
+    it('returns a cached key without waiting', async () => {
       const { keys, issuer, clock } = await remote({}, { 'cache-control': 'max-age=30' });
       await keys.verificationKey(kid);
       await issuer.leave();
@@ -233,27 +233,27 @@ describe('RemoteKeyProvider', () => {
       expect(await timeOf(() => keys.verificationKey(kid))).toBeLessThan(SLACK_MS);
     });
 
-    it('gives the question up when it is closed', async () => {
-      const { keys, issuer, lines } = await remote();
+    it('aborts the fetch when it is closed', async () => {
+      const { keys, issuer, events } = await remote();
       issuer.answer = { kind: 'silent' };
-      const asked = expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+      const rejected = expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
       keys.close();
-      await asked;
-      expect(lines).toEqual([]);
+      await rejected;
+      expect(events).toEqual([]);
     });
   });
 
   it.each([
     ['another status', { kind: 'text', text: '{"keys":[]}', status: 401 } as const],
     ['a redirect', { kind: 'text', text: '', status: 302, headers: { location: '/' } } as const],
-    ['no JSON', { kind: 'text', text: '<html>' } as const],
-    ['no key set', keySetAnswer({ key: [] })],
+    ['not JSON', { kind: 'text', text: '<html>' } as const],
+    ['not a key set', keySetAnswer({ key: [] })],
     ['null', keySetAnswer(null)],
-    ['a set whose keys are no list', keySetAnswer({ keys: {} })],
+    ['a set whose keys are not an array', keySetAnswer({ keys: {} })],
     ['a set without keys', keySetAnswer({ keys: [] })],
     ['a set without a key for RS256', keySetAnswer({ keys: [{ kty: 'EC', kid: 'x' }, null, 'x', {}] })],
-    ['more than it reads', { kind: 'text', text: ' '.repeat(256 * 1024 + 1) } as const],
-  ])('takes for no answer, and so keeps what it knows: %s', async (_case, answer) => {
+    ['more than 256 KiB', { kind: 'text', text: ' '.repeat(256 * 1024 + 1) } as const],
+  ])('treats as a failed fetch, and keeps the cached keys: %s', async (_case, answer) => {
     const { keys, issuer, clock } = await remote();
     await keys.verificationKey(kid);
     issuer.answer = answer;
@@ -263,14 +263,14 @@ describe('RemoteKeyProvider', () => {
     expect(issuer.questions).toBe(2);
   });
 
-  describe('of the keys in a set', () => {
+  describe('with the keys in a set', () => {
     const jwkOf = (bits: number) =>
       generateKeyPairSync('rsa', { modulusLength: bits }).publicKey.export({ format: 'jwk' });
     const strong = jwkOf(2048);
     const other = jwkOf(2048);
 
-    /** Which of these keys are taken. The set has a good key beside them. */
-    async function taken(...jwks: readonly object[]): Promise<readonly boolean[]> {
+    /** Which of these keys are accepted. The set also has a usable key. */
+    async function accepted(...jwks: readonly object[]): Promise<readonly boolean[]> {
       const { keys, issuer } = await remote();
       issuer.answer = keySetAnswer({ keys: [...jwks, ...(await ring.publicKeys())] });
       const found = jwks.map(
@@ -286,9 +286,9 @@ describe('RemoteKeyProvider', () => {
       ['for RS256', { ...strong, alg: 'RS256' }],
       ['to verify with', { ...strong, key_ops: ['verify'] }],
       ['to verify and encrypt with', { ...strong, key_ops: ['encrypt', 'verify'] }],
-      ['with members beyond ours', { ...strong, x5t: 'x', ext: true, nbf: 0 }],
-    ])('takes an RSA key %s', async (_case, jwk) => {
-      expect(await taken({ ...jwk, kid: 'k' })).toEqual([true]);
+      ['with other members', { ...strong, x5t: 'x', ext: true, nbf: 0 }],
+    ])('accepts an RSA key %s', async (_case, jwk) => {
+      expect(await accepted({ ...jwk, kid: 'k' })).toEqual([true]);
     });
 
     it.each([
@@ -300,19 +300,19 @@ describe('RemoteKeyProvider', () => {
       ['for encryption by its operations', { ...strong, key_ops: ['encrypt'] }],
       ['to sign with', { ...strong, key_ops: ['sign'] }],
       ['for no operation', { ...strong, key_ops: [] }],
-      ['whose operations are no list', { ...strong, key_ops: 'verify' }],
-      ['whose use is no text', { ...strong, use: null }],
+      ['whose operations are not an array', { ...strong, key_ops: 'verify' }],
+      ['whose use is not a string', { ...strong, use: null }],
       ['without a modulus', { kty: 'RSA', e: 'AQAB' }],
       ['without an exponent', { kty: 'RSA', n: strong.n }],
-      ['that is said to be of another kind', { ...strong, kty: 'oct', k: 'AQAB' }],
-    ])('does not take a key %s', async (_case, jwk) => {
-      expect(await taken({ ...jwk, kid: 'k' })).toEqual([false]);
+      ['of another type by its `kty`', { ...strong, kty: 'oct', k: 'AQAB' }],
+    ])('ignores a key %s', async (_case, jwk) => {
+      expect(await accepted({ ...jwk, kid: 'k' })).toEqual([false]);
     });
 
-    it('does not take an elliptic curve, a secret, or a key without an id', async () => {
+    it('ignores an elliptic curve, a secret, and a key without an id', async () => {
       const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
       const secret = { kty: 'oct', k: Buffer.alloc(32).toString('base64url'), alg: 'HS256' };
-      expect(await taken({ ...curve, kid: 'a' }, { ...secret, kid: 'b' }, strong, { ...strong, kid: 7 })).toEqual([
+      expect(await accepted({ ...curve, kid: 'a' }, { ...secret, kid: 'b' }, strong, { ...strong, kid: 7 })).toEqual([
         false,
         false,
         false,
@@ -320,9 +320,9 @@ describe('RemoteKeyProvider', () => {
       ]);
     });
 
-    it('takes neither of two keys of one id, and one that is said twice', async () => {
-      expect(await taken({ ...strong, kid: 'k' }, { ...other, kid: 'k' })).toEqual([false, false]);
-      expect(await taken({ ...strong, kid: 'k' }, { ...strong, kid: 'k' })).toEqual([true, true]);
+    it('ignores two different keys with one id, and accepts a key that is listed twice', async () => {
+      expect(await accepted({ ...strong, kid: 'k' }, { ...other, kid: 'k' })).toEqual([false, false]);
+      expect(await accepted({ ...strong, kid: 'k' }, { ...strong, kid: 'k' })).toEqual([true, true]);
     });
   });
 });

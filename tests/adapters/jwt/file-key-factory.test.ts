@@ -30,12 +30,12 @@ describe('FileKeyFactory', () => {
     expect(new Set(pairs.map((pair) => pair.kid)).size).toBe(1);
   });
 
-  it('names the key by its thumbprint (RFC 7638) where the file does not name it', async () => {
+  it('names the key by its thumbprint (RFC 7638) if the file has no kid', async () => {
     const { kid } = await factoryOf(pem(KEY)).make();
     expect(kid).toBe(await calculateJwkThumbprint(KEY.export({ format: 'jwk' })));
   });
 
-  it('names the key as a JWK does', async () => {
+  it('uses the kid of a JWK', async () => {
     expect((await factoryOf(jwk(KEY, { kid: 'my-key' })).make()).kid).toBe('my-key');
   });
 });
@@ -48,7 +48,7 @@ describe('readKeyFile', () => {
 
   it.each([
     ['nothing', '', noKey],
-    ['something else', 'no key at all', noKey],
+    ['another text', 'no key at all', noKey],
     ['JSON that is no key', '{"a":1}', noKey],
     ['a JSON array', '[]', noKey],
     ['PKCS#1', pem(KEY, 'pkcs1'), noKey],
@@ -63,9 +63,9 @@ describe('readKeyFile', () => {
     ['an elliptic curve', pem(curve), 'must be an RSA key'],
     ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key'],
     ['1024 bits', pem(small), 'must be an RSA key of at least 2048 bits'],
-    ['an empty kid', jwk(KEY, { kid: '' }), 'must have a kid that is a text'],
-    ['a kid that is no text', jwk(KEY, { kid: 1 }), 'must have a kid that is a text'],
-  ])('refuses %s, without a word of it', (_name, text, problem) => {
+    ['an empty kid', jwk(KEY, { kid: '' }), 'must have a kid that is a string'],
+    ['a kid that is not a string', jwk(KEY, { kid: 1 }), 'must have a kid that is a string'],
+  ])('refuses %s, without quoting it', (_name, text, problem) => {
     expect(readKeyFile(text)).toEqual({ ok: false, problem });
   });
 });

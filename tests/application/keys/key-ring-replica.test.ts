@@ -9,83 +9,83 @@ import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
 const TIMES = { rotationSeconds: 600, publicationSeconds: 60, tokenLifetimeSeconds: 300 };
 
-/** A ring and its copy, which `tell` brings up to date. */
+/** A ring and its replica, which `send` brings up to date. */
 async function world() {
   const clock = new FixedClock();
   const ring = await freshKeyRing({ clock, ...TIMES });
-  const asked: string[] = [];
-  const copy = new KeyRingReplica({
+  const lookedUp: string[] = [];
+  const replica = new KeyRingReplica({
     factory: { read: readPublicKey },
     schedule: new KeySchedule(TIMES),
     clock,
     async lookUp(kid) {
-      asked.push(kid);
-      await tell();
+      lookedUp.push(kid);
+      await send();
     },
   });
-  const tell = async () => {
+  const send = async () => {
     const state = ring.state();
     const key = await ring.signingKey().catch(() => undefined);
-    await copy.update(structuredClone(state), state.signing && key);
+    await replica.update(structuredClone(state), state.signing && key);
   };
-  await tell();
-  return { clock, ring, copy, tell, asked };
+  await send();
+  return { clock, ring, replica, send, lookedUp };
 }
 
-describeKeyProvider('KeyRingReplica', async () => (await world()).copy);
+describeKeyProvider('KeyRingReplica', async () => (await world()).replica);
 
 describe('KeyRingReplica', () => {
-  it('signs with the key of the ring, publishes its keys and lets them be kept as long', async () => {
-    const { ring, copy } = await world();
-    expect((await copy.signingKey()).kid).toBe((await ring.signingKey()).kid);
-    expect(await copy.publicKeys()).toEqual(await ring.publicKeys());
-    expect(copy.maxAgeSeconds()).toBe(ring.maxAgeSeconds());
+  it('signs with the key of the ring, publishes its keys and lets them be cached as long', async () => {
+    const { ring, replica } = await world();
+    expect((await replica.signingKey()).kid).toBe((await ring.signingKey()).kid);
+    expect(await replica.publicKeys()).toEqual(await ring.publicKeys());
+    expect(replica.maxAgeSeconds()).toBe(ring.maxAgeSeconds());
   });
 
   it('follows a rotation, and trusts the old key as long as the ring does', async () => {
-    const { clock, ring, copy, tell } = await world();
-    const old = (await copy.signingKey()).kid;
+    const { clock, ring, replica, send } = await world();
+    const old = (await replica.signingKey()).kid;
     for (let second = 0; second < 660; second += 15) {
       clock.advance(15);
       await ring.advance();
-      await tell();
-      expect((await copy.signingKey()).kid).toBe((await ring.signingKey()).kid);
-      expect(await copy.publicKeys()).toEqual(await ring.publicKeys());
-      expect(copy.maxAgeSeconds()).toBe(ring.maxAgeSeconds());
+      await send();
+      expect((await replica.signingKey()).kid).toBe((await ring.signingKey()).kid);
+      expect(await replica.publicKeys()).toEqual(await ring.publicKeys());
+      expect(replica.maxAgeSeconds()).toBe(ring.maxAgeSeconds());
     }
-    expect((await copy.signingKey()).kid).not.toBe(old);
-    expect(await copy.verificationKey(old)).toBeDefined();
+    expect((await replica.signingKey()).kid).not.toBe(old);
+    expect(await replica.verificationKey(old)).toBeDefined();
     clock.advance(TIMES.tokenLifetimeSeconds);
-    expect(await copy.verificationKey(old)).toBeUndefined();
+    expect(await replica.verificationKey(old)).toBeUndefined();
   });
 
-  it('stops signing when the ring has said nothing for longer than a key may sign on one word', async () => {
-    const { clock, copy } = await world();
+  it('stops signing when the ring has sent nothing for longer than the lease of a key', async () => {
+    const { clock, replica } = await world();
     clock.advance(3_599);
-    await copy.signingKey();
+    await replica.signingKey();
     clock.advance(1);
-    await expect(copy.signingKey()).rejects.toThrow(DependencyUnavailable);
+    await expect(replica.signingKey()).rejects.toThrow(DependencyUnavailable);
   });
 
-  it('has no key before it is told of one', async () => {
-    const copy = new KeyRingReplica({
+  it('has no key before it receives one', async () => {
+    const replica = new KeyRingReplica({
       factory: { read: readPublicKey },
       schedule: new KeySchedule(TIMES),
       clock: new FixedClock(),
       lookUp: async () => {},
     });
-    await expect(copy.signingKey()).rejects.toThrow(DependencyUnavailable);
-    expect(await copy.publicKeys()).toEqual([]);
-    expect(copy.maxAgeSeconds()).toBe(0);
+    await expect(replica.signingKey()).rejects.toThrow(DependencyUnavailable);
+    expect(await replica.publicKeys()).toEqual([]);
+    expect(replica.maxAgeSeconds()).toBe(0);
   });
 
-  it('asks the ring, not oftener than every five seconds, once for all who wait for key ids that it does not know', async () => {
-    const { clock, copy, asked } = await world();
-    expect(await copy.verificationKey('at once')).toBeUndefined();
-    expect(asked).toEqual([]);
+  it('looks up unknown key ids at the ring at most once in five seconds, for all requests that wait', async () => {
+    const { clock, replica, lookedUp } = await world();
+    expect(await replica.verificationKey('at once')).toBeUndefined();
+    expect(lookedUp).toEqual([]);
     clock.advance(5);
-    const found = await Promise.all(['one', 'two', 'three'].map((kid) => copy.verificationKey(kid)));
+    const found = await Promise.all(['one', 'two', 'three'].map((kid) => replica.verificationKey(kid)));
     expect(found).toEqual([undefined, undefined, undefined]);
-    expect(asked).toEqual(['one']);
+    expect(lookedUp).toEqual(['one']);
   });
 });

@@ -13,27 +13,27 @@ const PUBLICATION = 100;
 const LIFETIME = 300;
 const TIMES = { rotationSeconds: ROTATION, publicationSeconds: PUBLICATION, tokenLifetimeSeconds: LIFETIME };
 
-/** A directory that can be cut off, that counts the questions it is asked, and whose answers can be held back. */
+/** A directory that can become unavailable, that counts its queries, and whose answers can be delayed. */
 class SwitchedDirectory implements KeyDirectory {
   readonly #directory = new InMemoryKeyDirectory();
-  reachable = true;
-  questions = 0;
-  /** What is awaited before the next answer that is on its way arrives. */
+  available = true;
+  queries = 0;
+  /** Delays the answers to the queries that are started while it is set. */
   delivery: Promise<void> = Promise.resolve();
 
   publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]> {
-    return this.#ask(() => this.#directory.publish(keys, now));
+    return this.#query(() => this.#directory.publish(keys, now));
   }
 
   trusted(now: number): Promise<readonly TrustedKey[]> {
-    return this.#ask(() => this.#directory.trusted(now));
+    return this.#query(() => this.#directory.trusted(now));
   }
 
-  async #ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    this.questions += 1;
-    if (!this.reachable) throw new DependencyUnavailable('key directory', new Error('cut off'));
+  async #query<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+    this.queries += 1;
+    if (!this.available) throw new DependencyUnavailable('key directory', new Error('unavailable'));
     const { delivery } = this;
-    const answer = await question();
+    const answer = await run();
     await delivery;
     return answer;
   }
@@ -54,7 +54,7 @@ describeKeyProvider('KeyRing with a successor and a retired key', async () => {
 });
 
 describe('the rotation of a key', () => {
-  it('publishes the next key before it signs, by the time that a verifier may keep the set', async () => {
+  it('publishes the next key before it signs, by the time that a verifier may cache the set', async () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, ...TIMES });
     const first = await signingKid(ring);
@@ -90,19 +90,19 @@ describe('the rotation of a key', () => {
     expect(await kidsOf(ring)).not.toContain(first);
   });
 
-  it('never lets a good token meet a verifier who kept the set as long as it may, over many rotations', async () => {
+  it('signs with no key that a verifier lacks which caches the set as long as it may, over many rotations', async () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, ...TIMES });
-    let kept = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
+    let cached = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
     for (let second = 0; second < 5 * ROTATION; second += 7) {
       clock.advance(7);
       await ring.advance();
-      if (clock.now() >= kept.until) kept = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
-      expect(kept.kids).toContain(await signingKid(ring));
+      if (clock.now() >= cached.until) cached = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
+      expect(cached.kids).toContain(await signingKid(ring));
     }
   });
 
-  it('keeps one key for good where it is switched off', async () => {
+  it('keeps one key forever if it is switched off', async () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, ...TIMES, rotationSeconds: 0 });
     const first = await signingKid(ring);
@@ -114,7 +114,7 @@ describe('the rotation of a key', () => {
     expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
   });
 
-  it('makes one key where it is told to advance many times at once', async () => {
+  it('makes one key when it advances many times at once', async () => {
     const clock = new FixedClock();
     const ring = unstartedKeyRing({ clock, ...TIMES });
     await Promise.all(Array.from({ length: 10 }, () => ring.advance()));
@@ -151,11 +151,11 @@ describe('replicas that share a directory', () => {
     expect(await kidsOf(first)).toContain(await signingKid(later));
   });
 
-  it('forget a replica that is gone when no token of it can be alive', async () => {
+  it('drop the key of a removed replica when its last token has expired', async () => {
     const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
-    const gone = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
+    const removed = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
     const left = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
-    const kid = await signingKid(gone);
+    const kid = await signingKid(removed);
     clock.advance(3_600 + LIFETIME - 1);
     await left.advance();
     expect(await left.verificationKey(kid)).toBeDefined();
@@ -165,7 +165,7 @@ describe('replicas that share a directory', () => {
     expect(await kidsOf(left)).not.toContain(kid);
   });
 
-  it('a service that comes back trusts what it signed before', async () => {
+  it('a restarted service trusts the tokens that it signed before', async () => {
     const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
     const before = await signingKid(await freshKeyRing({ clock, directory, ...TIMES }));
     const after = await freshKeyRing({ clock, directory, ...TIMES });
@@ -173,15 +173,15 @@ describe('replicas that share a directory', () => {
   });
 });
 
-describe('a directory that takes its time', () => {
-  it('delays the first signature: the time in which all get to know a key begins with the answer', async () => {
+describe('a slow directory', () => {
+  it('delays the first signature: the publication time of a key begins with the answer', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     await freshKeyRing({ clock, directory, ...TIMES });
     const { promise, resolve } = Promise.withResolvers<void>();
     directory.delivery = promise;
     const later = unstartedKeyRing({ clock, directory, ...TIMES });
     const advancing = later.advance();
-    await until(() => directory.questions === 2, 'it publishes');
+    await until(() => directory.queries === 2, 'it publishes');
     clock.advance(2);
     resolve();
     await advancing;
@@ -191,41 +191,41 @@ describe('a directory that takes its time', () => {
     expect(later.whyNotSigning()).toBeUndefined();
   });
 
-  it('loses no key to an answer that a later one overtook', async () => {
+  it('loses no key to an answer that arrives after a later one', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     clock.advance(10);
     const { promise, resolve } = Promise.withResolvers<void>();
     directory.delivery = promise;
-    const looking = ring.verificationKey(crypto.randomUUID());
-    await until(() => directory.questions === 2, 'it looks');
+    const lookUp = ring.verificationKey(crypto.randomUUID());
+    await until(() => directory.queries === 2, 'it reads');
     directory.delivery = Promise.resolve();
     await freshKeyRing({ clock, directory, ...TIMES });
     await ring.advance();
     expect(await kidsOf(ring)).toHaveLength(2);
     resolve();
-    await looking;
+    await lookUp;
     expect(await kidsOf(ring)).toHaveLength(2);
   });
 });
 
-describe('what was learnt long ago', () => {
-  it('is not given out to be kept any longer than until a key that it lacks may sign', async () => {
+describe('keys that were read long ago', () => {
+  it('may be cached only until a key that they lack may sign', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
     expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
-    directory.reachable = false;
+    directory.available = false;
     clock.advance(PUBLICATION - 10);
     await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
     expect(ring.maxAgeSeconds()).toBe(9);
     clock.advance(10);
     expect(ring.maxAgeSeconds()).toBe(0);
-    directory.reachable = true;
+    directory.available = true;
     await ring.advance();
     expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
   });
 
-  it('refuses no key id by itself, also where keys are published for less than five seconds', async () => {
+  it('refuse no key id without a query, even if keys are published for less than five seconds', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const times = { rotationSeconds: 4, publicationSeconds: 2, tokenLifetimeSeconds: 10 };
     const ring = await freshKeyRing({ clock, directory, ...times });
@@ -236,62 +236,62 @@ describe('what was learnt long ago', () => {
 });
 
 describe('an unknown key id', () => {
-  it('asks the directory once for all who wait, and finds what was published meanwhile', async () => {
+  it('causes one query for all requests that wait, and finds what was published meanwhile', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const one = await freshKeyRing({ clock, directory, ...TIMES });
     clock.advance(10);
     const other = await freshKeyRing({ clock, directory, ...TIMES });
     const known = await kidsOf(one);
     const kid = (await kidsOf(other)).find((published) => !known.includes(published)) ?? '';
-    const asked = directory.questions;
+    const before = directory.queries;
     const found = await Promise.all(Array.from({ length: 20 }, () => one.verificationKey(kid)));
     expect(found.every((key) => key !== undefined)).toBe(true);
-    expect(directory.questions).toBeLessThanOrEqual(asked + 1);
+    expect(directory.queries).toBeLessThanOrEqual(before + 1);
   });
 
-  it('is asked for at most once in five seconds, however many there are', async () => {
+  it('causes at most one query in five seconds, however many there are', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    const asked = directory.questions;
+    const before = directory.queries;
     for (let second = 0; second < 20; second += 1) {
       await Promise.all(Array.from({ length: 50 }, () => ring.verificationKey(crypto.randomUUID())));
       clock.advance(1);
     }
-    expect(directory.questions - asked).toBe(3);
+    expect(directory.queries - before).toBe(3);
   });
 
-  it('is no refusal while the directory is out of reach: the token may be good', async () => {
+  it('is not refused while the directory is unavailable: the token may be valid', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    directory.reachable = false;
+    directory.available = false;
     clock.advance(10);
     await expect(ring.verificationKey(crypto.randomUUID())).rejects.toThrow(DependencyUnavailable);
-    directory.reachable = true;
+    directory.available = true;
     clock.advance(10);
     expect(await ring.verificationKey(crypto.randomUUID())).toBeUndefined();
   });
 });
 
-describe('a directory that is out of reach', () => {
-  it('at the start: nothing is signed that nobody could verify, until it is there', async () => {
+describe('an unavailable directory', () => {
+  it('at the start: no key signs until it can be published', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = unstartedKeyRing({ clock, directory, ...TIMES });
-    directory.reachable = false;
+    directory.available = false;
     for (let time = 0; time < 3; time += 1) await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
     expect(await kidsOf(ring)).toEqual([]);
-    directory.reachable = true;
+    directory.available = true;
     await ring.advance();
     expect(await kidsOf(ring)).toEqual([await signingKid(ring)]);
   });
 
-  it('later: what is known keeps working, and no key signs that was not published', async () => {
+  it('later: the known keys keep working, and no unpublished key signs', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     const other = await freshKeyRing({ clock, directory, ...TIMES });
     await ring.advance();
     const [first, known] = [await signingKid(ring), await kidsOf(ring)];
-    directory.reachable = false;
+    directory.available = false;
     clock.advance(ROTATION + PUBLICATION);
     await ring.advance().catch(() => {});
     clock.advance(PUBLICATION);
@@ -302,21 +302,58 @@ describe('a directory that is out of reach', () => {
     for (const kid of known) expect(await ring.verificationKey(kid)).toBeDefined();
   });
 
-  it('for longer than its word counts: it stops signing what others no longer trust', async () => {
+  it('for longer than the lease: the ring stops signing what others no longer trust', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    directory.reachable = false;
+    directory.available = false;
     clock.advance(3_599);
     expect(ring.whyNotSigning()).toBeUndefined();
     clock.advance(1);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    directory.reachable = true;
+    directory.available = true;
     await ring.advance();
     expect(ring.whyNotSigning()).toBeUndefined();
   });
 });
 
-/** Second by second would be slow; each of these is a second in which something is due. */
+describe('a listener for changes of the ring', () => {
+  it('is called at a rotation before the slow directory answers, and then reads the new state', async () => {
+    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    clock.advance(ROTATION - PUBLICATION);
+    await ring.advance();
+    const old = await signingKid(ring);
+    const signing: (string | undefined)[] = [];
+    ring.onChange(() => signing.push(ring.state().signing?.kid));
+    clock.advance(PUBLICATION);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    directory.delivery = promise;
+    const advancing = ring.advance();
+    await until(() => signing.length > 0, 'the listener is called');
+    expect(signing).toEqual([await signingKid(ring)]);
+    expect(signing).not.toContain(old);
+    resolve();
+    await advancing;
+    expect(signing).toHaveLength(2);
+  });
+
+  it('is called at the end of every advance, also of one that fails', async () => {
+    const directory = new SwitchedDirectory();
+    const ring = unstartedKeyRing({ directory, ...TIMES });
+    let calls = 0;
+    ring.onChange(() => {
+      calls += 1;
+    });
+    directory.available = false;
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    expect(calls).toBe(1);
+    directory.available = true;
+    await ring.advance();
+    expect(calls).toBe(2);
+  });
+});
+
+/** Advances the ring at the two times when something is due. */
 async function passRotation(clock: FixedClock, ring: KeyRing): Promise<void> {
   for (const seconds of [ROTATION - PUBLICATION, PUBLICATION]) {
     clock.advance(seconds);

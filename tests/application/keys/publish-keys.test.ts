@@ -4,14 +4,14 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 
 describe('PublishKeys', () => {
-  it('publishes the keys, and for how long they may be kept', async () => {
+  it('publishes the keys, and how long they may be cached', async () => {
     const ring = await freshKeyRing({ publicationSeconds: 100 });
     const { keySet, maxAgeSeconds } = await new PublishKeys(ring).execute();
     expect(keySet.keys).toEqual(await ring.publicKeys());
     expect(maxAgeSeconds).toBe(50);
   });
 
-  it('publishes no empty set, which would make readers forget the keys that they have', async () => {
+  it('publishes no empty set, which could make readers drop their cached keys', async () => {
     await expect(new PublishKeys(unstartedKeyRing()).execute()).rejects.toThrow(DependencyUnavailable);
   });
 });
