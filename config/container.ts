@@ -80,7 +80,9 @@ export async function buildContainer(
 
   // Keys and tokens.
   part(TOKENS.privateKeys, () => new PrivateKeys());
-  part(TOKENS.keyFactory, () => createKeyFactory(keyFile, get(TOKENS.ids), role === 'primary' ? get(TOKENS.privateKeys) : undefined));
+  part(TOKENS.keyFactory, () =>
+    createKeyFactory(keyFile, get(TOKENS.ids), role === 'primary' ? get(TOKENS.privateKeys) : undefined),
+  );
   if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
   part(TOKENS.keyRing, () =>
     createKeyRing(settings, {
