@@ -5,7 +5,7 @@ import { keyPairOf, readPublicKey } from './key-pair.ts';
 import type { PrivateKeys } from './private-keys.ts';
 import type { KeyFile } from './read-key-file.ts';
 
-/** Gives the one key of a file, which survives restarts. Its id is the `kid` of the file, or else its thumbprint (RFC 7638), so it never changes. */
+/** Returns the one key of a file, which survives restarts. Its id is the `kid` of the file, or else its thumbprint (RFC 7638): it never changes. */
 export class FileKeyFactory implements KeyFactory {
   readonly read = readPublicKey;
   readonly #file: KeyFile;

@@ -1,6 +1,6 @@
 import type { KeyDirectory, TrustedKey } from '../../application/ports/key-directory.ts';
 
-/** A directory for one process, or for several key rings in one. */
+/** A key directory for a single process. */
 export class InMemoryKeyDirectory implements KeyDirectory {
   readonly #keys = new Map<string, TrustedKey>();
 

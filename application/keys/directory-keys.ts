@@ -30,7 +30,7 @@ export class DirectoryKeys {
     this.#keys = new TrustedKeys(parts.factory, parts.clock);
   }
 
-  /** When the directory was asked for the keys that are in use; -Infinity before the first answer. */
+  /** When the query for the keys that are in use was sent; -Infinity before the first answer. */
   get readAt(): number {
     return this.#readAt;
   }
@@ -74,12 +74,12 @@ export class DirectoryKeys {
     return this.#reading;
   }
 
-  async #query(ask: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly TrustedKey[]> {
+  async #query(send: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly TrustedKey[]> {
     const at = this.#parts.clock.now();
     this.#lastQuery += 1;
     const query = this.#lastQuery;
     try {
-      const keys = await this.#keys.read(await ask(at));
+      const keys = await this.#keys.read(await send(at));
       // An answer that arrives after the answer to a later query may lack keys.
       if (query > this.#usedQuery) {
         this.#usedQuery = query;

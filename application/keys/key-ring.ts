@@ -39,8 +39,8 @@ export class KeyRing implements KeyProvider {
 
   /**
    * Calls the listener, which must not throw, synchronously at two points of every `advance`:
-   * - when a successor starts to sign and its predecessor is retired, before the directory is asked for anything, since
-   *   its answer may take seconds in which no replica of the ring may sign with the retired key;
+   * - when a successor starts to sign and its predecessor is retired, before the query to the directory,
+   *   which may take seconds: no replica of the ring may sign with the retired key meanwhile;
    * - at the end, whether it succeeded or failed: keys may have been published, read or dropped.
    *
    * `state()` then returns the new state, and `signingKey()` the new key. There is one listener at most.

@@ -68,15 +68,15 @@ export class OwnKeys {
   }
 
   /**
-   * Notes that the directory, asked at `askedAt`, has accepted the keys, and holds this many keys of other processes.
-   * The first key of a process signs at once if there are none: then nobody can hold a key set without it.
+   * Notes that the directory has accepted the keys of a query at `queriedAt`, and holds this many keys of other processes.
+   * The first key of a process signs at once if there are none, since no verifier can have a key set without it.
    */
-  published(askedAt: number, others: number): void {
+  published(queriedAt: number, others: number): void {
     const { schedule, clock, auditLog } = this.#parts;
-    this.#publishedAt = askedAt;
+    this.#publishedAt = queriedAt;
     if (this.#next?.publishedAt !== Infinity) return;
     const { pair } = this.#next;
-    // The answer may have taken seconds, and nobody could read a new key before it.
+    // The query may have taken seconds, and no replica could read a new key before its end.
     const publishedAt = clock.now();
     auditLog.record({ event: 'key_published', at: publishedAt, keyId: pair.kid });
     if (this.#signing !== undefined) {

@@ -3,10 +3,10 @@ import type { Result } from '../../domain/result.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
 import { httpUrl, oneOf, text, wholeNumber } from './setting-kinds.ts';
 
-/** A name that begins so is ours, and if we do not know it, it is a typo. */
+/** An unknown setting with one of these prefixes is a typo, and so a problem. */
 const OWN_PREFIXES = ['TOKEN_', 'JWKS_', 'LOCATION_'];
 
-/** Every setting of the resource server, by its name in the environment. The table of docs/resource-servers.md is checked against this. */
+/** Every setting of the resource server, by its name in the environment. A test compares it with the table in docs/resource-servers.md. */
 export const LOCATIONS_SETTINGS_SCHEMA = z.object({
   HOST: text().default('127.0.0.1'),
   PORT: wholeNumber(0, 65_535).default(8082),
@@ -23,7 +23,7 @@ export const LOCATIONS_SETTINGS_SCHEMA = z.object({
 
 export type LocationsSettings = Readonly<z.output<typeof LOCATIONS_SETTINGS_SCHEMA>>;
 
-/** Reads the environment. Answers every problem there is, by the name of its setting and never with a value. */
+/** Reads the environment. A failure lists every problem, with the name of the setting and never its value. */
 export function readLocationsSettings(environment: Environment): Result<LocationsSettings, readonly string[]> {
   return readEnvironment(LOCATIONS_SETTINGS_SCHEMA, OWN_PREFIXES, environment);
 }

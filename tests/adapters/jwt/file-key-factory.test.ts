@@ -22,7 +22,7 @@ describeKeyFactory('FileKeyFactory on a JWK', async () => factoryOf(jwk(KEY)));
 describeKeyProvider('KeyRing on a key file', () => freshKeyRing({ factory: factoryOf(pem(KEY)) }));
 
 describe('FileKeyFactory', () => {
-  it('gives the same key and id each time, from PEM and from a JWK alike', async () => {
+  it('returns the same key and id each time, from PEM and from a JWK', async () => {
     const pairs = await Promise.all(
       [factoryOf(pem(KEY)), factoryOf(pem(KEY)), factoryOf(jwk(KEY))].map((factory) => factory.make()),
     );

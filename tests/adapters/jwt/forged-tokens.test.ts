@@ -47,7 +47,7 @@ const encode = (part: string | object | Buffer) =>
 const byRightKey: SignatureOver = (input) => sign('sha256', Buffer.from(input), privateKey);
 const byAttacker: SignatureOver = (input) => sign('sha256', Buffer.from(input), attacker.privateKey);
 
-/** Signs parts that are encoded already. */
+/** Signs encoded parts. */
 function sealed(input: string, signature: SignatureOver = byRightKey): string {
   return `${input}.${signature(input).toString('base64url')}`;
 }
@@ -60,7 +60,7 @@ function forged(
   return sealed(`${encode(head)}.${encode(payload)}`, signature);
 }
 
-/** One forgery a row: what it is, how it is made, why it is refused. */
+/** One forgery per row: its name, how it is made, why it is refused. */
 type Forgeries = readonly (readonly [string, () => string, TokenDefect])[];
 
 function refuses(forgeries: Forgeries): void {
@@ -140,7 +140,7 @@ describe('a token of another algorithm', () => {
   );
 });
 
-describe('a token that names its key otherwise', () => {
+describe('a token with another key id', () => {
   const spellings = (): readonly string[] => [
     '',
     ` ${kid}`,
@@ -179,7 +179,7 @@ describe('a token that names its key otherwise', () => {
       expect(await verifier.verify(token)).toEqual({ ok: false, problem: 'token_key_unknown' });
     }
   });
-  it('refuses a kid that is no string', async () => {
+  it('refuses a kid that is not a string', async () => {
     for (const odd of [undefined, null, 0, 1, true, [kid], { kid }, [], {}]) {
       expect(await verifier.verify(forged({ kid: odd, alg: 'RS256' }))).toEqual({
         ok: false,
@@ -190,7 +190,7 @@ describe('a token that names its key otherwise', () => {
   refuses([['the right kid over another key', () => forged(header(), PAYLOAD, byAttacker), 'token_signature_wrong']]);
 });
 
-describe("a token that brings or links the attacker's key", () => {
+describe("a token that contains or links the attacker's key", () => {
   const jwk = { ...attacker.publicKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'attacker' };
   const der = attacker.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
   const members: Readonly<Record<string, object>> = {
@@ -216,7 +216,7 @@ describe("a token that brings or links the attacker's key", () => {
   );
 });
 
-describe('a token that asks for an extension', () => {
+describe('a token with a critical extension', () => {
   const members: readonly object[] = [
     { crit: ['exp'], exp: 1 },
     { crit: ['exp'] },
@@ -269,7 +269,7 @@ describe('a token in another serialization', () => {
       'token_malformed',
     ],
     ['a dot before it', () => `.${forged(header())}`, 'token_malformed'],
-    ['a dot behind it', () => `${forged(header())}.`, 'token_malformed'],
+    ['a dot after it', () => `${forged(header())}.`, 'token_malformed'],
     ['two dots between', () => parts().join('..'), 'token_malformed'],
     ['dots alone', () => '..', 'token_malformed'],
     ['nothing', () => '', 'token_malformed'],
@@ -280,11 +280,11 @@ describe('a token in another serialization', () => {
       () => forged(header(), JSON.stringify(forged(header()))),
       'token_claims_malformed',
     ],
-    ['the scheme said twice', () => `Bearer ${forged(header())}`, 'token_malformed'],
+    ['the scheme repeated', () => `Bearer ${forged(header())}`, 'token_malformed'],
   ]);
 });
 
-describe('another spelling of a good token', () => {
+describe('another spelling of a valid token', () => {
   it.each([1, 2])('refuses changed spare bits in each part, %d bytes past a group of three', async (rest) => {
     const head = encode(lengthened('typ', header(), rest));
     const payload = encode(lengthened('sub', CLAIMS, rest));
@@ -299,7 +299,7 @@ describe('another spelling of a good token', () => {
   });
 
   it.each(['=', '==', ' ', '\t', '\n', '\r\n', '\0', '\u00a0', '\ufeff', '+', '/', '~', '%3D', '%20', 'é', '\u200b'])(
-    'refuses %j before, behind and within each part, even where the right key signed that spelling',
+    'refuses %j before, after and inside each part, even if the right key signed that spelling',
     async (odd) => {
       const [head = '', payload = '', signature = ''] = forged(header()).split('.');
       const spellings = (part: string) => [
@@ -323,7 +323,7 @@ describe('another spelling of a good token', () => {
     expect(await verifier.verify(`${head}.${payload}.${other}`)).toEqual({ ok: false, problem: 'token_malformed' });
   });
 
-  it('refuses a token of more than 12 KiB, even by the right key', async () => {
+  it('refuses a token of more than 12 KiB, even if the right key signed it', async () => {
     const longer = forged(header(), { ...CLAIMS, scope: ['x'.repeat(9 * 1024)] });
     expect(longer.length).toBeGreaterThan(12 * 1024);
     expect(await verifier.verify(longer)).toEqual({ ok: false, problem: 'token_malformed' });
@@ -332,7 +332,7 @@ describe('another spelling of a good token', () => {
   });
 });
 
-describe('a token whose header is no JSON object', () => {
+describe('a token whose header is not a JSON object', () => {
   const heads = [
     '',
     'null',
@@ -347,21 +347,21 @@ describe('a token whose header is no JSON object', () => {
     "{'alg':'RS256'}",
     '\xff',
   ];
-  it('refuses it, by the right key too', async () => {
+  it('refuses it, signed by the right key too', async () => {
     for (const head of heads) {
       expect(await verifier.verify(forged(head))).toEqual({ ok: false, problem: 'token_malformed' });
     }
   });
-  it('refuses bytes in it that are no UTF-8, by the right key too', async () => {
+  it('refuses invalid UTF-8 in it, signed by the right key too', async () => {
     const head = Buffer.from(`{"kid":"${kid}","alg":"RS256","typ":"\xff"}`, 'latin1');
     expect(await verifier.verify(forged(head))).toEqual({ ok: false, problem: 'token_malformed' });
   });
 });
 
-describe('a well-signed token whose header can be read in more ways than one', () => {
+describe('a well-signed token whose header is ambiguous', () => {
   const heads: Readonly<Record<string, () => string>> = {
-    'alg said twice': () => `{"kid":"${kid}","alg":"none","alg":"RS256"}`,
-    'kid said twice': () => `{"kid":"other","kid":"${kid}","alg":"RS256"}`,
+    'alg repeated': () => `{"kid":"${kid}","alg":"none","alg":"RS256"}`,
+    'kid repeated': () => `{"kid":"other","kid":"${kid}","alg":"RS256"}`,
     'alg with an escape': () => `{"kid":"${kid}","alg":"\\u0052S256"}`,
     'a member name with an escape': () => `{"kid":"${kid}","\\u0061lg":"RS256"}`,
     'white space': () => `{"kid": "${kid}", "alg": "RS256"}`,
@@ -371,17 +371,17 @@ describe('a well-signed token whose header can be read in more ways than one', (
   refuses([['b64 false that is not critical', () => forged(header({ b64: false })), 'token_malformed']]);
 });
 
-describe('a well-signed token whose claims can be read in more ways than one', () => {
-  const said = (more: string) => `${PAYLOAD.slice(0, -1)},${more}}`;
+describe('a well-signed token whose claims are ambiguous', () => {
+  const withMore = (more: string) => `${PAYLOAD.slice(0, -1)},${more}}`;
   const instead = (claim: keyof typeof CLAIMS, json: string) =>
     PAYLOAD.replace(`"${claim}":${JSON.stringify(CLAIMS[claim])}`, `"${claim}":${json}`);
   const payloads: Readonly<Record<string, string | Buffer>> = {
-    'sub said twice': said('"sub":"another-client"'),
-    'sub said twice alike': said('"sub":"a-client"'),
-    'exp said twice': said('"exp":9007199254740991'),
-    'exp said again with an escape': said('"\\u0065xp":9007199254740991'),
-    'a claim that we do not know said twice': said('"x":1,"x":2'),
-    'a member of a claim said twice': said('"x":{"y":1,"y":2}'),
+    'sub repeated': withMore('"sub":"another-client"'),
+    'sub repeated with the same value': withMore('"sub":"a-client"'),
+    'exp repeated': withMore('"exp":9007199254740991'),
+    'exp repeated with an escape': withMore('"\\u0065xp":9007199254740991'),
+    'an unknown claim repeated': withMore('"x":1,"x":2'),
+    'a member of a claim repeated': withMore('"x":{"y":1,"y":2}'),
     'a name with an escape': PAYLOAD.replace('"sub"', '"\\u0073ub"'),
     'a value with an escape': instead('sub', '"\\u0061-client"'),
     'a value with an escaped slash': instead('iss', '"http:\\/\\/issuer.test"'),
@@ -390,7 +390,7 @@ describe('a well-signed token whose claims can be read in more ways than one', (
     'exp as 1.8e9': instead('exp', '1.8e9'),
     'exp with a fraction of zero': instead('exp', '1800000300.0'),
     'exp as minus zero': instead('exp', '-0'),
-    'exp beyond what a number can tell apart': instead('exp', '9007199254740993'),
+    'exp beyond the precision of a number': instead('exp', '9007199254740993'),
     'exp of a thousand digits': instead('exp', '9'.repeat(1000)),
     'white space before it': ` ${PAYLOAD}`,
     'a line break behind it': `${PAYLOAD}\n`,
@@ -400,8 +400,8 @@ describe('a well-signed token whose claims can be read in more ways than one', (
     'a NUL behind it': `${PAYLOAD}\0`,
     'a trailing comma': `${PAYLOAD.slice(0, -1)},}`,
     'a comment': `${PAYLOAD}//`,
-    'a second object behind it': `${PAYLOAD}${PAYLOAD}`,
-    'an integer name out of order': said('"1":1'),
+    'a second object after it': `${PAYLOAD}${PAYLOAD}`,
+    'an integer name out of order': withMore('"1":1'),
   };
   refuses(
     Object.entries(payloads).map(([what, payload]) => [
@@ -450,7 +450,7 @@ describe('a well-signed token whose claims are not those of an access token', ()
 });
 
 describe('a token that was changed', () => {
-  it('verifies no more, whichever character became another', async () => {
+  it('does not verify after a change of any character', async () => {
     const token = forged(header());
     const change = fc.tuple(fc.nat({ max: token.length - 1 }), fc.constantFrom(...ALPHABET, '.', '=', ' '));
     await fc.assert(
@@ -463,7 +463,7 @@ describe('a token that was changed', () => {
     );
   });
 
-  it('verifies no more, whichever bit of its parts was flipped', async () => {
+  it('does not verify after a flip of any bit of its parts', async () => {
     const parts = forged(header()).split('.');
     const bit = fc.nat({ max: 2 }).chain((part) =>
       fc.record({
@@ -482,7 +482,7 @@ describe('a token that was changed', () => {
     );
   });
 
-  it('verifies no more, wherever it was cut', async () => {
+  it('does not verify if it is cut anywhere', async () => {
     const token = forged(header());
     for (let length = 0; length < token.length; length += 1) {
       expect((await verifier.verify(token.slice(0, length))).ok).toBe(false);
@@ -490,7 +490,7 @@ describe('a token that was changed', () => {
     }
   });
 
-  it('verifies no more with another signature', async () => {
+  it('does not verify with another signature', async () => {
     const input = `${encode(header())}.${encode(PAYLOAD)}`;
     const good = byRightKey(input);
     const others = [
@@ -516,7 +516,7 @@ describe('a token that was changed', () => {
   });
 });
 
-/** The JSON of an object whose length, modulo three, is `rest`, by a member that is long enough. */
+/** The JSON of an object whose length, modulo three, is `rest`, with a member of the necessary length. */
 function lengthened(member: string, object: object, rest: number): string {
   const texts = ['x', 'xx', 'xxx'].map((value) => JSON.stringify({ ...object, [member]: value }));
   return texts.find((text) => text.length % 3 === rest) ?? '';

@@ -6,7 +6,7 @@ import type { TrustedKey } from '../../../application/ports/key-directory.ts';
 import { unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { until } from '../../support/until.ts';
 
-/** A directory that is unavailable as long as this says so. */
+/** A directory that can become unavailable. */
 class SwitchedDirectory extends InMemoryKeyDirectory {
   available = true;
   publications = 0;

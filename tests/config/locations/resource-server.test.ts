@@ -63,7 +63,7 @@ describe('the resource server, with the service as its issuer', () => {
     expect(server.logText()).not.toMatch(/-secret|eyJ/);
   });
 
-  it('answers a location to a token that the service has issued', async () => {
+  it('returns a location for a token that the service has issued', async () => {
     const answer = await read(server, await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET));
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.json())).toEqual([
@@ -78,7 +78,7 @@ describe('the resource server, with the service as its issuer', () => {
     expect(server.logLines().at(-1)).toMatchObject({ status: 200, client_id: GOOD_CLIENT.client_id });
   });
 
-  it('has the posture of the service: every path asks for a token first, and then says whether there is something', async () => {
+  it('requires a token on every path, as the service does, and only then reveals whether the path exists', async () => {
     const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
     for (const path of [LOCATION, '/', '/oauth2/token', '/livez']) {
       const answer = await send(server.url, path);
@@ -92,7 +92,7 @@ describe('the resource server, with the service as its issuer', () => {
     expect(statuses).toEqual([404, 404, 404]);
   });
 
-  it('forgives a difference between the clocks of five seconds, and no more', async () => {
+  it('accepts a clock difference of five seconds, and no more', async () => {
     const statusAt = async (times: Partial<AccessTokenClaims>) =>
       (await read(server, await signer.sign({ ...CLAIMS, ...times }))).status;
     expect(await statusAt({ nbf: NOW + 5 })).toBe(200);
@@ -109,7 +109,7 @@ describe('the resource server, with the service as its issuer', () => {
       async () => new Rs256TokenSigner(await freshKeyRing()).sign(CLAIMS),
       'token_key_unknown',
     ],
-    ['of another key under the name of a published one', () => signedAs({ alg: 'RS256' }), 'token_signature_wrong'],
+    ['of another key with the id of a published one', () => signedAs({ alg: 'RS256' }), 'token_signature_wrong'],
     ['signed with another algorithm', () => signedAs({ alg: 'RS512' }), 'token_algorithm_refused'],
     ['signed with a secret', () => signedAs({ alg: 'HS256' }), 'token_algorithm_refused'],
     ['that is not signed', () => new UnsecuredJWT({ ...CLAIMS }).encode(), 'token_malformed'],
@@ -119,7 +119,7 @@ describe('the resource server, with the service as its issuer', () => {
     expect(server.logLines().at(-1)).toMatchObject({ request_id: answer.headers['x-request-id'], reason });
   });
 
-  /** A token that names the service's key and is signed otherwise. */
+  /** A token with the key id of the service, signed by another key. */
   async function signedAs({ alg }: { alg: 'RS256' | 'RS512' | 'HS256' }): Promise<string> {
     const { kid } = await service.container.resolve(TOKENS.keyProvider).signingKey();
     const { privateKey } = await crypto.subtle.generateKey(
@@ -137,7 +137,7 @@ describe('the resource server, with the service as its issuer', () => {
   }
 });
 
-describe('the resource server that has an audience', () => {
+describe('the resource server with an audience', () => {
   it.each([
     ['default', 'https://api.test', 200],
     ['rfc9068', 'https://api.test', 200],
@@ -158,7 +158,7 @@ describe('the resource server that has an audience', () => {
   });
 });
 
-describe('the resource server, when its issuer', () => {
+describe('the resource server and its issuer', () => {
   let clock: FixedClock;
   let token: string;
   let signers: Awaited<ReturnType<typeof freshKeyRing>>;
@@ -168,7 +168,7 @@ describe('the resource server, when its issuer', () => {
     token = await new Rs256TokenSigner(signers).sign(CLAIMS);
   });
 
-  it('is away after it had keys: goes on', async () => {
+  it('keeps accepting tokens of cached keys while the issuer is unavailable', async () => {
     await using issuer = await KeySetServer.of(signers, { 'cache-control': 'max-age=30' });
     await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
     expect((await read(server, token)).status).toBe(200);
@@ -179,7 +179,7 @@ describe('the resource server, when its issuer', () => {
     expect(server.logLines()).toContainEqual(expect.objectContaining({ level: 'error', event: 'key_set_unavailable' }));
   });
 
-  it('was never there: says so with 503 instead of refusing, and recovers without a restart', async () => {
+  it('answers 503 before the issuer is available for the first time, and recovers without a restart', async () => {
     await using issuer = await KeySetServer.of(signers);
     await issuer.leave();
     await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
@@ -189,14 +189,14 @@ describe('the resource server, when its issuer', () => {
     expect((await read(server, token)).status).toBe(200);
   });
 
-  it('asks for a token before it shows its keys, as the service does by default: says so with 503, and why in the log', async () => {
+  it('answers 503 if the issuer requires a token for its key set, as the service does by default, and logs why', async () => {
     await using service = await startServiceUnderTest();
     await using server = await startResourceServerUnderTest({ JWKS_URI: `${service.url}/oauth2/jwks` });
     expectUnavailable(await read(server, await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET)));
     expect(server.logText()).toContain('the key set was answered with status 401');
   });
 
-  it('takes the question and never answers: 503 within the timeout, and every other path answers at once', async () => {
+  it('answers 503 within the timeout if the issuer never responds, and answers on every other path at once', async () => {
     await using issuer = await KeySetServer.start({ kind: 'silent' });
     await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url, JWKS_TIMEOUT_MS: '300' }, clock);
     const waiting = read(server, token);
@@ -208,7 +208,7 @@ describe('the resource server, when its issuer', () => {
     expect(server.logLines().at(-1)?.['duration_ms']).toBeLessThan(2_000);
   });
 
-  it('rotates its key: takes the new one at the first token, and the old one as long as it is published', async () => {
+  it('accepts a new key of the issuer at its first token, and the old key as long as it is published', async () => {
     await using issuer = await KeySetServer.of(signers);
     await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
     expect((await read(server, token)).status).toBe(200);
@@ -219,7 +219,7 @@ describe('the resource server, when its issuer', () => {
     expect((await read(server, token)).status).toBe(200);
   });
 
-  it('is named in a flood of tokens of random keys: refuses each, and asks once a cooldown', async () => {
+  it('refuses a flood of tokens with random key ids, with one fetch per cooldown', async () => {
     await using issuer = await KeySetServer.of(signers);
     await using server = await startResourceServerUnderTest({ JWKS_URI: issuer.url }, clock);
     const forged = () =>

@@ -9,7 +9,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readLocationsSettings', () => {
-  it('has a safe default for everything but the issuer and its key set', () => {
+  it('has a safe default for everything except the issuer and its key set', () => {
     expect(readLocationsSettings(REQUIRED)).toEqual({
       ok: true,
       value: {
@@ -26,7 +26,7 @@ describe('readLocationsSettings', () => {
     });
   });
 
-  it('reports every problem at once, by the name of the setting', () => {
+  it('reports every problem at once, with the name of the setting', () => {
     expect(problemsOf({ PORT: 'x', TOKEN_TYPO: 'x', JWKS_URL: 'x', LOCATION_ORDER: 'x' })).toEqual([
       'PORT: must be a whole number from 0 to 65535',
       'JWKS_URI: must be set',
@@ -38,7 +38,7 @@ describe('readLocationsSettings', () => {
   });
 
   it.each(['auth.test', 'file:///keys', 'https://user:its-password@auth.test', 'https://auth.test#x', 'https://a b'])(
-    'takes no key set from %s, and does not repeat it',
+    'refuses the key set URL %s, without repeating it',
     (JWKS_URI) => {
       expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([
         'JWKS_URI: must be an http or https URL without user and fragment',
@@ -47,7 +47,7 @@ describe('readLocationsSettings', () => {
   );
 
   it.each(['http://127.0.0.1:8080/oauth2/jwks', 'https://auth.test/keys?tenant=1', 'https://auth.test'])(
-    'takes a key set from %s',
+    'accepts the key set URL %s',
     (JWKS_URI) => {
       expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([]);
     },
