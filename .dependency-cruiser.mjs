@@ -39,7 +39,7 @@ export default {
       severity: 'error',
       comment: 'An adapter implements ports and is wired in config/: take what you need as an argument.',
       from: { path: '^adapters/' },
-      to: { path: '^(config|tests|management)/' },
+      to: { path: '^(config|tests)/' },
     },
     {
       name: 'no-adapter-imports-another',
@@ -48,41 +48,13 @@ export default {
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
     },
-    {
-      name: 'management-is-a-program-of-its-own',
-      severity: 'error',
-      comment:
-        'The program shares the table, the clients file and the domain with the service, and nothing that runs in it.',
-      from: { path: '^management/' },
-      to: {
-        pathNot: [
-          '^(management|domain|adapters/postgres)/',
-          '^adapters/memory/clients-file\\.ts$',
-          '^node_modules/(@types/)?(commander|cli-table3|bcrypt)/',
-        ],
-        dependencyTypesNot: ['core'],
-      },
-    },
-    {
-      name: 'management-hashes-in-one-file',
-      severity: 'error',
-      comment: 'Call management/encode-secret.ts.',
-      from: { path: '^management/', pathNot: '^management/encode-secret\\.ts$' },
-      to: { path: '^node_modules/(@types/)?bcrypt/' },
-    },
-    {
-      name: 'the-service-knows-no-management',
-      severity: 'error',
-      comment: 'The service only reads registrations; what both need belongs into domain/ or an adapter.',
-      from: { path: '^config/' },
-      to: { path: '^management/' },
-    },
     ...Object.entries({
+      cli: 'commander|cli-table3',
       cluster: 'birpc|pino',
       http: 'koa|@koa/router|koa-bodyparser',
       'jwks-client': 'jose',
       jwt: 'jose',
-      memory: undefined,
+      memory: 'zod',
       pino: 'pino',
       postgres: '@mikro-orm/[^/]+|pg',
       'prom-client': '@prometheus-io/client',
@@ -105,7 +77,7 @@ export default {
       comment: 'Name the packages that the new adapter may use in the list above.',
       from: {
         path: '^adapters/',
-        pathNot: '^adapters/(cluster|http|jwks-client|jwt|memory|pino|postgres|prom-client|secrets|system)/',
+        pathNot: '^adapters/(cli|cluster|http|jwks-client|jwt|memory|pino|postgres|prom-client|secrets|system)/',
       },
       to: { path: '^node_modules/' },
     },
@@ -113,7 +85,7 @@ export default {
       name: 'wiring-in-config-alone',
       severity: 'error',
       comment: 'Take your parts as constructor arguments; config/container.ts hands them in.',
-      from: { path: '^(domain|application|adapters|management)/' },
+      from: { path: '^(domain|application|adapters)/' },
       to: { path: '^node_modules/(tsyringe|reflect-metadata)/' },
     },
     {
@@ -127,7 +99,7 @@ export default {
       name: 'production-uses-production-packages',
       severity: 'error',
       comment: 'A development package is not there in production: move it to dependencies, with a reason.',
-      from: { path: '^(domain|application|adapters|config|management)/' },
+      from: { path: '^(domain|application|adapters|config)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
     },
     {
@@ -148,7 +120,7 @@ export default {
       name: 'no-orphans',
       severity: 'error',
       comment: 'Nothing uses this file: delete it.',
-      from: { orphan: true, path: '^(domain|application|adapters|management)/' },
+      from: { orphan: true, path: '^(domain|application|adapters)/' },
       to: {},
     },
   ],

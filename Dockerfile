@@ -9,7 +9,6 @@ COPY domain domain
 COPY application application
 COPY adapters adapters
 COPY config config
-COPY management management
 RUN npm run build
 
 FROM node:24-bookworm-slim AS production

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { DatabaseLog } from '../adapters/postgres/database-log.ts';
+import type { DatabaseLog } from '../adapters/postgres/health.ts';
 
 /** The database's changes of state, in the process's log: an error where requests are refused for it, a warning where a row has to be mended. */
 export function createDatabaseLog(log: Logger): DatabaseLog {

@@ -31,17 +31,17 @@ export async function openDependencies(
 // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
 
 async function openClients(container: DependencyContainer, settings: Settings): Promise<Dependency> {
-  const { openPostgresClients } = await import('./postgres-clients.ts');
-  const clients = await openPostgresClients(settings, createDatabaseLog(container.resolve(TOKENS.log)));
-  container.registerInstance(TOKENS.clientRepository, clients);
-  return clients;
+  const { openPostgresClients } = await import('./postgres.ts');
+  const { adapter, dependency } = await openPostgresClients(settings, createDatabaseLog(container.resolve(TOKENS.log)));
+  container.registerInstance(TOKENS.clientRepository, adapter);
+  return dependency;
 }
 
 async function openKeys(container: DependencyContainer, settings: Settings): Promise<Dependency> {
-  const { openPostgresKeys } = await import('./postgres-keys.ts');
+  const { openPostgresKeys } = await import('./postgres.ts');
   const log = container.resolve(TOKENS.log).child({ dependency: 'key directory' });
-  const { directory, dependency } = await openPostgresKeys(settings, createDatabaseLog(log));
-  container.registerInstance(TOKENS.keyDirectory, directory);
+  const { adapter, dependency } = await openPostgresKeys(settings, createDatabaseLog(log));
+  container.registerInstance(TOKENS.keyDirectory, adapter);
   return dependency;
 }
 

@@ -32,6 +32,18 @@ export interface ClientRegistrationFields {
   readonly scope: string;
 }
 
+/** A client to register. Storage gives it its `id`. */
+export type NewClient = Omit<ClientRegistrationFields, 'id'>;
+
+/** The fields' names outside: the client metadata of RFC 7591 section 2, as in a clients file and in `--json`. */
+export const MEMBER_NAMES = {
+  id: 'id',
+  clientId: 'client_id',
+  clientSecret: 'client_secret',
+  clientName: 'client_name',
+  scope: 'scope',
+} as const satisfies Record<keyof ClientRegistrationFields, string>;
+
 /** The field that breaks an invariant, and the invariant; never the field's value. */
 export interface RegistrationProblem {
   readonly field: keyof ClientRegistrationFields;

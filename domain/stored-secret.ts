@@ -62,3 +62,27 @@ function utf8Length(text: string): number {
   }
   return bytes;
 }
+
+/** Marks a locked secret, as in `/etc/shadow`: no presented secret matches it, and the hash behind it is kept. */
+const LOCK = '!';
+const LOCKED_HASH = /^!+(?=\$2)/;
+
+/** Whether a stored secret is locked, which disables its client. */
+export function isLocked(stored: string): boolean {
+  return stored.startsWith(LOCK);
+}
+
+/** The stored secret with a lock in front. A locked secret stays as it is. */
+export function lock(stored: string): string {
+  return isLocked(stored) ? stored : LOCK + stored;
+}
+
+/** The stored secret without its lock. A lock with no hash behind it stays: without it, the secret would match nothing either. */
+export function unlock(stored: string): string {
+  return stored.replace(LOCKED_HASH, '');
+}
+
+/** The replacement for a stored secret: a locked client stays locked when its secret changes. */
+export function replaceSecret(stored: string, replacement: string): string {
+  return isLocked(stored) ? lock(replacement) : replacement;
+}

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const FOLDERS = ['domain', 'application', 'adapters', 'config', 'management', 'tests'];
+const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests'];
 
 interface Violation {
   readonly from: string;
@@ -46,17 +46,9 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
-  'management-is-a-program-of-its-own': {
-    file: 'management/planted.ts',
-    text: "import type { IssueToken } from '../application/issue-token.ts';\nexport type Planted = IssueToken;",
-  },
-  'management-hashes-in-one-file': {
-    file: 'management/commands/planted-bcrypt.ts',
-    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
-  },
-  'the-service-knows-no-management': {
-    file: 'config/planted-management.ts',
-    text: "import { generateSecret } from '../management/generate-secret.ts';\nexport const planted = generateSecret;",
+  'cli-uses-its-own-packages': {
+    file: 'adapters/cli/planted.ts',
+    text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
   },
   'jose-packages-in-their-adapter': {
     file: 'adapters/http/planted.ts',

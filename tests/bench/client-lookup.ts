@@ -1,8 +1,8 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { FIND_CLIENT } from '../../adapters/postgres/client-record.ts';
-import { CLIENT_SCHEMA } from '../../adapters/postgres/client-schema.ts';
+import { CLIENTS, FIND_CLIENT } from '../../adapters/postgres/client-entity.ts';
 import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
+import { Table } from '../../adapters/postgres/table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 
 /** What one look-up costs, by way and by size of the table. `node tests/bench/client-lookup.ts` */
@@ -15,9 +15,11 @@ type Find = (clientId: string) => Promise<unknown>;
 
 const server = await DatabaseServer.create();
 const url = server.urlOf('postgres', 'postgres');
-const repository = await PostgresClientRepository.open({ url, poolSize: POOL_SIZE, deadlineMs: 5_000 }, () => {});
+const options = { url, poolSize: POOL_SIZE, deadlineMs: 5_000 };
+const table = await Table.open('client repository', CLIENTS, options, () => {});
+const repository = new PostgresClientRepository(table.runner, () => {});
 const orm = new MikroORM({
-  entities: [CLIENT_SCHEMA],
+  entities: [CLIENTS.schema],
   dbName: 'postgres',
   ensureDatabase: false,
   pool: { max: POOL_SIZE },
@@ -30,7 +32,7 @@ const WAYS: Readonly<Record<string, Find>> = {
   'pg, statement prepared': (id) => pool.query({ ...FIND_CLIENT, values: [id] }),
   'this repository': (id) => repository.findByClientId(id),
   'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND_CLIENT.text.replace('$1', '?'), [id]),
-  'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENT_SCHEMA, { clientId: id }),
+  'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENTS.schema, { clientId: id }),
 };
 
 for (const size of [100, 1_000_000]) {
@@ -57,7 +59,7 @@ for (const size of [100, 1_000_000]) {
 }
 await orm.close();
 await pool.end();
-await repository.close();
+await table.close();
 await server.stop();
 
 /** Microseconds a look-up of random clients, by the clock and by this process's CPU time. */

@@ -75,7 +75,7 @@ describe('the README', () => {
     expect(SCRIPTS).toMatchObject({
       demo: 'node config/demo.ts',
       start: 'node config/main.ts',
-      clients: 'node management/main.ts',
+      clients: 'node config/clients.ts',
       bench: 'node tests/bench/main.ts',
     });
     for (const [, command = ''] of README.matchAll(/^npm run bench(?: -- (\w+))?$/gm)) {

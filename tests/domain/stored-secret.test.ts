@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isPresentableSecret, StoredSecret } from '../../domain/stored-secret.ts';
+import {
+  isLocked,
+  isPresentableSecret,
+  lock,
+  replaceSecret,
+  StoredSecret,
+  unlock,
+} from '../../domain/stored-secret.ts';
 
 const TAIL = `${'abcdefghijklmnopqrstuv'}${'A'.repeat(31)}`;
 
@@ -33,6 +40,37 @@ describe('StoredSecret', () => {
 
   it('reveals a plain secret without its prefix', () => {
     expect(StoredSecret.parse('{noop}plain').reveal()).toBe('plain');
+  });
+});
+
+describe('the lock of a stored secret', () => {
+  const HASH = `$2b$10$${'a'.repeat(53)}`;
+
+  it('stands in front of the hash, once', () => {
+    expect(lock(HASH)).toBe(`!${HASH}`);
+    expect(lock(lock(HASH))).toBe(`!${HASH}`);
+    expect([HASH, lock(HASH), ''].map(isLocked)).toEqual([false, true, false]);
+  });
+
+  it('makes every secret fail', () => {
+    expect(StoredSecret.parse(lock(HASH)).kind).toBe('unusable');
+    expect(StoredSecret.parse(lock('{noop}plain')).kind).toBe('unusable');
+  });
+
+  it('comes off a hash, however often it was locked by hand', () => {
+    expect(unlock(lock(HASH))).toBe(HASH);
+    expect(unlock(`!!${HASH}`)).toBe(HASH);
+    expect(unlock(HASH)).toBe(HASH);
+  });
+
+  it.each(['!', '!locked by hand', '!{noop}plain', '!!'])('stays where no hash is behind it: %s', (stored) => {
+    expect(unlock(stored)).toBe(stored);
+  });
+
+  it('passes from an old secret to the new one', () => {
+    expect(replaceSecret(HASH, '$2b$new')).toBe('$2b$new');
+    expect(replaceSecret(lock(HASH), '$2b$new')).toBe('!$2b$new');
+    expect(replaceSecret(lock(HASH), lock('$2b$new'))).toBe('!$2b$new');
   });
 });
 

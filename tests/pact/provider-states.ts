@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
+import { BcryptSecretEncoder } from '../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { TOKENS } from '../../config/tokens.ts';
-import { encodeSecret } from '../../management/encode-secret.ts';
 import type { NewClient } from '../contracts/client-repository.ts';
 import type { FixedClock } from '../support/fixed-clock.ts';
 import { getAccessToken, send } from '../support/http.ts';
@@ -76,7 +76,7 @@ export class ProviderStates {
   async #register({ client_id, client_secret, scope }: Given<'client_id' | 'client_secret' | 'scope'>): Promise<void> {
     await this.#registrations.add({
       clientId: client_id,
-      clientSecret: await encodeSecret(client_secret, BCRYPT_COST),
+      clientSecret: await new BcryptSecretEncoder().encode(client_secret, BCRYPT_COST),
       clientName: `The client ${client_id} of a contract`,
       scope,
     });

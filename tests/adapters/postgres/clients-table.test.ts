@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
-import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { type OpenRepository, openRepository } from './open-repository.ts';
 
 const TABLE = `create table clients (id bigint generated always as identity, client_id text unique, client_secret text,
   client_name text, scope text)`;
@@ -52,8 +52,8 @@ describe('the table clients, where somebody else made it', () => {
     await database.query(`${TABLE.slice(0, -1)}, created_at timestamptz default now(), notes text[])`);
     await clientsTable(database).add(A_CLIENT);
     const before = await columns();
-    await using repository = await opened();
-    expect((await repository.findByClientId('client-1')).kind).toBe('found');
+    await using opened = await open();
+    expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
     expect(await columns()).toEqual(before);
     expect(lines).toEqual([]);
   });
@@ -72,8 +72,8 @@ describe('the table clients, where somebody else made it', () => {
     await clientsTable(database).add(A_CLIENT);
     const role = await database.createRole();
     await database.query(`grant select on clients to ${role.name}`);
-    await using repository = await opened(role.url);
-    expect((await repository.findByClientId('client-1')).kind).toBe('found');
+    await using opened = await open(role.url);
+    expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
   });
 
   it('is content with SELECT on the five columns', async () => {
@@ -81,8 +81,8 @@ describe('the table clients, where somebody else made it', () => {
     await clientsTable(database).add(A_CLIENT);
     const role = await database.createRole();
     await database.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
-    await using repository = await opened(role.url);
-    expect((await repository.findByClientId('client-1')).kind).toBe('found');
+    await using opened = await open(role.url);
+    expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
   });
 
   it('stops the start where the role may not read it, and says which columns', async () => {
@@ -101,18 +101,16 @@ describe('the table clients, where somebody else made it', () => {
       `create view clients as select number as id, name as client_id, hash as client_secret, name as client_name,
         'read'::text as scope from tenants`,
     );
-    await using repository = await opened();
-    expect(await repository.findByClientId('client-1')).toMatchObject({ kind: 'found', registration: { id: '7' } });
+    await using opened = await open();
+    expect(await opened.repository.findByClientId('client-1')).toMatchObject({
+      kind: 'found',
+      registration: { id: '7' },
+    });
   });
 });
 
-function open(url = database.url): Promise<PostgresClientRepository> {
-  return PostgresClientRepository.open({ url, poolSize: 2, deadlineMs: 5_000 }, (line) => lines.push(line));
-}
-
-async function opened(url?: string): Promise<PostgresClientRepository & AsyncDisposable> {
-  const repository = await open(url);
-  return Object.assign(repository, { [Symbol.asyncDispose]: () => repository.close() });
+function open(url = database.url): Promise<OpenRepository> {
+  return openRepository({ url, poolSize: 2, deadlineMs: 5_000 }, (line) => lines.push(line));
 }
 
 async function openAndClose(): Promise<void> {

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { DatabaseServer } from '../../support/database-server.ts';
 import { FaultyProxy } from '../../support/faulty-proxy.ts';
@@ -9,6 +8,7 @@ import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
 import { type Program, runProgram } from '../../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../../support/running-service.ts';
 import { until } from '../../support/until.ts';
+import { openRepository } from './open-repository.ts';
 
 const ROLE = 'service';
 const PASSWORD = 'database-password';
@@ -37,8 +37,8 @@ afterAll(() => server.stop());
 
 beforeEach(async () => {
   await server.query('drop table if exists clients');
-  const maker = await PostgresClientRepository.open({ url: url(), poolSize: 1, deadlineMs: 5_000 }, () => {});
-  await maker.close();
+  const opened = await openRepository({ url: url(), poolSize: 1, deadlineMs: 5_000 });
+  await opened.close();
   await addGoodClient();
 });
 

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
-import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
@@ -9,6 +8,7 @@ import { runProgram } from '../../support/program.ts';
 import { startServiceUnderTest } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
+import { openRepository } from './open-repository.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -18,8 +18,7 @@ afterAll(() => database.drop());
 
 async function fresh(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
   await database.query('drop table if exists clients');
-  const repository = await PostgresClientRepository.open({ url, poolSize: 4, deadlineMs: 2_000 }, log);
-  return { repository, ...clientsTable(database), close: () => repository.close() };
+  return { ...(await openRepository({ url, poolSize: 4, deadlineMs: 2_000 }, log)), ...clientsTable(database) };
 }
 
 describeClientRepository('PostgresClientRepository', () => fresh());
@@ -81,7 +80,7 @@ describe('PostgresClientRepository', () => {
     await alter('alter column client_name type varchar(200)');
     await alter('add column created_at timestamptz');
     expect((await find('client-1')).kind).toBe('found');
-    expect(under.repository.readiness()).toEqual({ ready: true });
+    expect(under.readiness()).toEqual({ ready: true });
   });
 
   it('keeps a value that the database quotes in its error out of its own', async () => {
@@ -94,12 +93,9 @@ describe('PostgresClientRepository', () => {
 
   it('takes a client id that the database cannot store for unknown', async () => {
     const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
-    const repository = await PostgresClientRepository.open(
-      { url: latin.url, poolSize: 1, deadlineMs: 2_000 },
-      () => {},
-    );
-    expect(await repository.findByClientId('客户')).toEqual({ kind: 'unknown' });
-    await repository.close();
+    const opened = await openRepository({ url: latin.url, poolSize: 1, deadlineMs: 2_000 });
+    expect(await opened.repository.findByClientId('客户')).toEqual({ kind: 'unknown' });
+    await opened.close();
     await latin.drop();
   });
 
@@ -108,7 +104,7 @@ describe('PostgresClientRepository', () => {
     await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
     await until(() => reason().includes('does not exist'), 'it knows why');
     await database.query('alter table elsewhere rename to clients');
-    await until(() => under.repository.readiness().ready, 'it is ready');
+    await until(() => under.readiness().ready, 'it is ready');
     expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_unusable', 'database_available']);
   });
 
@@ -117,15 +113,15 @@ describe('PostgresClientRepository', () => {
       Number((await database.query(CONNECTIONS, ['client-credentials-authorization-service']))[0]?.['count']);
     await Promise.all(Array.from({ length: 100 }, () => find('client-1')));
     expect(await count()).toBeLessThanOrEqual(4);
-    const { repository } = await fresh();
-    await repository.close();
+    const another = await fresh();
+    await another.close();
     await under.close();
     await until(async () => (await count()) === 0, 'the server has no connection of ours');
     await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
   });
 
   function reason(): string {
-    const readiness = under.repository.readiness();
+    const readiness = under.readiness();
     return readiness.ready ? '' : readiness.reason;
   }
 });

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
+import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
+import { SIGNING_KEYS } from '../../../adapters/postgres/signing-key-entity.ts';
+import { Table } from '../../../adapters/postgres/table.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { aKey, describeKeyDirectory, NOW } from '../../contracts/key-directory.ts';
 import { FaultyProxy } from '../../support/faulty-proxy.ts';
@@ -13,7 +15,7 @@ const DEADLINE_MS = 2_000;
 
 let database: TestDatabase;
 let lines: DatabaseLine[];
-let opened: PostgresKeyDirectory[];
+let opened: Table[];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -28,15 +30,14 @@ beforeEach(async () => {
 afterEach(() => closeAll());
 
 async function open(url = database.url): Promise<PostgresKeyDirectory> {
-  const directory = await PostgresKeyDirectory.open({ url, poolSize: 2, deadlineMs: DEADLINE_MS }, (line) =>
-    lines.push(line),
-  );
-  opened.push(directory);
-  return directory;
+  const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
+  const table = await Table.open('key directory', SIGNING_KEYS, options, (line) => lines.push(line));
+  opened.push(table);
+  return new PostgresKeyDirectory(table.runner);
 }
 
 async function closeAll(): Promise<void> {
-  await Promise.all(opened.splice(0).map((directory) => directory.close()));
+  await Promise.all(opened.splice(0).map((table) => table.close()));
 }
 
 describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), close: closeAll }));
@@ -138,10 +139,10 @@ describe('PostgresKeyDirectory', () => {
       await expect(ask()).rejects.toThrow(DependencyUnavailable);
       expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
     }
-    expect(directory.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
+    expect(opened.at(-1)?.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
 
     proxy.network = { kind: 'well' };
-    await until(() => directory.readiness().ready, 'it is back');
+    await until(() => opened.at(-1)?.readiness().ready === true, 'it is back');
     expect(await directory.trusted(NOW)).toEqual([aKey('one')]);
     expect(lines.map(({ event }) => event)).toEqual(['table_created', 'database_unavailable', 'database_available']);
     await closeAll();
@@ -154,7 +155,7 @@ describe('PostgresKeyDirectory', () => {
     const directory = await open(role.url);
     await expect(directory.publish([aKey('one')], NOW)).rejects.toMatchObject({ dependency: 'key directory' });
     await database.query(`alter role ${role.name} login`);
-    await until(() => directory.readiness().ready, 'it is there');
+    await until(() => opened.at(-1)?.readiness().ready === true, 'it is there');
     expect(await directory.publish([aKey('one')], NOW)).toEqual([aKey('one')]);
     expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_created', 'database_available']);
     await database.query('drop table signing_keys');

@@ -1,0 +1,56 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
+import type { Outcome } from './outcome.ts';
+import type { AnswerOptions, Terminal } from './terminal.ts';
+
+/** How people call the program; the start of every example. */
+export const PROGRAM_NAME = 'npm run clients --';
+
+/** The BCrypt cost of new secrets by default: the same as the service's own default. */
+const DEFAULT_COST = 10;
+
+export const JSON_OPTION = new Option('--json', 'print one JSON document');
+export const COST_OPTION = new Option('--cost <cost>', `BCrypt cost, ${BCRYPT_COST_MIN} to ${BCRYPT_COST_MAX}`)
+  .argParser(parseCost)
+  .default(DEFAULT_COST);
+
+/** Options of commands that encode a secret. */
+export interface CostOptions extends AnswerOptions {
+  readonly cost: number;
+}
+
+/** A command, its help page and its work. */
+export interface CommandDefinition<Options> {
+  /** Name and arguments, such as `show <client-id>`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Whole command lines. */
+  readonly examples: readonly string[];
+  readonly options: readonly Option[];
+  run(options: Options, argument?: string): Promise<Outcome>;
+}
+
+/** Adds a command whose help page ends with its examples, and whose outcome the terminal shows. */
+export function defineCommand<Options extends AnswerOptions>(
+  program: Command,
+  terminal: Terminal,
+  { usage, summary, description, examples, options, run }: CommandDefinition<Options>,
+): void {
+  const command = program
+    .command(usage)
+    .summary(summary)
+    .description(description)
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
+  for (const option of options) command.addOption(option);
+  command.action(async () => {
+    const given = command.opts<Options>();
+    await terminal.finish(await run(given, command.args[0]), given);
+  });
+}
+
+function parseCost(text: string): number {
+  const cost = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX) return cost;
+  throw new InvalidArgumentError(`It must be a whole number from ${BCRYPT_COST_MIN} to ${BCRYPT_COST_MAX}.`);
+}

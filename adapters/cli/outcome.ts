@@ -1,0 +1,25 @@
+import { type Failure, failure, type Result } from '../../domain/result.ts';
+import type { ExitCode } from './exit-code.ts';
+
+/** The answer of a command that succeeded. */
+export interface Answer {
+  /** The JSON document of `--json`. Its members are named as in a clients file. */
+  readonly document: unknown;
+  /** The same for people, on standard output. Laid out only on request; empty where there is nothing to show. */
+  text(): string;
+  /** For standard error, one line each. */
+  readonly messages: readonly string[];
+}
+
+/** Why a command did nothing. */
+export interface Problem {
+  readonly exitCode: ExitCode;
+  readonly messages: readonly string[];
+}
+
+export type Outcome = Result<Answer, Problem>;
+
+/** The outcome of a command that did nothing. Messages never quote a secret or a hash. */
+export function problem(exitCode: ExitCode, ...messages: readonly string[]): Failure<Problem> {
+  return failure({ exitCode, messages });
+}

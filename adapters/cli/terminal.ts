@@ -1,0 +1,79 @@
+import type { Writable } from 'node:stream';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import type { Outcome } from './outcome.ts';
+import { printable, printableJson } from './printable.ts';
+import type { Input } from './read-secret.ts';
+
+/** The streams of the process. */
+export interface TerminalStreams {
+  readonly stdin: Input;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+/** Options of every command that shows an answer. */
+export interface AnswerOptions {
+  readonly json?: true;
+}
+
+/** Writes answers to standard output, and everything else to standard error. */
+export class Terminal {
+  readonly stdin: Input;
+  readonly #stdout: Writable;
+  readonly #stderr: Writable;
+  #exitCode: ExitCode = EXIT.done;
+
+  constructor({ stdin, stdout, stderr }: TerminalStreams) {
+    this.stdin = stdin;
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    // `#write` reports the fault.
+    stdout.on('error', () => {});
+  }
+
+  get exitCode(): ExitCode {
+    return this.#exitCode;
+  }
+
+  /** Shows the outcome of a command. Resolves when it is written. */
+  async finish(outcome: Outcome, { json }: AnswerOptions): Promise<void> {
+    if (!outcome.ok) {
+      this.#fail(outcome.problem.exitCode, outcome.problem.messages);
+      return;
+    }
+    const { document, text, messages } = outcome.value;
+    const shown = json === undefined ? text() : printableJson(document);
+    this.#say(messages);
+    if (shown !== '') await this.#write(`${shown}\n`);
+  }
+
+  /** Writes a help page as the library formatted it. */
+  writeHelp(text: string): void {
+    this.#stdout.write(text);
+  }
+
+  /** Writes the library's complaint about the arguments without their values: somebody may have tried `--secret=…`. */
+  writeUsageError(text: string): void {
+    const withoutValues = text.replace(/(but got \d+): .*/s, '$1.').replace(/'(-[^'=]*)=.*'/s, "'$1'");
+    this.#say(withoutValues.trimEnd().split('\n'));
+  }
+
+  /** A reader that stops early, as `head` does, may have missed a secret: that is a failure. */
+  #write(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#stdout.write(text, (fault) => {
+        if (fault) this.#fail(EXIT.refused, ['Standard output was closed before the whole answer was written.']);
+        resolve();
+      });
+    });
+  }
+
+  #fail(exitCode: ExitCode, messages: readonly string[]): void {
+    this.#exitCode = exitCode;
+    this.#say(messages);
+  }
+
+  #say(messages: readonly string[]): void {
+    for (const message of messages) this.#stderr.write(`${printable(message)}\n`);
+  }
+}

@@ -1,0 +1,80 @@
+import { Socket } from 'node:net';
+import type { EntitySchema } from '@mikro-orm/core';
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+
+export interface ConnectionOptions {
+  /** PostgreSQL connection URL, with its password. A secret. */
+  readonly url: string;
+  /** The most connections that are open at once. */
+  readonly poolSize: number;
+  /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** How long an idle connection is kept, and how long any connection: after a failover the pool finds the new server. */
+const IDLE_MS = 30_000;
+const LIFETIME_SECONDS = 1_800;
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+/** The ORM and its pool, for one table. Nothing connects until the first statement. */
+export class Connection {
+  readonly pool: Pool;
+  readonly #orm: MikroORM;
+  readonly #sockets: ReadonlySet<Socket>;
+
+  private constructor(orm: MikroORM, pool: Pool, sockets: ReadonlySet<Socket>) {
+    this.#orm = orm;
+    this.pool = pool;
+    this.#sockets = sockets;
+  }
+
+  static async open({ url, poolSize, deadlineMs }: ConnectionOptions, schema: EntitySchema): Promise<Connection> {
+    const sockets = new Set<Socket>();
+    const orm = new MikroORM({
+      entities: [schema],
+      dbName: 'as in the URL',
+      ensureDatabase: false,
+      logger: () => {},
+      pool: { min: 1, max: poolSize, idleTimeoutMillis: IDLE_MS },
+      driverOptions: {
+        // Not `clientUrl`, which would drop the URL's query: sslmode among others.
+        connectionString: url,
+        application_name: 'client-credentials-authorization-service',
+        connectionTimeoutMillis: acquireTimeoutMs(deadlineMs),
+        query_timeout: deadlineMs,
+        statement_timeout: deadlineMs,
+        lock_timeout: Math.ceil(deadlineMs / 2),
+        maxLifetimeSeconds: LIFETIME_SECONDS,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+        stream: () => trackedSocket(sockets),
+      },
+    });
+    return new Connection(orm, await orm.em.getConnection().getNativeClient(), sockets);
+  }
+
+  /** The statements that create the table, as one text. */
+  createTableSql(): Promise<string> {
+    return this.#orm.schema.getCreateSchemaSQL({ wrap: false });
+  }
+
+  /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
+  async close(): Promise<void> {
+    if (!this.pool.ending) await this.pool.end();
+    await this.#orm.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** The longest wait for a connection, new or pooled: half the deadline, which leaves time to use it. */
+export function acquireTimeoutMs(deadlineMs: number): number {
+  return Math.ceil(deadlineMs / 2);
+}
+
+function trackedSocket(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}

@@ -1,0 +1,142 @@
+import type { EntitySchema } from '@mikro-orm/core';
+import type { Pool } from 'pg';
+import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { isCreatedConcurrently, isCreationDenied, TableUnusable } from './fault.ts';
+import { DatabaseHealth, type DatabaseLog, type TableProbe } from './health.ts';
+import { StatementRunner, WatchedRunner } from './runner.ts';
+
+/** A table that the service uses. */
+export interface TableDefinition<Property extends string = string> {
+  readonly name: string;
+  /** Creates the table where it is missing. */
+  readonly schema: EntitySchema;
+  /** The columns, by property of the record. An existing table must have them; it may have more. */
+  readonly columns: Readonly<Record<Property, string>>;
+  /** Reads every column as text under the name of its property: ids beyond 2^53 keep their digits, whatever type a column has. */
+  readonly selectList: string;
+  /** What the service does with the rows. */
+  readonly access: 'read' | 'read and write';
+}
+
+/** Derives from a schema everything that statements need to know about its table. */
+export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
+  schema: EntitySchema & { readonly properties: Properties },
+  access: TableDefinition['access'],
+): TableDefinition<keyof Properties & string> {
+  const names = Object.keys(schema.properties) as (keyof Properties & string)[];
+  const columns = Object.fromEntries(names.map((name) => [name, schema.properties[name].fieldName ?? name]));
+  const selectList = names.map((name) => `${columns[name]}::text as "${name}"`).join(', ');
+  return { name: schema.tableName, schema, columns: columns as Record<keyof Properties, string>, selectList, access };
+}
+
+interface Column {
+  readonly name: string;
+  readonly readable: boolean;
+  readonly writable: boolean;
+}
+
+/** What the search path finds under the name, and what this role may do with it. Every role may read the catalog. */
+const COLUMNS_OF_TABLE = `select attname::text as "name",
+    has_column_privilege(attrelid, attnum, 'SELECT') as "readable",
+    has_table_privilege(attrelid, 'INSERT') and has_table_privilege(attrelid, 'UPDATE')
+      and has_table_privilege(attrelid, 'DELETE') as "writable"
+  from pg_catalog.pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`;
+
+/** One table with a connection pool of its own, and the health of both. */
+export class Table implements HealthCheck {
+  readonly name: string;
+  /** For statements of requests. */
+  readonly runner: WatchedRunner;
+  readonly pool: Pool;
+  readonly #connection: Connection;
+  readonly #health: DatabaseHealth;
+
+  private constructor(name: string, connection: Connection, runner: StatementRunner, health: DatabaseHealth) {
+    this.name = name;
+    this.runner = new WatchedRunner(name, runner, health);
+    this.pool = connection.pool;
+    this.#connection = connection;
+    this.#health = health;
+  }
+
+  /**
+   * Connects, and creates the table where it is missing. Where the database cannot be reached, it resolves all the same
+   * and continues to try; statements throw DependencyUnavailable until then. Throws TableUnusable where the table exists
+   * and cannot be used, with nothing left open.
+   *
+   * @param name what the table is for, in words for an operator.
+   */
+  static async open(
+    name: string,
+    definition: TableDefinition,
+    options: ConnectionOptions,
+    log: DatabaseLog,
+  ): Promise<Table> {
+    const connection = await Connection.open(options, definition.schema);
+    const runner = new StatementRunner(connection.pool, options.deadlineMs);
+    const health = new DatabaseHealth(probeTable(definition, connection, runner), log);
+    // Notices that the server closed an idle connection before a request meets it.
+    connection.pool.on('error', () => health.suspected());
+    try {
+      await health.start();
+    } catch (problem) {
+      await connection.close();
+      throw problem;
+    }
+    return new Table(name, connection, runner, health);
+  }
+
+  readiness(): Readiness {
+    return this.#health.readiness();
+  }
+
+  /** Ends running statements by their deadline at the latest, and closes every connection. */
+  async close(): Promise<void> {
+    this.#health.close();
+    await this.#connection.close();
+  }
+}
+
+/** Creates a missing table and never alters an existing one. Of two replicas that start at once, both find the table. */
+export function probeTable(table: TableDefinition, connection: Connection, runner: StatementRunner): TableProbe {
+  const readColumns = () => runner.run<Column>({ text: COLUMNS_OF_TABLE, values: [table.name] });
+  const check = async () => assertUsable(table, await readColumns());
+  return {
+    check,
+    async prepare() {
+      if ((await readColumns()).length === 0 && (await create(table, connection, runner))) return 'created';
+      await check();
+      return 'found';
+    },
+  };
+}
+
+/** False where another process was faster. The text is one round trip, and so one transaction. */
+async function create({ name }: TableDefinition, connection: Connection, runner: StatementRunner): Promise<boolean> {
+  try {
+    await runner.run({ text: await connection.createTableSql() });
+    return true;
+  } catch (fault) {
+    if (isCreatedConcurrently(fault)) return false;
+    if (isCreationDenied(fault)) {
+      throw new TableUnusable(`table ${name} does not exist, and the database role may not create it`);
+    }
+    throw fault;
+  }
+}
+
+function assertUsable({ name: table, columns, access }: TableDefinition, found: readonly Column[]): void {
+  if (found.length === 0) throw new TableUnusable(`table ${table} does not exist`);
+  const without = (isGood: (column: Column) => boolean) =>
+    Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
+  const missing = without(() => true);
+  if (missing.length > 0) throw new TableUnusable(`table ${table} lacks the column ${missing.join(', ')}`);
+  const unreadable = without(({ readable }) => readable);
+  if (unreadable.length > 0) {
+    throw new TableUnusable(`the database role may not read the column ${unreadable.join(', ')} of table ${table}`);
+  }
+  if (access === 'read and write' && found.some(({ writable }) => !writable)) {
+    throw new TableUnusable(`the database role may not insert, update and delete rows of table ${table}`);
+  }
+}

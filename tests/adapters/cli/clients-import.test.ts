@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { GOOD_CLIENT, GOOD_SECRET, PLAIN_CLIENT } from '../../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { clientsProgram, type Run, type RunClients } from './clients-program.ts';
+
+let database: TestDatabase;
+let clients: RunClients;
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  clients = clientsProgram(database.url);
+  folder = await mkdtemp(join(tmpdir(), 'clients-file-'));
+  file = join(folder, 'clients.json');
+}, 120_000);
+afterAll(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+beforeEach(async () => {
+  await database.query('drop table if exists clients');
+});
+
+async function importClients(entries: unknown, ...options: readonly string[]): Promise<Run> {
+  await writeFile(file, JSON.stringify(entries));
+  return clients(['import', file, '--cost', '4', ...options]);
+}
+
+function rows() {
+  return database.query('select client_id, client_secret, client_name, scope from clients order by client_id');
+}
+
+describe('clients import', () => {
+  it('registers every client of a clients file, and hashes the plain secrets', async () => {
+    const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT]);
+    expect(run).toMatchObject({ exitCode: 0, stdout: '', stderr: '2 added, 0 replaced.\n' });
+    const [good, plain] = await rows();
+    expect(good).toEqual(GOOD_CLIENT);
+    expect(plain).toEqual({ ...PLAIN_CLIENT, client_secret: expect.stringMatching(/^\$2b\$04\$/) });
+    expect(await bcrypt.compare('plain-secret', String(plain?.['client_secret']))).toBe(true);
+  });
+
+  it('takes all or nothing: ids that are taken are reported with their positions', async () => {
+    await importClients([GOOD_CLIENT]);
+    const before = await rows();
+    const another = { ...PLAIN_CLIENT, client_id: 'another' };
+    const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT, another], '--json');
+    expect(run).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: `The file ${file} is refused; nothing was changed:\n  entry 1: client_id is registered already\n`,
+    });
+    expect(await rows()).toEqual(before);
+  });
+
+  it('replaces what is there where it is told to, and keeps disabled clients disabled', async () => {
+    await importClients([GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'locked' }]);
+    await clients(['disable', 'locked']);
+    const renamed = { ...PLAIN_CLIENT, client_name: 'Renamed', scope: 'admin' };
+    const entries = [PLAIN_CLIENT, { ...renamed, client_id: 'locked' }, { ...renamed, client_id: 'good-client' }];
+    const run = await importClients(entries, '--replace', '--json');
+    expect(run).toMatchObject({ exitCode: 0, stderr: '1 added, 2 replaced.\nClient locked stays disabled.\n' });
+    expect(run.json()).toEqual({
+      added: ['plain-client'],
+      replaced: expect.arrayContaining(['good-client', 'locked']),
+      still_disabled: ['locked'],
+    });
+    const [good, locked] = await rows();
+    expect(good).toMatchObject({ client_name: 'Renamed', scope: 'admin' });
+    expect(await bcrypt.compare(GOOD_SECRET, String(good?.['client_secret']))).toBe(false);
+    expect(await bcrypt.compare('plain-secret', String(good?.['client_secret']))).toBe(true);
+    expect(locked).toMatchObject({ client_name: 'Renamed', client_secret: expect.stringMatching(/^!\$2b\$04\$/) });
+  });
+
+  it('takes an empty file for what it is', async () => {
+    expect(await importClients([])).toMatchObject({ exitCode: 0, stderr: '0 added, 0 replaced.\n' });
+  });
+
+  it.each([
+    ['is no array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
+    ['has a member missing', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+    ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
+    [
+      'has half a surrogate pair',
+      [{ ...PLAIN_CLIENT, client_id: '\ud800' }],
+      'entry 0: client_id must be Unicode text without NUL',
+    ],
+    [
+      'has a NUL',
+      [GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'a\0b' }],
+      'entry 1: client_name must be Unicode text without NUL',
+    ],
+  ])('refuses a file that %s, and shows nothing of its secrets', async (_what, entries, message) => {
+    const run = await importClients(entries);
+    expect(run).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: `The file ${file} is refused; nothing was changed:\n  ${message}\n`,
+    });
+  });
+
+  it('says that a file cannot be read', async () => {
+    expect(await clients(['import', 'no-such-file'])).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'The file no-such-file cannot be read.\n',
+    });
+  });
+});

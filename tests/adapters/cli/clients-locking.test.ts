@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import pg from 'pg';
+import { clientsTable } from '../../support/clients-table.ts';
+import { GOOD_CLIENT } from '../../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
+import { clientsProgram, type RunClients } from './clients-program.ts';
+
+let database: TestDatabase;
+let clients: RunClients;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  clients = clientsProgram(database.url);
+  // Makes the table.
+  await clients(['list']);
+}, 120_000);
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.query('delete from clients');
+  await clientsTable(database).add({
+    clientId: 'billing',
+    clientSecret: GOOD_CLIENT.client_secret,
+    clientName: 'Billing',
+    scope: 'read',
+  });
+});
+
+async function storedSecret(): Promise<string> {
+  const [row] = await database.query("select client_secret from clients where client_id = 'billing'");
+  return String(row?.['client_secret']);
+}
+
+describe('clients disable and enable', () => {
+  it('lock the hash and unlock it, once or often', async () => {
+    const hash = await storedSecret();
+    const steps: [string, string, string][] = [
+      ['disable', 'Client billing is disabled.\n', `!${hash}`],
+      ['disable', 'Client billing was disabled already; nothing was changed.\n', `!${hash}`],
+      ['enable', 'Client billing is enabled.\n', hash],
+      ['enable', 'Client billing was not disabled; nothing was changed.\n', hash],
+    ];
+    for (const [command, stderr, stored] of steps) {
+      const run = await clients([command, 'billing', '--json']);
+      expect(run).toMatchObject({ exitCode: 0, stderr });
+      expect(run.json()).toMatchObject({ client_id: 'billing', state: `${command}d` });
+      expect(await storedSecret()).toBe(stored);
+    }
+  });
+
+  it('keep a client disabled that gets a new secret meanwhile', async () => {
+    await clients(['disable', 'billing']);
+    const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin', '--json'], 'new-secret');
+    expect(run.stderr).toBe('Client billing has a new secret. It stays disabled.\n');
+    expect(run.json()['state']).toBe('disabled');
+    await clients(['enable', 'billing']);
+    expect(await bcrypt.compare('new-secret', await storedSecret())).toBe(true);
+  });
+
+  it('do not unlock what has no hash behind the lock', async () => {
+    await database.query("update clients set client_secret = '!locked by hand'");
+    expect(await clients(['enable', 'billing'])).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'Client billing is locked without a hash behind the lock: give it a new secret with rotate first.\n',
+    });
+    await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'new-secret');
+    expect((await clients(['enable', 'billing'])).exitCode).toBe(0);
+    expect(await bcrypt.compare('new-secret', await storedSecret())).toBe(true);
+  });
+});
+
+describe('clients remove', () => {
+  it('takes the client out, and says at the second time that there is none', async () => {
+    const run = await clients(['remove', 'billing', '--json']);
+    expect(run).toMatchObject({ exitCode: 0, stderr: 'Client billing is removed.\n' });
+    expect(run.json()).toMatchObject({ client_id: 'billing', state: 'removed' });
+    expect(await database.query('select from clients')).toEqual([]);
+    expect(await clients(['remove', 'billing'])).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'No client has the id billing.\n',
+    });
+  });
+
+  it.each(['disable', 'enable'])('leaves nothing to %s', async (command) => {
+    expect(await clients([command, 'removed'])).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'No client has the id removed.\n',
+    });
+  });
+});
+
+describe('two administrators at once', () => {
+  let rival: pg.Client;
+  beforeEach(async () => {
+    rival = new pg.Client({ connectionString: database.url });
+    await rival.connect();
+    await rival.query('begin');
+  });
+
+  async function untilWaiting(programs: number): Promise<void> {
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await database.query(waiting)).length === programs, 'the programs wait for the rival');
+  }
+
+  async function commit(): Promise<void> {
+    await rival.query('commit');
+    await rival.end();
+  }
+
+  it('who add the same client: one of them is told that the id is taken', async () => {
+    await rival.query(`insert into clients (client_id, client_secret, client_name, scope)
+      values ('contested', 'x', 'The rival''s', 'read')`);
+    const run = clients(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
+    await untilWaiting(1);
+    await commit();
+    expect(await run).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'The client id contested is taken; nothing was changed.\n',
+    });
+    expect(await database.query("select client_name from clients where client_id = 'contested'")).toEqual([
+      { client_name: "The rival's" },
+    ]);
+  });
+
+  it('of whom one disables a client and one gives it a new secret: it has the secret, and is disabled', async () => {
+    await rival.query("select from clients where client_id = 'billing' for update");
+    const runs = Promise.all([
+      clients(['disable', 'billing']),
+      clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'new-secret'),
+    ]);
+    await untilWaiting(2);
+    await commit();
+    expect((await runs).map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    const stored = await storedSecret();
+    expect(stored).toMatch(/^!\$2b\$/);
+    expect(await bcrypt.compare('new-secret', stored.slice(1))).toBe(true);
+  });
+
+  it('of whom one removes a client while the other gives it a new secret: it is gone, and that is said', async () => {
+    await rival.query("delete from clients where client_id = 'billing'");
+    const run = clients(['rotate', 'billing', '--cost', '4']);
+    await untilWaiting(1);
+    await commit();
+    expect(await run).toMatchObject({ exitCode: 1, stdout: '', stderr: 'No client has the id billing.\n' });
+  });
+});

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../support/free-port.ts';
+import { runProgram } from '../../support/program.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { clientsProgram } from './clients-program.ts';
+
+const COMMANDS = ['add', 'list', 'show', 'rotate', 'disable', 'enable', 'remove', 'import', 'hash'];
+const withoutDatabase = clientsProgram('');
+
+describe('npm run clients', () => {
+  it('lists its commands and its exit codes for --help', async () => {
+    const run = await withoutDatabase(['--help']);
+    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+    for (const command of COMMANDS) expect(run.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    expect(run.stdout).toContain('Exit codes: 0 done; 1 refused');
+  });
+
+  it.each(COMMANDS)('explains %s, with examples', async (command) => {
+    const run = await withoutDatabase([command, '--help']);
+    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(run.stdout).toContain(`Usage: npm run clients -- ${command}`);
+    expect(run.stdout).toMatch(new RegExp(`Examples:\n  .*clients -- ${command}`));
+  });
+
+  it.each([
+    ['nothing', [], 'Usage: npm run clients -- [options] [command]'],
+    ['an unknown command', ['frobnicate'], "error: unknown command 'frobnicate'"],
+    ['an argument missing', ['show'], "error: missing required argument 'client-id'"],
+    ['an option missing', ['add', 'x', '--scope', 'a'], "error: required option '--name <name>' not specified"],
+    ['a secret as an option', ['rotate', 'x', '--secret=hunter2'], "error: unknown option '--secret'"],
+    ['a secret as an argument', ['rotate', 'x', 'hunter2'], 'error: too many arguments'],
+    ['a cost of 15', ['hash', '--cost', '15'], 'It must be a whole number from 4 to 14.'],
+    ['a cost of 4.5', ['hash', '--cost', '4.5'], 'It must be a whole number from 4 to 14.'],
+    ['no DATABASE_URL', ['list'], 'DATABASE_URL: must be set in the environment, to a postgresql:// URL.'],
+  ])('refuses %s with exit code 2, and repeats no secret', async (_what, args, message) => {
+    const run = await withoutDatabase(args);
+    expect(run).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining(message) });
+    expect(run.stderr).not.toContain('hunter2');
+  });
+
+  it('refuses a DATABASE_URL of another kind without showing it', async () => {
+    const run = await clientsProgram('mysql://someone:hunter2@127.0.0.1/x')(['list']);
+    expect(run.exitCode).toBe(2);
+    expect(run.stderr).not.toContain('hunter2');
+  });
+});
+
+describe('a database that cannot be used', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  }, 120_000);
+  afterAll(() => database.drop());
+
+  it('ends the program with exit code 3 where nobody listens, without the password', async () => {
+    const clients = clientsProgram(`postgresql://somebody:hunter2@127.0.0.1:${await freePort()}/clients`);
+    const run = await clients(['list', '--json']);
+    expect(run).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(run.stderr).toMatch(/^The database cannot be used: .*ECONNREFUSED.*\n$/);
+    expect(run.stderr).not.toContain('hunter2');
+  });
+
+  it('ends it so where the role may not make the table, and where it may only read it', async () => {
+    const role = await database.createRole();
+    const clients = clientsProgram(role.url);
+    expect(await clients(['list'])).toMatchObject({
+      exitCode: 3,
+      stderr: 'The database cannot be used: table clients does not exist, and the database role may not create it\n',
+    });
+    await clientsProgram(database.url)(['list']);
+    await database.query(`grant select on clients to ${role.name}`);
+    expect((await clients(['list'])).exitCode).toBe(0);
+    const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
+    expect(run).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(run.stderr).toBe('The database cannot be used: permission denied for table clients (42501)\n');
+    await database.query(`revoke all on clients from ${role.name}`);
+  });
+
+  it('needs no more than the four rights on the table', async () => {
+    await clientsProgram(database.url)(['list']);
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
+    const clients = clientsProgram(role.url);
+    const steps = [
+      ['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4'],
+      ['rotate', 'x', '--cost', '4'],
+      ['disable', 'x'],
+      ['enable', 'x'],
+      ['remove', 'x'],
+    ];
+    for (const step of steps) expect(await clients(step)).toMatchObject({ exitCode: 0 });
+    await database.query(`revoke all on clients from ${role.name}`);
+  });
+
+  it('is told apart from a reader that went away before the answer was written', async () => {
+    const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
+    await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
+    program.process.stdout?.destroy();
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toContain('Standard output was closed before the whole answer was written.\n');
+  });
+});

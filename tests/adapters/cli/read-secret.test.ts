@@ -1,0 +1,52 @@
+import { Readable } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { readSecret } from '../../../adapters/cli/read-secret.ts';
+
+function read(...chunks: readonly (string | Uint8Array)[]) {
+  return readSecret(Readable.from(chunks.map((chunk) => Buffer.from(chunk))));
+}
+
+describe('readSecret', () => {
+  it.each([
+    ['a secret', ['secret'], 'secret'],
+    ['a line', ['secret\n'], 'secret'],
+    ['a line of Windows', ['secret\r\n'], 'secret'],
+    ['two line breaks', ['secret\n\n'], 'secret\n'],
+    ['spaces', [' secret \n'], ' secret '],
+    ['a carriage return alone', ['secret\r'], 'secret\r'],
+    ['a byte order mark, as it is', ['\ufeffsecret'], '\ufeffsecret'],
+    ['72 bytes and a line break', [`${'x'.repeat(72)}\r\n`], 'x'.repeat(72)],
+    ['a letter that comes in two pieces', [new Uint8Array([0xc3]), new Uint8Array([0xa9])], 'é'],
+  ])('takes %s', async (_what, chunks, secret) => {
+    expect(await read(...chunks)).toEqual({ ok: true, value: secret });
+  });
+
+  it.each([
+    ['nothing', [], 'is empty.'],
+    ['a line break alone', ['\n'], 'is empty.'],
+    ['73 bytes', ['x'.repeat(73)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
+    ['73 bytes of letters with accents', ['é'.repeat(37)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
+    ['a whole file', ['x'.repeat(70), '\n'.repeat(70)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
+    ['a NUL', ['a\0b'], 'contains a NUL, at which BCrypt stops reading.'],
+    ['what is not UTF-8', [new Uint8Array([0xff])], 'is not UTF-8.'],
+  ])('refuses %s', async (_what, chunks, rule) => {
+    expect(await read(...chunks)).toEqual({
+      ok: false,
+      problem: { exitCode: 1, messages: [`The secret on standard input ${rule}`] },
+    });
+  });
+
+  it('reads no more of an endless input than it needs', async () => {
+    const endless = Readable.from(
+      (function* () {
+        while (true) yield Buffer.alloc(64, 'x');
+      })(),
+    );
+    expect((await readSecret(endless)).ok).toBe(false);
+  });
+
+  it('refuses to be typed at a terminal, where it would be seen', async () => {
+    const stdin = Object.assign(Readable.from([]), { isTTY: true });
+    expect(await readSecret(stdin)).toMatchObject({ ok: false, problem: { exitCode: 2 } });
+  });
+});

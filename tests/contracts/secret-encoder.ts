@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
+import { StoredSecret } from '../../domain/stored-secret.ts';
+
+/** What every SecretEncoder promises. */
+export function describeSecretEncoder(name: string, encoder: SecretEncoder): void {
+  describe(`${name} as SecretEncoder`, () => {
+    it('gives a BCrypt encoding of the cost that matches the secret and no other', async () => {
+      const encoded = await encoder.encode('a sécret', 5);
+      expect(StoredSecret.parse(encoded)).toMatchObject({ kind: 'bcrypt', cost: 5 });
+      expect(await bcrypt.compare('a sécret', encoded)).toBe(true);
+      expect(await bcrypt.compare('a secret', encoded)).toBe(false);
+    });
+
+    it('salts each encoding anew', async () => {
+      expect(await encoder.encode('secret', 4)).not.toBe(await encoder.encode('secret', 4));
+    });
+  });
+}
