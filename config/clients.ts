@@ -1,8 +1,8 @@
 import { run } from '../adapters/cli/run.ts';
 import { readClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
-import { RandomIdGenerator } from '../adapters/system/random-id-generator.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
+import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { AddClient } from '../application/clients/add-client.ts';
 import { DisableClient } from '../application/clients/disable-client.ts';
 import { EnableClient } from '../application/clients/enable-client.ts';

@@ -1,5 +1,5 @@
 import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
-import { RandomIdGenerator } from '../../../adapters/system/random-id-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
 
 describeClientStore('InMemoryClientStore', async () => {

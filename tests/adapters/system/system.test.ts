@@ -1,6 +1,5 @@
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
-import { SystemClock } from '../../../adapters/system/system.ts';
+import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
 import { describeClock } from '../../contracts/clock.ts';
 import { describeIdGenerator } from '../../contracts/id-generator.ts';
 import { describeSecretGenerator } from '../../contracts/secret-generator.ts';
