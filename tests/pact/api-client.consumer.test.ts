@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MatchersV3, type V3Interaction } from '@pact-foundation/pact';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { MatchersV3, type V3Interaction, type V3ProviderState } from '@pact-foundation/pact';
 import { ApiClient, type TokenRequest } from './api-client.ts';
-import { ContractRecording } from './contract-recording.ts';
-import { TOKEN_PLACEHOLDER } from './token-placeholder.ts';
+import { recordContract, TOKEN_PLACEHOLDER } from './contract.ts';
 
 const { boolean, integer, regex, string } = MatchersV3;
 
@@ -11,220 +10,147 @@ const REGISTERED = {
   description: 'a client is registered',
   parameters: { client_id: 'good-client', client_secret: 'good-secret', scope: 'read write' },
 };
+const NOT_REGISTERED = { description: 'a client is not registered', parameters: { client_id: 'unknown-client' } };
 const JSON_BODY = { 'Content-Type': regex(/^application\/json(;.*)?$/, 'application/json') };
 const EXAMPLE_TOKEN = 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln';
-const JWT = regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, EXAMPLE_TOKEN);
+const TOKEN_ANSWER = {
+  access_token: regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, EXAMPLE_TOKEN),
+  token_type: 'Bearer',
+  expires_in: integer(300),
+};
 
-let recording: ContractRecording;
+const contract = recordContract('api-client');
+afterAll(() => contract[Symbol.dispose]());
 
-beforeAll(async () => {
-  recording = await ContractRecording.start('api-client');
-});
-afterAll(() => recording[Symbol.asyncDispose]());
+function recordRequest(interaction: V3Interaction, send: (client: ApiClient) => Promise<void>): Promise<void> {
+  return contract.requests.addInteraction(interaction).executeTest(({ url }) => send(new ApiClient(url)));
+}
 
+/** The request of `getToken`, and the answer to it. */
 function tokenRequest(
   uponReceiving: string,
-  body: string,
+  { clientId, clientSecret, grantType = 'client_credentials', scope }: TokenRequest,
   willRespondWith: V3Interaction['willRespondWith'],
-  states: V3Interaction['states'] = [REGISTERED],
+  state: V3ProviderState = REGISTERED,
 ): V3Interaction {
   const contentType = 'application/x-www-form-urlencoded';
   const headers = { 'Content-Type': regex(/^application\/x-www-form-urlencoded(;.*)?$/, contentType) };
+  const fields = { grant_type: grantType, client_id: clientId, client_secret: clientSecret, ...(scope && { scope }) };
+  const body = new URLSearchParams(fields).toString();
   const withRequest = { method: 'POST', path: '/oauth2/token', headers, contentType, body };
-  return { states, uponReceiving, withRequest, willRespondWith };
+  return { states: [state], uponReceiving, withRequest, willRespondWith };
 }
 
 describe('a token request', () => {
-  it('of a registered client gets a token', () =>
-    recording.request(
-      tokenRequest(
-        'a token request of a registered client',
-        'grant_type=client_credentials&client_id=good-client&client_secret=good-secret',
-        {
-          status: 200,
-          headers: { ...JSON_BODY, 'Cache-Control': 'no-store' },
-          body: { access_token: JWT, token_type: 'Bearer', expires_in: integer(300) },
-        },
-      ),
-      async (baseUrl) => {
-        const told = await new ApiClient(baseUrl).getToken(CREDENTIALS);
-        expect(told).toEqual({ kind: 'value', value: { accessToken: EXAMPLE_TOKEN, expiresInSeconds: 300 } });
+  it('of a registered client gets a token', () => {
+    const answer = { status: 200, headers: { ...JSON_BODY, 'Cache-Control': 'no-store' }, body: TOKEN_ANSWER };
+    return recordRequest(
+      tokenRequest('a token request of a registered client', CREDENTIALS, answer),
+      async (client) => {
+        const outcome = await client.getToken(CREDENTIALS);
+        expect(outcome).toEqual({ kind: 'value', value: { accessToken: EXAMPLE_TOKEN, expiresInSeconds: 300 } });
       },
-    ));
+    );
+  });
 
-  it('for a scope of the registration gets a token of that scope', () =>
-    recording.request(
-      tokenRequest(
-        'a token request for a scope of the registration',
-        'grant_type=client_credentials&client_id=good-client&client_secret=good-secret&scope=read',
-        {
-          status: 200,
-          headers: JSON_BODY,
-          body: { access_token: JWT, token_type: 'Bearer', expires_in: integer(300), scope: 'read' },
-        },
-      ),
-      async (baseUrl) => {
-        const told = await new ApiClient(baseUrl).getToken({ ...CREDENTIALS, scope: 'read' });
-        expect(told).toMatchObject({ kind: 'value', value: { scope: 'read' } });
+  it('for a scope of the registration gets a token with that scope', () => {
+    const request = { ...CREDENTIALS, scope: 'read' };
+    const answer = { status: 200, headers: JSON_BODY, body: { ...TOKEN_ANSWER, scope: 'read' } };
+    return recordRequest(
+      tokenRequest('a token request for a scope of the registration', request, answer),
+      async (client) => {
+        expect(await client.getToken(request)).toMatchObject({ kind: 'value', value: { scope: 'read' } });
       },
-    ));
+    );
+  });
 
-  const refusals: readonly {
-    readonly why: string;
-    readonly request: TokenRequest;
-    readonly body: string;
-    readonly status: number;
-    readonly error: string;
-    readonly states?: V3Interaction['states'];
-  }[] = [
-    {
-      why: 'with a wrong secret',
-      request: { ...CREDENTIALS, clientSecret: 'bad-secret' },
-      body: 'grant_type=client_credentials&client_id=good-client&client_secret=bad-secret',
-      status: 401,
-      error: 'invalid_client',
-    },
-    {
-      why: 'of an unknown client',
-      states: [{ description: 'a client is not registered', parameters: { client_id: 'unknown-client' } }],
-      request: { clientId: 'unknown-client', clientSecret: 'good-secret' },
-      body: 'grant_type=client_credentials&client_id=unknown-client&client_secret=good-secret',
-      status: 401,
-      error: 'invalid_client',
-    },
-    {
-      why: 'for a grant type that is not supported',
-      request: { ...CREDENTIALS, grantType: 'password' },
-      body: 'grant_type=password&client_id=good-client&client_secret=good-secret',
-      status: 400,
-      error: 'unsupported_grant_type',
-    },
-    {
-      why: 'for a scope beyond the registration',
-      request: { ...CREDENTIALS, scope: 'read admin' },
-      body: 'grant_type=client_credentials&client_id=good-client&client_secret=good-secret&scope=read+admin',
-      status: 400,
-      error: 'invalid_scope',
-    },
-  ];
+  it.each<[string, number, string, Partial<TokenRequest>, V3ProviderState]>([
+    ['with a wrong secret', 401, 'invalid_client', { clientSecret: 'bad-secret' }, REGISTERED],
+    ['of an unknown client', 401, 'invalid_client', { clientId: 'unknown-client' }, NOT_REGISTERED],
+    ['for a grant type that is not supported', 400, 'unsupported_grant_type', { grantType: 'password' }, REGISTERED],
+    ['for a scope beyond the registration', 400, 'invalid_scope', { scope: 'read admin' }, REGISTERED],
+  ])('%s is refused with %d %s', (which, status, error, changed, state) => {
+    const request = { ...CREDENTIALS, ...changed };
+    const answer = { status, headers: JSON_BODY, body: { error } };
+    return recordRequest(tokenRequest(`a token request ${which}`, request, answer, state), async (client) => {
+      expect(await client.getToken(request)).toEqual({ kind: 'refused', status, error });
+    });
+  });
+});
 
-  it.each(refusals)('$why is refused: $error', ({ why, request, body, status, error, states }) =>
-    recording.request(
-      tokenRequest(`a token request ${why}`, body, { status, headers: JSON_BODY, body: { error } }, states),
-      async (baseUrl) => {
-        expect(await new ApiClient(baseUrl).getToken(request)).toEqual({ kind: 'refused', status, error });
+describe('a location', () => {
+  const CLIENT = { client_id: 'good-client', scope: 'read' };
+  const ISSUED = { description: 'an access token was issued', parameters: CLIENT };
+  const EXPIRED = { description: 'an access token has expired', parameters: CLIENT };
+  const KNOWN = { description: 'a location is known', parameters: { code: 'NYC_USA' } };
+  const UNKNOWN = { description: 'a location is not known', parameters: { code: 'NOWHERE' } };
+  const WITH_TOKEN = { headers: { Authorization: `Bearer ${TOKEN_PLACEHOLDER}` } };
+
+  it('is returned for a valid token', () => {
+    const body = {
+      code: 'NYC_USA',
+      city_name: string('New York City'),
+      region_name: string('New York'),
+      country_name: string('United States of America'),
+      country_code: regex(/^[A-Z]{2}$/, 'US'),
+      enabled: boolean(true),
+    };
+    return recordRequest(
+      {
+        states: [ISSUED, KNOWN],
+        uponReceiving: 'a request for a location with a token',
+        withRequest: { method: 'GET', path: '/v1/locations/NYC_USA', ...WITH_TOKEN },
+        willRespondWith: { status: 200, headers: JSON_BODY, body },
+      },
+      async (client) => {
+        const place = {
+          code: 'NYC_USA',
+          city: 'New York City',
+          region: 'New York',
+          country: 'United States of America',
+        };
+        const value = { ...place, countryCode: 'US', enabled: true };
+        expect(await client.getPlace('NYC_USA', TOKEN_PLACEHOLDER)).toEqual({ kind: 'value', value });
+      },
+    );
+  });
+
+  it('is refused without a token', () => {
+    const headers = { ...JSON_BODY, 'WWW-Authenticate': 'Bearer' };
+    return recordRequest(
+      {
+        states: [KNOWN],
+        uponReceiving: 'a request for a location without a token',
+        withRequest: { method: 'GET', path: '/v1/locations/NYC_USA' },
+        willRespondWith: { status: 401, headers, body: { error: 'unauthorized' } },
+      },
+      async (client) => {
+        const outcome = await client.getPlace('NYC_USA');
+        expect(outcome).toEqual({ kind: 'refused', status: 401, error: 'unauthorized', challenge: 'Bearer' });
+      },
+    );
+  });
+
+  const INVALID = { 'WWW-Authenticate': regex(/^Bearer .*\berror="invalid_token"/, 'Bearer error="invalid_token"') };
+
+  it.each<[string, number, string, string, V3ProviderState[], object]>([
+    ['a location with a token that has expired', 401, 'invalid_token', 'NYC_USA', [EXPIRED, KNOWN], INVALID],
+    ['an unknown location with a token', 404, 'not_found', 'NOWHERE', [ISSUED, UNKNOWN], {}],
+  ])('requested as %s is refused with %d %s', (which, status, error, code, states, headers) =>
+    recordRequest(
+      {
+        states,
+        uponReceiving: `a request for ${which}`,
+        withRequest: { method: 'GET', path: `/v1/locations/${code}`, ...WITH_TOKEN },
+        willRespondWith: { status, headers: { ...JSON_BODY, ...headers }, body: { error } },
+      },
+      async (client) => {
+        expect(await client.getPlace(code, TOKEN_PLACEHOLDER)).toMatchObject({ kind: 'refused', status, error });
       },
     ),
   );
 });
 
-describe('a location', () => {
-  const TOKEN = { client_id: 'good-client', scope: 'read' };
-  const ISSUED = { description: 'an access token was issued', parameters: TOKEN };
-  const EXPIRED = { description: 'an access token has expired', parameters: TOKEN };
-  const KNOWN = { description: 'a location is known', parameters: { code: 'NYC_USA' } };
-  const UNKNOWN = { description: 'a location is not known', parameters: { code: 'NOWHERE' } };
-
-  function locationRequest(
-    code: string,
-    authenticated: 'with a token' | 'without a token',
-  ): V3Interaction['withRequest'] {
-    const headers = { Authorization: `Bearer ${TOKEN_PLACEHOLDER}` };
-    return {
-      method: 'GET',
-      path: `/v1/locations/${code}`,
-      ...(authenticated === 'with a token' && { headers }),
-    };
-  }
-
-  it('is read with a token', () =>
-    recording.request(
-      {
-        states: [ISSUED, KNOWN],
-        uponReceiving: 'a request for a location with a token',
-        withRequest: locationRequest('NYC_USA', 'with a token'),
-        willRespondWith: {
-          status: 200,
-          headers: JSON_BODY,
-          body: {
-            code: 'NYC_USA',
-            city_name: string('New York City'),
-            region_name: string('New York'),
-            country_name: string('United States of America'),
-            country_code: regex(/^[A-Z]{2}$/, 'US'),
-            enabled: boolean(true),
-          },
-        },
-      },
-      async (baseUrl) => {
-        expect(await new ApiClient(baseUrl).getPlace('NYC_USA', TOKEN_PLACEHOLDER)).toEqual({
-          kind: 'value',
-          value: {
-            code: 'NYC_USA',
-            city: 'New York City',
-            region: 'New York',
-            country: 'United States of America',
-            countryCode: 'US',
-            enabled: true,
-          },
-        });
-      },
-    ));
-
-  it('is not read without a token', () =>
-    recording.request(
-      {
-        states: [KNOWN],
-        uponReceiving: 'a request for a location without a token',
-        withRequest: locationRequest('NYC_USA', 'without a token'),
-        willRespondWith: {
-          status: 401,
-          headers: { ...JSON_BODY, 'WWW-Authenticate': 'Bearer' },
-          body: { error: 'unauthorized' },
-        },
-      },
-      async (baseUrl) => {
-        const told = await new ApiClient(baseUrl).getPlace('NYC_USA');
-        expect(told).toEqual({ kind: 'refused', status: 401, error: 'unauthorized', challenge: 'Bearer' });
-      },
-    ));
-
-  it('is not read with a token that has expired', () =>
-    recording.request(
-      {
-        states: [EXPIRED, KNOWN],
-        uponReceiving: 'a request for a location with a token that has expired',
-        withRequest: locationRequest('NYC_USA', 'with a token'),
-        willRespondWith: {
-          status: 401,
-          headers: {
-            ...JSON_BODY,
-            'WWW-Authenticate': regex(/^Bearer .*\berror="invalid_token"/, 'Bearer error="invalid_token"'),
-          },
-          body: { error: 'invalid_token' },
-        },
-      },
-      async (baseUrl) => {
-        const told = await new ApiClient(baseUrl).getPlace('NYC_USA', TOKEN_PLACEHOLDER);
-        expect(told).toMatchObject({ kind: 'refused', status: 401, error: 'invalid_token' });
-      },
-    ));
-
-  it('that is unknown is not found', () =>
-    recording.request(
-      {
-        states: [ISSUED, UNKNOWN],
-        uponReceiving: 'a request for an unknown location with a token',
-        withRequest: locationRequest('NOWHERE', 'with a token'),
-        willRespondWith: { status: 404, headers: JSON_BODY, body: { error: 'not_found' } },
-      },
-      async (baseUrl) => {
-        const told = await new ApiClient(baseUrl).getPlace('NOWHERE', TOKEN_PLACEHOLDER);
-        expect(told).toEqual({ kind: 'refused', status: 404, error: 'not_found' });
-      },
-    ));
-});
-
-describe('the contract', () => {
-  it('is the one that is kept', () => recording.expectKept());
+describe('the recorded contract', () => {
+  it('equals the stored contract', () => contract.expectStored());
 });

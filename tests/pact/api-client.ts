@@ -23,12 +23,12 @@ export interface Place {
   readonly enabled: boolean;
 }
 
-/** What the service told: the value, or the status and the error code. `challenge` is the WWW-Authenticate field. */
-export type Told<Value> =
+/** The value that the service returned, or the status and the error code. `challenge` is the WWW-Authenticate field. */
+export type Outcome<Value> =
   | { readonly kind: 'value'; readonly value: Value }
   | { readonly kind: 'refused'; readonly status: number; readonly error: string; readonly challenge?: string };
 
-/** A program of another team: it gets tokens and reads locations, and uses no more of an answer than it needs. */
+/** A program of another team: it requests tokens and reads locations, and reads only what it needs of each answer. */
 export class ApiClient {
   readonly #baseUrl: string;
 
@@ -41,7 +41,7 @@ export class ApiClient {
     if (scope !== undefined) body.set('scope', scope);
     const response = await fetch(`${this.#baseUrl}/oauth2/token`, { method: 'POST', body });
     return read(response, (answer): Token => {
-      if (answer['token_type'] !== 'Bearer') throw new Error('a token of another type');
+      if (answer['token_type'] !== 'Bearer') throw new Error('the token type is not Bearer');
       return {
         accessToken: String(answer['access_token']),
         expiresInSeconds: Number(answer['expires_in']),
@@ -50,7 +50,7 @@ export class ApiClient {
     });
   }
 
-  async getPlace(code: string, accessToken?: string): Promise<Told<Place>> {
+  async getPlace(code: string, accessToken?: string): Promise<Outcome<Place>> {
     const headers: Record<string, string> = accessToken === undefined ? {} : { Authorization: `Bearer ${accessToken}` };
     const response = await fetch(`${this.#baseUrl}/v1/locations/${code}`, { headers });
     return read(response, (answer) => ({
@@ -67,7 +67,7 @@ export class ApiClient {
 async function read<Value>(
   response: Response,
   convert: (answer: Record<string, unknown>) => Value,
-): Promise<Told<Value>> {
+): Promise<Outcome<Value>> {
   const answer = (await response.json()) as Record<string, unknown>;
   if (response.ok) return { kind: 'value', value: convert(answer) };
   const challenge = response.headers.get('WWW-Authenticate');

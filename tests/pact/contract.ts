@@ -1,32 +1,52 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from '@jest/globals';
+import { PactV3, PactV4, SpecificationVersion } from '@pact-foundation/pact';
 
-export interface ContractState {
-  readonly name: string;
-  readonly params?: Readonly<Record<string, string>>;
+/** The name of this service in contracts. */
+const PROVIDER = 'client-credentials-authorization-service';
+
+/** The contracts of our own consumers, and those that other teams add. */
+const CONTRACT_FOLDER = fileURLToPath(new URL('contracts/', import.meta.url));
+
+/** In a contract, it takes the place of an access token in a request. */
+export const TOKEN_PLACEHOLDER = 'ACCESS_TOKEN';
+
+/** The file names of all contracts. */
+export function contractNames(): readonly string[] {
+  return readdirSync(CONTRACT_FOLDER).filter((name) => name.endsWith('.json'));
 }
 
-export interface ContractInteraction {
-  readonly description: string;
-  /** Before version 3 of Pact's specification there was one state, without parameters. */
-  readonly providerState?: string;
-  readonly providerStates?: readonly ContractState[];
+export function contractFile(name: string): string {
+  return join(CONTRACT_FOLDER, name);
 }
 
-/** What we read of a contract ourselves, of any version of Pact's specification. */
-export interface Contract {
-  readonly provider: { readonly name: string };
-  readonly interactions?: readonly ContractInteraction[];
-  readonly messages?: readonly ContractInteraction[];
+/** Records the contract of one consumer while its tests run. */
+export interface ContractRecorder extends Disposable {
+  /** For requests. PactV3, because PactV4 compares only the media type of a form body, not its fields. */
+  readonly requests: PactV3;
+  /** For messages, which PactV3 does not have. */
+  readonly messages: PactV4;
+  /** Fails if the recorded interactions differ from the stored contract. With UPDATE_CONTRACTS=true, it stores them first. */
+  expectStored(): void;
 }
 
-export async function readContract(file: string): Promise<Contract> {
-  return JSON.parse(await readFile(file, 'utf8')) as Contract;
-}
-
-export function interactionsOf({ interactions = [], messages = [] }: Contract): readonly ContractInteraction[] {
-  return [...interactions, ...messages];
-}
-
-export function statesOf({ providerState, providerStates = [] }: ContractInteraction): readonly ContractState[] {
-  return [...(providerState === undefined ? [] : [{ name: providerState }]), ...providerStates];
+/** Pact would write into the stored contract and overwrite an interaction that changed, so it records in a temporary folder. */
+export function recordContract(consumer: string): ContractRecorder {
+  const dir = mkdtempSync(join(tmpdir(), 'contract-'));
+  const name = `${consumer}-${PROVIDER}.json`;
+  const options = { consumer, provider: PROVIDER, dir, logLevel: 'error' } as const;
+  return {
+    requests: new PactV3({ ...options, spec: SpecificationVersion.SPECIFICATION_VERSION_V4 }),
+    messages: new PactV4(options),
+    expectStored() {
+      const recorded = readFileSync(join(dir, name), 'utf8');
+      if (process.env['UPDATE_CONTRACTS'] === 'true') writeFileSync(contractFile(name), recorded);
+      const interactionsIn = (text: string): unknown => JSON.parse(text).interactions;
+      expect(interactionsIn(recorded)).toEqual(interactionsIn(readFileSync(contractFile(name), 'utf8')));
+    },
+    [Symbol.dispose]: () => rmSync(dir, { recursive: true }),
+  };
 }

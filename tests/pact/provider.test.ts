@@ -1,53 +1,64 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
-import { contractNames } from './contract-folder.ts';
-import { runVerification } from './run-verification.ts';
-import type { VerifiedInteraction } from './verify-contract.ts';
-import type { Verification } from './verify-provider.ts';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { contractFile, contractNames } from './contract.ts';
+import { type Provider, startProvider } from './provider.ts';
 
-const API_CLIENT = 'api-client-client-credentials-authorization-service.json';
-const RESOURCE_SERVER = 'resource-server-client-credentials-authorization-service.json';
+const VERIFY_MS_MAX = 60_000;
 
-/** Changes that would break a consumer: the name or the text that is changed, and the interactions that must show it. */
-const BREAKS: readonly { readonly rename: string; readonly contract: string; readonly broken: readonly string[] }[] = [
-  {
-    rename: 'access_token=accessToken',
-    contract: API_CLIENT,
-    broken: ['a token request for a scope of the registration', 'a token request of a registered client'],
-  },
-  { rename: 'city_name=cityName', contract: API_CLIENT, broken: ['a request for a location with a token'] },
-  { rename: 'jwks_uri=jwksUri', contract: RESOURCE_SERVER, broken: ['a request for the metadata'] },
-  { rename: 'client_secret_post=none', contract: RESOURCE_SERVER, broken: ['a request for the metadata'] },
-  { rename: 'kid=keyId', contract: RESOURCE_SERVER, broken: ['a request for the key set'] },
-];
-
-const isBroken = ({ problems }: VerifiedInteraction) => problems.length > 0;
-
-describe.each(['memory', 'postgres'] as const)('the service with its registrations in %s', (repository) => {
-  let contracts: Verification['contracts'] | undefined;
+describe.each(['memory', 'postgres'] as const)('the service with registrations in %s', (store) => {
+  let provider: Provider;
   beforeAll(async () => {
-    [{ contracts } = { contracts: {} }] = await runVerification(repository);
-  }, 120_000);
+    provider = await startProvider(store);
+  }, VERIFY_MS_MAX);
+  afterAll(async () => provider[Symbol.asyncDispose]());
 
-  it.each(contractNames())('keeps the contract %s', (name) => {
-    expect(contracts?.[name]).not.toHaveLength(0);
-    expect(contracts?.[name]?.filter(isBroken)).toEqual([]);
-  });
+  it.each(contractNames())('fulfils the contract %s', (name) => provider.verify(contractFile(name)), VERIFY_MS_MAX);
 });
 
-describe('a change that breaks a consumer', () => {
-  let verifications: readonly Verification[];
+describe('the verification', () => {
+  let provider: Provider;
+  let folder: string;
   beforeAll(async () => {
-    verifications = await runVerification('memory', { renames: BREAKS.map(({ rename }) => rename) });
-  }, 60_000);
-
-  it.each(BREAKS)('is shown by the interactions that it breaks: $rename', ({ rename, contract, broken }) => {
-    const interactions = verifications.find((one) => one.rename === rename)?.contracts[contract];
-    expect(interactions?.filter(isBroken).map(({ description }) => description)).toEqual(broken);
+    provider = await startProvider('memory');
+    folder = await mkdtemp(join(tmpdir(), 'contract-'));
+  });
+  afterAll(async () => {
+    await provider[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
   });
 
-  it('is named with the field that is missing', () => {
-    const interactions = verifications.find(({ rename }) => rename === 'access_token=accessToken')?.contracts;
-    const request = interactions?.[API_CLIENT]?.find((one) => one.description.endsWith('of a registered client'));
-    expect(request?.problems).toEqual([expect.stringContaining('access_token')]);
-  });
+  /** Verifies a contract of one interaction, which is answered with 401. */
+  async function verifyRefusal(state: object, body: object): Promise<void> {
+    const interaction = {
+      description: 'a request without a token',
+      providerStates: [state],
+      request: { method: 'GET', path: '/v1/locations/NYC_USA' },
+      response: { status: 401, body },
+    };
+    const file = join(folder, 'contract.json');
+    const parties = { consumer: { name: 'billing' }, provider: { name: 'client-credentials-authorization-service' } };
+    const metadata = { pactSpecification: { version: '3.0.0' } };
+    await writeFile(file, JSON.stringify({ ...parties, interactions: [interaction], metadata }));
+    await provider.verify(file);
+  }
+
+  const KNOWN = { name: 'a location is known', params: { code: 'NYC_USA' } };
+  const ERROR = { error: 'unauthorized' };
+
+  it('passes a contract of another team that the service fulfils', () => verifyRefusal(KNOWN, ERROR), VERIFY_MS_MAX);
+
+  it.each([
+    ['asks for a field that the service does not return', KNOWN, { ...ERROR, reason: 'no token' }, 'reason'],
+    ['names an unknown state', { name: 'the moon is full' }, ERROR, 'unknown provider state "the moon is full"'],
+    ['names a state that cannot be', { ...KNOWN, params: { code: 'X' } }, ERROR, 'location X is not known'],
+    ['names a state without its parameter', { name: KNOWN.name }, ERROR, 'the parameter code is missing'],
+  ])(
+    'fails a contract that %s',
+    async (_, state, body, message) => {
+      await expect(verifyRefusal(state, body)).rejects.toThrow(message);
+    },
+    VERIFY_MS_MAX,
+  );
 });

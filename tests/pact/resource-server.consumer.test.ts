@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { MatchersV3 } from '@pact-foundation/pact';
-import { ContractRecording } from './contract-recording.ts';
+import { recordContract } from './contract.ts';
 import { type DecodedToken, ResourceServer } from './resource-server.ts';
 
 const { arrayContaining, eachLike, equal, integer, regex } = MatchersV3;
@@ -10,23 +10,19 @@ const KEY_ID = '3aafd02d-c244-43c3-a957-8b52b88dcf9f';
 const NOW = 1_800_000_000;
 const PUBLIC = { description: 'the metadata is public' };
 
-/** The modulus of an RSA key of 2048 bits that signs nothing. */
+/** The modulus of a 2048-bit RSA key that is used nowhere. */
 const MODULUS =
   'wPL2rXBzKisVy5Ws6nzgZYTJCeY9bzZHsoeE4LQyuyjnCWOEUrfG6ccbVRxBSRojKIyVNRYkmGmIKptP_lZdpveTxiGLrzFIXxJmDkjaEjTqYscxoYxJ' +
   'rrvOp1mqkVXhQ9caoILzgOIcoRZmre6oMf-LSwQtVSP_KAtSJEpAbjM0P_5reOabgUsSwKTTVKBe7sTB8JRh1q5-DVsQZ5TFIpK5-Hzd6qB017TrmuIO' +
   'W6IcNfpWRCv7KtPCQ_Dix6Oi6slBOoySOX9OTNiUYT9rGJdKtvxDEi3K6EVHkUEZZtQsvyEJZpQ0AGFCSgq1uiJdF8elFC2E-d6jFteFFUcW3w';
 
-let recording: ContractRecording;
-
-beforeAll(async () => {
-  recording = await ContractRecording.start('resource-server');
-});
-afterAll(() => recording[Symbol.asyncDispose]());
+const contract = recordContract('resource-server');
+afterAll(() => contract[Symbol.dispose]());
 
 describe('the issuer', () => {
-  it('is found by its metadata', () =>
-    recording.request(
-      {
+  it('is found in the metadata', () =>
+    contract.requests
+      .addInteraction({
         states: [PUBLIC],
         uponReceiving: 'a request for the metadata',
         withRequest: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
@@ -41,18 +37,17 @@ describe('the issuer', () => {
             token_endpoint_auth_methods_supported: arrayContaining('client_secret_post'),
           },
         },
-      },
-      async (baseUrl) => {
-        const issuer = await new ResourceServer(baseUrl).findIssuer();
+      })
+      .executeTest(async ({ url }) => {
+        const issuer = await new ResourceServer(url).findIssuer();
         expect(issuer).toEqual({ issuer: ISSUER, keySetUrl: `${ISSUER}/oauth2/jwks` });
-      },
-    ));
+      }));
 });
 
 describe('the key set', () => {
-  it('holds public keys that signatures can be checked with', () =>
-    recording.request(
-      {
+  it('holds public keys that can verify signatures', () =>
+    contract.requests
+      .addInteraction({
         states: [PUBLIC],
         uponReceiving: 'a request for the key set',
         withRequest: { method: 'GET', path: '/oauth2/jwks' },
@@ -70,22 +65,19 @@ describe('the key set', () => {
             }),
           },
         },
-      },
-      async (baseUrl) => {
-        expect(await new ResourceServer(baseUrl).loadKeys()).toEqual([KEY_ID]);
-      },
-    ));
+      })
+      .executeTest(async ({ url }) => {
+        expect(await new ResourceServer(url).loadKeys()).toEqual([KEY_ID]);
+      }));
 });
 
 describe('a token', () => {
-  it('names its key, its issuer, its client and its times', () =>
-    recording.message(
-      {
-        states: [
-          { description: 'an access token was issued', parameters: { client_id: 'good-client', scope: 'read' } },
-        ],
-        description: 'the header and the claims of an access token',
-        contents: {
+  it('names its key, its issuer, its client and its validity period', () =>
+    contract.messages
+      .addAsynchronousInteraction()
+      .given('an access token was issued', { client_id: 'good-client', scope: 'read' })
+      .expectsToReceive('the header and the claims of an access token', (builder) =>
+        builder.withJSONContent({
           header: { alg: 'RS256', kid: regex(/^\S+$/, KEY_ID) },
           claims: {
             iss: regex(/^https?:\/\/[^?#]+$/, ISSUER),
@@ -96,15 +88,14 @@ describe('a token', () => {
             exp: integer(NOW + 300),
             jti: regex(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/, '12061558-c46c-4a74-825b-5475e37a2c5c'),
           },
-        },
-      },
-      (contents) => {
+        }),
+      )
+      .executeTest(async ({ contents }) => {
         const trust = { issuer: ISSUER, keyIds: [KEY_ID], now: NOW };
-        expect(new ResourceServer('').callerOf(contents as DecodedToken, trust)).toBe('good-client');
-      },
-    ));
+        expect(new ResourceServer('').callerOf(contents.content as unknown as DecodedToken, trust)).toBe('good-client');
+      }));
 });
 
-describe('the contract', () => {
-  it('is the one that is kept', () => recording.expectKept());
+describe('the recorded contract', () => {
+  it('equals the stored contract', () => contract.expectStored());
 });

@@ -5,7 +5,7 @@ export interface Issuer {
   readonly keySetUrl: string;
 }
 
-/** A token whose signature is good, decoded. */
+/** A decoded token whose signature was verified. */
 export interface DecodedToken {
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface Trust {
   readonly now: number;
 }
 
-/** A server of another team that checks our tokens by what we publish, and uses no more of it than it needs. */
+/** A server of another team: it checks our tokens with the published metadata and keys, and reads only what it needs of them. */
 export class ResourceServer {
   readonly #baseUrl: string;
 
@@ -31,7 +31,7 @@ export class ResourceServer {
     return { issuer: String(metadata['issuer']), keySetUrl: String(metadata['jwks_uri']) };
   }
 
-  /** The ids of the keys that it can check a signature with. */
+  /** The ids of the keys that it can verify signatures with. */
   async loadKeys(): Promise<readonly string[]> {
     const { keys } = (await this.#get('/oauth2/jwks')) as { keys: readonly (JsonWebKey & { kid: string })[] };
     return keys
@@ -40,12 +40,13 @@ export class ResourceServer {
       .map(({ kid }) => kid);
   }
 
-  /** The client that calls. Throws where the token is not to be trusted. */
+  /** The client that sent the token. Throws if the token is not valid. */
   callerOf({ header, claims }: DecodedToken, { issuer, keyIds, now }: Trust): string {
-    if (header['alg'] !== 'RS256' || !keyIds.includes(String(header['kid']))) throw new Error('signed by a stranger');
-    if (claims['iss'] !== issuer) throw new Error('of another issuer');
+    if (header['alg'] !== 'RS256' || !keyIds.includes(String(header['kid'])))
+      throw new Error('signed by an unknown key');
+    if (claims['iss'] !== issuer) throw new Error('from another issuer');
     if (Number(claims['nbf']) > now || now >= Number(claims['exp'])) throw new Error('not valid now');
-    if (typeof claims['jti'] !== 'string') throw new Error('cannot be told from others');
+    if (typeof claims['jti'] !== 'string') throw new Error('without an id');
     return String(claims['sub']);
   }
 
