@@ -10,6 +10,7 @@ const measured = (tokensPerSecond: number, p50Ms: number, p99Ms: number): Measur
   p99Ms,
   cpuMsPerToken: 0.5,
   memoryMb: 100,
+  databaseConnections: undefined,
 });
 
 it('reports each pair, and the median, worst and best of the ratios within the pairs', () => {

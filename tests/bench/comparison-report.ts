@@ -75,7 +75,7 @@ function cellsOf(row: ComparisonRow, rsaLimits: readonly number[]): readonly str
     figure(figures.cpuMsPerToken, 2),
     figure(figures.memoryMb),
     figure(row.keys),
-    row.databaseConnections === undefined ? '' : figure(row.databaseConnections),
+    figures.databaseConnections === undefined ? '' : figure(figures.databaseConnections),
     figure(row.tokenBytes),
     figure(figures.failures),
   ];
@@ -110,7 +110,7 @@ The table shows medians over the rounds; "of RSA limit" compares within a round.
   secrets, and signs with jose. By themselves, both run their own code on one core only. Unless a row says otherwise, each runs
   here in one process per core with one common key, by a few lines of \`node:cluster\` that are not part of it.
 - CPU is user and system time of all processes of the server, and memory is their PSS; neither includes PostgreSQL.
-- Keys are those in the published key set. DB connections are those open after the last round.
+- Keys are those in the published key set. DB connections are those open right after the load.
 - Failures are answers with a status other than 200, broken connections and timeouts; a run with any failure fails.
 
 ## Repeat it

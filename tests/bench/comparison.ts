@@ -40,8 +40,6 @@ export interface ComparisonRow {
   readonly tokenBytes: number;
   /** Keys in its published key set. */
   readonly keys: number;
-  /** Open connections to PostgreSQL after the last round; undefined without a database. */
-  readonly databaseConnections: number | undefined;
   readonly rounds: readonly Measurement[];
 }
 
@@ -54,7 +52,7 @@ export async function compareServers(
   const candidates = await startCandidates(databases, opened);
   const rows: (ComparisonRow & { readonly rounds: Measurement[] })[] = [];
   for (const candidate of candidates) {
-    rows.push({ name: candidate.name, ...(await checkTokens(candidate)), databaseConnections: undefined, rounds: [] });
+    rows.push({ name: candidate.name, ...(await checkTokens(candidate)), rounds: [] });
   }
   const clients = { count: COMPARISON_CONNECTIONS, step: 1, secret: SECRET };
   const plan = { connections: COMPARISON_CONNECTIONS, seconds, warmUpSeconds: WARM_UP_SECONDS, clients };
@@ -68,8 +66,7 @@ export async function compareServers(
       say(`  ${candidate.name}: ${measurement.tokensPerSecond.toFixed(0)} tokens/s`);
     }
   }
-  const connections = await Promise.all(candidates.map(({ database }) => database?.connections()));
-  return { rsaLimits, rows: rows.map((row, n) => ({ ...row, databaseConnections: connections[n] })) };
+  return { rsaLimits, rows };
 }
 
 /** Starts all servers of the comparison with the same clients. */

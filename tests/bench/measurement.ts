@@ -8,6 +8,8 @@ export interface Measurement extends LoadResult {
   readonly cpuMsPerToken: number | undefined;
   /** Resident memory of all processes of the server right after the load; undefined without /proc. */
   readonly memoryMb: number | undefined;
+  /** Open connections to the candidate's database right after the load; undefined without a database. */
+  readonly databaseConnections: number | undefined;
 }
 
 export interface LoadPlan {
@@ -32,6 +34,7 @@ export async function measure(
     failures: warmUp.failures + load.failures,
     cpuMsPerToken: before === undefined || after === undefined ? undefined : (after - before) / load.tokens,
     memoryMb: await candidate.tree.memoryMb(),
+    databaseConnections: await candidate.database?.connections(),
   };
 }
 
@@ -81,6 +84,7 @@ export function medianFigures(rounds: readonly Measurement[], reference: readonl
     p99Ms: over((round) => round.p99Ms) ?? Number.NaN,
     cpuMsPerToken: over((round) => round.cpuMsPerToken),
     memoryMb: over((round) => round.memoryMb),
+    databaseConnections: over((round) => round.databaseConnections),
     failures: rounds.reduce((sum, round) => sum + round.failures, 0),
   };
 }

@@ -8,12 +8,16 @@ const START_SECONDS_MAX = 30;
 /** Milliseconds between SIGINT and SIGKILL. */
 const END_MS_MAX = 5_000;
 
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Starts a program that ends with this process, however this process ends. */
 export function startProcess(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   const child = spawn(command, args, options);
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('close', () => process.off('exit', kill));
+  running.add(child);
+  child.once('close', () => running.delete(child));
   return child;
 }
 
