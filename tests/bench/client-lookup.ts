@@ -4,8 +4,9 @@ import { CLIENTS, FIND_CLIENT } from '../../adapters/postgres/client-entity.ts';
 import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
 import { Table } from '../../adapters/postgres/table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
+import { figure, median } from './report.ts';
 
-/** What one look-up costs, by way and by size of the table. `node tests/bench/client-lookup.ts` */
+/** `npm run bench:look-ups`: the cost of one look-up, by method and by size of the table. */
 const ROUNDS = 5;
 const LOOKUPS = 3_000;
 const POOL_SIZE = 8;
@@ -27,9 +28,9 @@ const orm = new MikroORM({
 });
 const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE });
 
-const WAYS: Readonly<Record<string, Find>> = {
-  'pg, statement sent each time': (id) => pool.query({ text: FIND_CLIENT.text, values: [id] }),
-  'pg, statement prepared': (id) => pool.query({ ...FIND_CLIENT, values: [id] }),
+const METHODS: Readonly<Record<string, Find>> = {
+  'pg, unprepared statement': (id) => pool.query({ text: FIND_CLIENT.text, values: [id] }),
+  'pg, prepared statement': (id) => pool.query({ ...FIND_CLIENT, values: [id] }),
   'this repository': (id) => repository.findByClientId(id),
   'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND_CLIENT.text.replace('$1', '?'), [id]),
   'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENTS.schema, { clientId: id }),
@@ -45,14 +46,14 @@ for (const size of [100, 1_000_000]) {
   await server.query('vacuum analyze clients');
   for (const concurrency of [1, POOL_SIZE]) {
     process.stdout.write(
-      `\n${size} registrations, ${concurrency} look-ups at once: µs a look-up, µs of this process's CPU\n`,
+      `\n${size} registrations, ${concurrency} concurrent look-ups: µs per look-up, µs of this process's CPU\n`,
     );
-    for (const [way, find] of Object.entries(WAYS)) {
+    for (const [method, find] of Object.entries(METHODS)) {
       await measure(find, size, concurrency);
       const rounds: { elapsed: number; cpu: number }[] = [];
       for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(find, size, concurrency));
       process.stdout.write(
-        `  ${way.padEnd(30)} ${median(rounds.map(({ elapsed }) => elapsed))} ${median(rounds.map(({ cpu }) => cpu))}\n`,
+        `  ${method.padEnd(30)} ${cell(rounds.map(({ elapsed }) => elapsed))} ${cell(rounds.map(({ cpu }) => cpu))}\n`,
       );
     }
   }
@@ -62,7 +63,7 @@ await pool.end();
 await table.close();
 await server.stop();
 
-/** Microseconds a look-up of random clients, by the clock and by this process's CPU time. */
+/** Microseconds per look-up of random clients: elapsed time and CPU time of this process. */
 async function measure(find: Find, size: number, concurrency: number): Promise<{ elapsed: number; cpu: number }> {
   const cpuBegin = process.cpuUsage();
   const begin = performance.now();
@@ -76,7 +77,6 @@ async function measure(find: Find, size: number, concurrency: number): Promise<{
   return { elapsed, cpu: (user + system) / LOOKUPS };
 }
 
-function median(values: readonly number[]): string {
-  const sorted = values.toSorted((one, other) => one - other);
-  return (sorted[Math.floor(sorted.length / 2)] ?? 0).toFixed(0).padStart(6);
+function cell(values: readonly number[]): string {
+  return figure(median(values)).padStart(6);
 }

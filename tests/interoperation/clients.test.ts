@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-async function expectGoodToken(token: unknown): Promise<void> {
+async function expectValidToken(token: unknown): Promise<void> {
   const authorization = `Bearer ${token}`;
   expect((await send(service.url, '/v1/locations/NYC_USA', { headers: { authorization } })).status).toBe(200);
 }
@@ -39,15 +39,15 @@ describe('openid-client', () => {
     expect(answer).toMatchObject({ token_type: 'bearer', expires_in: 300 });
     expect(answer.scope).toBeUndefined();
     expect(answer.expiresIn()).toBeGreaterThan(290);
-    await expectGoodToken(answer.access_token);
+    await expectValidToken(answer.access_token);
   });
 
-  it('gets a token of the scope that it asks for', async () => {
+  it('gets a token with the scope that it requests', async () => {
     const answer = await openid.clientCredentialsGrant(configuration(GOOD_SECRET), { scope: 'read' });
     expect(answer.scope).toBe('read');
   });
 
-  it('tells of invalid_client when the secret is wrong', async () => {
+  it('reports invalid_client for a wrong secret', async () => {
     const answer = openid.clientCredentialsGrant(configuration('bad-secret'));
     await expect(answer).rejects.toMatchObject({ name: 'ResponseBodyError', error: 'invalid_client', status: 401 });
   });
@@ -68,19 +68,19 @@ describe('oauth4webapi', () => {
   it('gets a token', async () => {
     const answer = await grant(GOOD_SECRET);
     expect(answer).toMatchObject({ token_type: 'bearer', expires_in: 300 });
-    await expectGoodToken(answer.access_token);
+    await expectValidToken(answer.access_token);
   });
 
-  it('gets a token of the scope that it asks for', async () => {
+  it('gets a token with the scope that it requests', async () => {
     expect((await grant(GOOD_SECRET, { scope: 'write read' })).scope).toBe('write read');
   });
 
-  it('tells of invalid_client when the secret is wrong', async () => {
+  it('reports invalid_client for a wrong secret', async () => {
     const answer = grant('bad-secret');
     await expect(answer).rejects.toMatchObject({ name: 'ResponseBodyError', error: 'invalid_client', status: 401 });
   });
 
-  it('tells of invalid_scope when the client is not registered for it', async () => {
+  it('reports invalid_scope for a scope that the client is not registered for', async () => {
     await expect(grant(GOOD_SECRET, { scope: 'admin' })).rejects.toMatchObject({ error: 'invalid_scope', status: 400 });
   });
 });
@@ -97,15 +97,15 @@ describe('simple-oauth2', () => {
     const answer = await client(GOOD_SECRET).getToken({});
     expect(answer.token).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
     expect(answer.expired()).toBe(false);
-    await expectGoodToken(answer.token['access_token']);
+    await expectValidToken(answer.token['access_token']);
   });
 
-  it('gets a token of the scopes that it asks for', async () => {
+  it('gets a token with the scopes that it requests', async () => {
     const answer = await client(GOOD_SECRET).getToken({ scope: ['read', 'write'] });
     expect(answer.token['scope']).toBe('read write');
   });
 
-  it('tells of invalid_client when the secret is wrong', async () => {
+  it('reports invalid_client for a wrong secret', async () => {
     const answer = client('bad-secret').getToken({});
     await expect(answer).rejects.toMatchObject({
       output: { statusCode: 401 },

@@ -17,7 +17,7 @@ import {
 const AUDIENCE = 'https://api.test';
 const CLIENT_ID = GOOD_CLIENT.client_id;
 
-/** A service, a token of it, and its key set. */
+/** A service, one of its tokens, and its key set. */
 interface Issuer {
   readonly service: ServiceUnderTest;
   readonly token: string;
@@ -35,7 +35,7 @@ async function startIssuer(environment: Readonly<Record<string, string>>): Promi
   };
 }
 
-/** Of the profile and the audience; of the profile and another audience; of the default profile and the audience. */
+/** RFC 9068 profile and our audience; RFC 9068 profile and another audience; default profile and our audience. */
 let strict: Issuer;
 let elsewhere: Issuer;
 let plain: Issuer;
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([strict, elsewhere, plain].map(({ service }) => service.stop())));
 
-/** The claims of RFC 9068 section 2.2, each there, and none beside them but nbf. */
+/** All claims of RFC 9068 section 2.2 and nbf, and no others. */
 function expectProfileClaims(claims: unknown): void {
   expect(claims).toEqual({
     iss: ISSUER,
@@ -66,23 +66,23 @@ function expectProfileClaims(claims: unknown): void {
 }
 
 describe('aws-jwt-verify', () => {
-  // It fetches by https alone, so it is given the set that it would fetch.
+  // It fetches over https only, so it gets the key set from its cache.
   const verify = async ({ token, keySet, jwksUri }: Issuer, scope?: string) => {
     const verifier = JwtVerifier.create({ issuer: ISSUER, audience: AUDIENCE, jwksUri });
     verifier.cacheJwks(JSON.parse(JSON.stringify(keySet)));
     return verifier.verify(token, scope === undefined ? {} : { scope });
   };
 
-  it('verifies a token of the profile', async () => {
+  it('verifies a token of the RFC 9068 profile', async () => {
     expectProfileClaims(await verify(strict));
   });
 
-  it('finds a scope in it, and misses one that is not held', async () => {
+  it('finds a scope that the token holds, and refuses one that it does not hold', async () => {
     expectProfileClaims(await verify(strict, 'write'));
     await expect(verify(strict, 'admin')).rejects.toThrow('Scope');
   });
 
-  it('refuses a token of the default profile that names its scopes', async () => {
+  it('refuses a token of the default profile with a scope claim', async () => {
     await expect(verify(plain)).rejects.toThrow('JWT payload scope claim is not a string');
   });
 
@@ -92,14 +92,14 @@ describe('aws-jwt-verify', () => {
 });
 
 describe('express-oauth2-jwt-bearer, strict', () => {
-  /** What a resource behind the middleware answers to a token. */
+  /** The answer of a resource behind the middleware to a token. */
   async function ask({ token, jwksUri }: Issuer, options: AuthOptions = {}): Promise<HttpAnswer> {
     const handler = auth({ issuer: ISSUER, audience: AUDIENCE, jwksUri, strict: true, ...options });
     await using server = await listenOnLoopback(createServer(onNodeHttp(handler)));
     return await send(server.url, '/', { headers: { authorization: `Bearer ${token}` } });
   }
 
-  it('lets a token of the profile in', async () => {
+  it('accepts a token of the RFC 9068 profile', async () => {
     const answer = await ask(strict);
     expect(answer.status).toBe(200);
     expectProfileClaims(answer.json());
@@ -114,7 +114,7 @@ describe('express-oauth2-jwt-bearer, strict', () => {
     expect(answer.headers['www-authenticate']).toContain(`error_description="${why}"`);
   });
 
-  it('lets a token of the default profile in where it is not strict', async () => {
+  it('accepts a token of the default profile if it is not strict', async () => {
     expect((await ask(plain, { strict: false })).status).toBe(200);
   });
 });
@@ -122,7 +122,7 @@ describe('express-oauth2-jwt-bearer, strict', () => {
 type Handler = ReturnType<typeof auth>;
 type ExpressRequest = Parameters<Handler>[0];
 
-/** Express's middleware without Express: of its request and its errors, what the middleware uses. */
+/** Runs Express middleware without Express: provides only the parts of its request and its errors that the middleware uses. */
 function onNodeHttp(handler: Handler): RequestListener {
   return (incoming, outgoing) => {
     const request = Object.assign(incoming, {
@@ -147,7 +147,7 @@ describe('oauth4webapi validateJwtAccessToken', () => {
     return validateJwtAccessToken(server, request, AUDIENCE, { [allowInsecureRequests]: true });
   };
 
-  it('validates a token of the profile', async () => {
+  it('validates a token of the RFC 9068 profile', async () => {
     expectProfileClaims(await validate(strict));
   });
 

@@ -33,8 +33,8 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** The claims of the specification, each there and none beside them. */
-function expectSpecifiedClaims(claims: unknown): void {
+/** All claims of the default profile, and no others. */
+function expectDefaultClaims(claims: unknown): void {
   expect(claims).toEqual({
     iss: ISSUER,
     sub: GOOD_CLIENT.client_id,
@@ -50,7 +50,7 @@ function expectSpecifiedClaims(claims: unknown): void {
 }
 
 describe('the published key set', () => {
-  it('holds the one key that the token names, and its public members alone', () => {
+  it('holds only the key that the token names, with its public members only', () => {
     const { kid } = decodeProtectedHeader(token);
     expect(keySet).toEqual({
       keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: expect.any(String), e: 'AQAB' }],
@@ -59,14 +59,14 @@ describe('the published key set', () => {
 });
 
 describe('a token', () => {
-  it('has the header members kid and alg, in that order, and no other', () => {
+  it('has the header members kid and alg, in that order, and no others', () => {
     const [head = ''] = token.split('.');
     const text = Buffer.from(head, 'base64url').toString();
     expect(text).toBe(`{"kid":"${keySet.keys[0]?.kid}","alg":"RS256"}`);
     expect(keySet.keys[0]?.kid).toMatch(UUID);
   });
 
-  it('names its scopes in an array where the deployment asks for the claim, and adds nothing else', async () => {
+  it('has its scopes in an array if the deployment turns the claim on, and no other new claim', async () => {
     await using scoped = await startServiceUnderTest({
       environment: {
         PUBLIC_METADATA: 'true',
@@ -94,13 +94,13 @@ describe('jose', () => {
       requiredClaims: ['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti'],
     });
 
-  it('verifies a token by the URL of the key set', async () => {
+  it('verifies a token with the URL of the key set', async () => {
     const { payload, protectedHeader } = await verify(token);
     expect(protectedHeader).toEqual({ kid: keySet.keys[0]?.kid, alg: 'RS256' });
-    expectSpecifiedClaims(payload);
+    expectDefaultClaims(payload);
   });
 
-  it('refuses a token of another instance', async () => {
+  it('refuses a token from another instance', async () => {
     await expect(verify(foreignToken)).rejects.toMatchObject({ code: 'ERR_JWKS_NO_MATCHING_KEY' });
   });
 
@@ -118,10 +118,10 @@ describe('jsonwebtoken', () => {
   it('verifies a token', () => {
     const { header, payload } = verify(token);
     expect(header).toEqual({ kid: keySet.keys[0]?.kid, alg: 'RS256' });
-    expectSpecifiedClaims(payload);
+    expectDefaultClaims(payload);
   });
 
-  it('refuses a token of another instance', () => {
+  it('refuses a token from another instance', () => {
     expect(() => verify(foreignToken)).toThrow('invalid signature');
   });
 
@@ -144,10 +144,10 @@ describe('fast-jwt', () => {
   it('verifies a token', () => {
     const { header, payload } = verify(token);
     expect(header).toEqual({ kid: keySet.keys[0]?.kid, alg: 'RS256' });
-    expectSpecifiedClaims(payload);
+    expectDefaultClaims(payload);
   });
 
-  it('refuses a token of another instance', () => {
+  it('refuses a token from another instance', () => {
     expect(() => verify(foreignToken)).toThrow(expect.objectContaining({ code: 'FAST_JWT_INVALID_SIGNATURE' }));
   });
 
