@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, type Store, startInMemory, startOnPostgres } from './candidates.ts';
 import { findLoadGenerator, type LoadGenerator } from './load-generator.ts';
@@ -35,8 +36,9 @@ const SERVICES = 2;
  * pair. Returns whether every answer was a token.
  */
 export async function runCheckoutPairs(options: CheckoutOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  const generator = await findLoadGenerator();
   const base = resolve(options.base);
+  if (!existsSync(join(base, 'config/main.ts'))) throw new Error(`${base} is not a checkout of this project`);
+  const generator = await findLoadGenerator();
   const lines = [
     ...machineLines(),
     `Load: ${generator.name}, ${CONNECTIONS} connections, ${options.pairs} pairs, ${options.seconds} s each`,
