@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
 import { TOKENS } from '../../../config/tokens.ts';
-import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
+import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { getAccessToken, requestToken, send } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../../support/running-service.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
@@ -51,6 +51,22 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
 
   it('lets such a token in at its own paths', async () => {
     expect((await read(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET))).status).toBe(200);
+  });
+
+  it.each(['JWT', 'application/at+jwt', 'at+JWT', 'dpop+jwt'])(
+    'refuses a token of its own key with the type %j',
+    async (type) => {
+      const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
+      const keys = service().container.resolve(TOKENS.keyProvider);
+      const other = await new Rs256TokenSigner(keys, type as TokenType).sign(claims as unknown as AccessTokenClaims);
+      expect((await read(other)).text).toBe('{"error":"invalid_token"}');
+    },
+  );
+
+  it('accepts a token of its own key without a type, as it was issued in the default profile', async () => {
+    const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
+    const untyped = new Rs256TokenSigner(service().container.resolve(TOKENS.keyProvider));
+    expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims))).status).toBe(200);
   });
 
   it('refuses a token of its own key for another audience', async () => {
