@@ -70,14 +70,14 @@ describe('AuthenticateClient', () => {
   it.each([
     ['an unknown client', 'nobody', GOOD_SECRET, 'client_unknown', undefined],
     ['a client in other case', CLIENT.clientId.toUpperCase(), GOOD_SECRET, 'client_unknown', undefined],
-    ['a client with a space behind it', `${CLIENT.clientId} `, GOOD_SECRET, 'client_unknown', undefined],
+    ['a client id with a trailing space', `${CLIENT.clientId} `, GOOD_SECRET, 'client_unknown', undefined],
     ['a wrong secret', CLIENT.clientId, 'bad-secret', 'secret_wrong', CLIENT.clientId],
     ['a secret in other case', CLIENT.clientId, GOOD_SECRET.toUpperCase(), 'secret_wrong', CLIENT.clientId],
     ['the stored encoding as the secret', CLIENT.clientId, CLIENT.clientSecret, 'secret_wrong', CLIENT.clientId],
     ['an empty secret', CLIENT.clientId, '', 'presented_secret_unusable', CLIENT.clientId],
     ['a secret of 73 bytes', CLIENT.clientId, 'x'.repeat(73), 'presented_secret_unusable', CLIENT.clientId],
     [
-      'a NUL behind the right secret',
+      'the right secret followed by a NUL',
       CLIENT.clientId,
       `${GOOD_SECRET}\0`,
       'presented_secret_unusable',

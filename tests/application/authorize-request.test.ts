@@ -31,16 +31,16 @@ beforeAll(async () => {
   verifier = new JoseTokenVerifier(keys);
 });
 
-interface Question {
+interface Case {
   readonly claims?: Partial<AccessTokenClaims>;
-  /** Seconds since the epoch at which the token is shown. */
+  /** The time of the request, in seconds since the epoch. */
   readonly at?: number;
   readonly required?: string;
   readonly audience?: string;
   readonly leewaySeconds?: number;
 }
 
-async function ask({ claims = {}, at = NOW, required, ...expected }: Question = {}) {
+async function ask({ claims = {}, at = NOW, required, ...expected }: Case = {}) {
   const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(at), { issuer: ISSUER, ...expected });
   const token = await signer.sign({ ...CLAIMS, ...claims });
   return authorizeRequest.execute({ token, requiredScope: required === undefined ? undefined : scope(required) });
@@ -57,51 +57,51 @@ function refused(code: string, reason: string, clientId?: string) {
 }
 
 describe('AuthorizeRequest', () => {
-  it('answers who the bearer of a good token is, and which token was shown', async () => {
+  it('answers the client and the id of a valid token', async () => {
     expect(await ask()).toEqual(CALLER);
   });
 
-  describe('by the clock', () => {
-    it('lets a token in during its first second and its last', async () => {
+  describe('at different times', () => {
+    it('accepts a token in its first and its last second', async () => {
       expect(await ask({ at: CLAIMS.nbf })).toEqual(CALLER);
       expect(await ask({ at: CLAIMS.exp - 1 })).toEqual(CALLER);
     });
 
-    it('refuses a token from the second of its exp on', async () => {
+    it('refuses a token from its exp on', async () => {
       const expired = refused('invalid_token', 'token_expired', CLAIMS.sub);
       expect(await ask({ at: CLAIMS.exp })).toEqual(expired);
       expect(await ask({ at: CLAIMS.exp + 1 })).toEqual(expired);
       expect(await ask({ at: Number.MAX_SAFE_INTEGER })).toEqual(expired);
     });
 
-    it('refuses a token until the second of its nbf', async () => {
+    it('refuses a token before its nbf', async () => {
       const early = refused('invalid_token', 'token_not_yet_valid', CLAIMS.sub);
       expect(await ask({ at: CLAIMS.nbf - 1 })).toEqual(early);
       expect(await ask({ at: 0 })).toEqual(early);
     });
 
-    it('goes by nbf where it differs from iat', async () => {
+    it('uses nbf where it differs from iat', async () => {
       const claims = { nbf: NOW + 60 };
       expect(await ask({ claims, at: NOW + 59 })).toEqual(refused('invalid_token', 'token_not_yet_valid', CLAIMS.sub));
       expect(await ask({ claims, at: NOW + 60 })).toEqual(CALLER);
     });
 
-    it('lets a token of one second in during that second alone', async () => {
+    it('accepts a token with a lifetime of one second only in that second', async () => {
       const claims = { exp: NOW + 1 };
       const statuses = await Promise.all([NOW - 1, NOW, NOW + 1].map((at) => ask({ claims, at })));
       expect(statuses.map(({ ok }) => ok)).toEqual([false, true, false]);
     });
   });
 
-  describe('with a leeway between the clocks', () => {
+  describe('with a leeway', () => {
     const leewaySeconds = 5;
 
-    it('lets a token in that many seconds before its nbf and after its last second', async () => {
+    it('accepts a token that many seconds before its nbf and after its last second', async () => {
       expect(await ask({ leewaySeconds, at: CLAIMS.nbf - 5 })).toEqual(CALLER);
       expect(await ask({ leewaySeconds, at: CLAIMS.exp + 4 })).toEqual(CALLER);
     });
 
-    it('refuses it a second further', async () => {
+    it('refuses a token one second outside the leeway', async () => {
       const early = refused('invalid_token', 'token_not_yet_valid', CLAIMS.sub);
       const expired = refused('invalid_token', 'token_expired', CLAIMS.sub);
       expect(await ask({ leewaySeconds, at: CLAIMS.nbf - 6 })).toEqual(early);
@@ -109,28 +109,28 @@ describe('AuthorizeRequest', () => {
     });
   });
 
-  describe('of a resource that has an audience', () => {
+  describe('with an expected audience', () => {
     const audience = 'https://api.test';
 
-    it('lets in a token for that audience, whoever the client is', async () => {
+    it('accepts a token for that audience, for every client', async () => {
       expect(await ask({ claims: { aud: audience }, audience })).toEqual(CALLER);
     });
 
     it.each(['a-client', `${audience}/`, 'HTTPS://API.TEST', 'https://api.test https://other.test', 'x'])(
-      'refuses a token for %j, which is not it to the letter',
+      'refuses a token for %j, which is not exactly that audience',
       async (aud) => {
         const foreign = refused('invalid_token', 'token_audience_foreign', CLAIMS.sub);
         expect(await ask({ claims: { aud }, audience })).toEqual(foreign);
       },
     );
 
-    it('names no client of a foreign issuer', async () => {
+    it('does not name the client of another issuer', async () => {
       const answer = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
       expect(answer).toEqual(refused('invalid_token', 'token_issuer_foreign'));
     });
   });
 
-  it('lets in a token for any audience where the resource has none', async () => {
+  it('accepts a token for any audience where none is expected', async () => {
     expect(await ask({ claims: { aud: 'https://other.test' } })).toEqual(CALLER);
   });
 
@@ -141,61 +141,61 @@ describe('AuthorizeRequest', () => {
     'http://issuer.test:80',
     ' http://issuer.test',
     'x',
-  ])('refuses a token of the issuer %j, which is not ours to the letter', async (iss) => {
+  ])('refuses a token of the issuer %j, which is not exactly ours', async (iss) => {
     expect(await ask({ claims: { iss } })).toEqual(refused('invalid_token', 'token_issuer_foreign'));
   });
 
-  it('names no client of a foreign issuer, whatever else is wrong', async () => {
+  it('does not name the client of another issuer, whatever else is wrong', async () => {
     expect(await ask({ claims: { iss: 'x' }, at: CLAIMS.exp })).toEqual(
       refused('invalid_token', 'token_issuer_foreign'),
     );
   });
 
-  describe('of a resource that asks for scopes', () => {
+  describe('with required scopes', () => {
     const held = { scope: ['read', 'write'] };
     const insufficient = refused('insufficient_scope', 'scope_insufficient', CLAIMS.sub);
 
     it.each(['read', 'write', 'read write', 'write read', 'read read'])(
-      'lets in a token that holds %j',
+      'accepts a token that has the scopes %j',
       async (required) => {
         expect(await ask({ claims: held, required })).toEqual(CALLER);
       },
     );
 
     it.each(['admin', 'read admin', 'READ', 'rea', 'reads', 'read:all'])(
-      'refuses a token that does not hold all of %j',
+      'refuses a token that does not have all of the scopes %j',
       async (required) => {
         expect(await ask({ claims: held, required })).toEqual(insufficient);
       },
     );
 
-    it('refuses a token without the claim, and one whose claim is empty', async () => {
+    it('refuses a token whose scope claim is absent or empty', async () => {
       expect(await ask({ required: 'read' })).toEqual(insufficient);
       expect(await ask({ claims: { scope: [] }, required: 'read' })).toEqual(insufficient);
     });
 
-    it('does not read one string of the claim as several scopes', async () => {
+    it('does not split a string in the array of the scope claim', async () => {
       expect(await ask({ claims: { scope: ['read write'] }, required: 'read' })).toEqual(insufficient);
     });
 
-    it('reads one string of scopes with single spaces between, as RFC 9068 has it', async () => {
+    it('reads a scope claim that is one string, as in RFC 9068', async () => {
       const claims = { scope: 'read write' };
       for (const required of ['read', 'write', 'write read']) expect(await ask({ claims, required })).toEqual(CALLER);
       for (const required of ['admin', 'rea', 'read admin'])
         expect(await ask({ claims, required })).toEqual(insufficient);
     });
 
-    it('says that a token is expired rather than short of scope', async () => {
+    it('reports an expired token as expired, even if it also lacks a scope', async () => {
       const answer = await ask({ required: 'admin', at: CLAIMS.exp });
       expect(answer).toEqual(refused('invalid_token', 'token_expired', CLAIMS.sub));
     });
   });
 
-  it('lets in a token of any scope where the resource asks for none', async () => {
+  it('accepts a token with any scope where none is required', async () => {
     expect(await ask({ claims: { scope: ['read'] } })).toEqual(CALLER);
   });
 
-  it('refuses what is no token of ours with the reason that the verifier gives, and names nobody', async () => {
+  it('refuses an invalid token with the reason of the verifier, and does not name a client', async () => {
     const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(NOW), { issuer: ISSUER });
     const [head, payload] = (await signer.sign(CLAIMS)).split('.');
     const answers = [
@@ -208,7 +208,7 @@ describe('AuthorizeRequest', () => {
     ]);
   });
 
-  it('passes an outage of the verifier on as it is', async () => {
+  it('passes on an outage of the verifier unchanged', async () => {
     const outage = new DependencyUnavailable('key directory', new Error('connection refused'));
     const unreachable: TokenVerifier = { verify: () => Promise.reject(outage) };
     const authorizeRequest = new AuthorizeRequest(unreachable, new FixedClock(NOW), { issuer: ISSUER });

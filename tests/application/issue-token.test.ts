@@ -81,7 +81,7 @@ const scopeToken = fc.string({ unit: fc.constantFrom(...'abcXYZ019!#:./[]~-_'), 
 const scopeTokens = fc.uniqueArray(scopeToken, { minLength: 1, maxLength: 6 });
 
 describe('IssueToken', () => {
-  it('issues a token that our verifier takes, over the claims that it answers', async () => {
+  it('issues a token that the verifier accepts, with the claims that it answers', async () => {
     const { accessToken, claims } = await issued(world());
     expect(await new JoseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
   });
@@ -91,7 +91,7 @@ describe('IssueToken', () => {
     expect(claims).toMatchObject({ iss: POLICY.issuer, sub: CLIENT.clientId, aud: CLIENT.clientId });
   });
 
-  it('gives every token an id of its own, within one second too', async () => {
+  it('gives every token a new id, also within one second', async () => {
     const here = world();
     const ids = new Set<string>();
     const tokens = new Set<string>();
@@ -112,7 +112,7 @@ describe('IssueToken', () => {
     expect([first.claims.iat, second.claims.iat]).toEqual([NOW, NOW + 7]);
   });
 
-  it('issues, for every lifetime, a token that is valid from now on for that long, without a claim beyond those configured', async () => {
+  it('issues, for every lifetime, a token that is valid for that long from now, with only the configured claims', async () => {
     const policies = fc.record({
       lifetimeSeconds: fc.integer({ min: 1, max: 86_400 }),
       scopeClaim: fc.constantFrom('absent' as const, 'array' as const),
@@ -136,24 +136,24 @@ describe('IssueToken', () => {
   });
 });
 
-describe('IssueToken, asked for a scope', () => {
-  it('grants all of the registration where none is asked for', async () => {
+describe('IssueToken, for a requested scope', () => {
+  it('grants all registered scopes where none is requested', async () => {
     const { scope, claims } = await issued(world({ policy: { scopeClaim: 'array' } }));
     expect(scope).toBe('read write');
     expect(claims.scope).toEqual(['read', 'write']);
   });
 
-  it('grants what is asked for and no more', async () => {
+  it('grants the requested scopes and no others', async () => {
     const { scope, claims } = await issued(world({ policy: { scopeClaim: 'array' } }), 'write');
     expect(scope).toBe('write');
     expect(claims.scope).toEqual(['write']);
   });
 
-  it('says the granted scopes once each', async () => {
+  it('names each granted scope once', async () => {
     expect((await issued(world(), 'write read write')).scope).toBe('write read');
   });
 
-  it('grants any part of the registration, in any order', async () => {
+  it('grants any of the registered scopes, in any order', async () => {
     const asked = scopeTokens.chain((registered) =>
       fc.tuple(fc.constant(registered), fc.shuffledSubarray(registered, { minLength: 1 })),
     );
@@ -167,7 +167,7 @@ describe('IssueToken, asked for a scope', () => {
     );
   });
 
-  it('never grants a scope beyond the registration, whatever is registered and asked for', async () => {
+  it('never grants an unregistered scope, for any registration and any request', async () => {
     await fc.assert(
       fc.asyncProperty(scopeTokens, fc.option(scopeTokens, { nil: undefined }), async (registered, requested) => {
         const { issueToken } = world({ client: { scope: registered.join(' ') }, policy: { scopeClaim: 'array' } });
@@ -183,7 +183,7 @@ describe('IssueToken, asked for a scope', () => {
   });
 
   it.each(['admin', 'read admin', 'READ', 'rea', 'reads', 'read:write'])(
-    'refuses %j, which the client is not registered for, only after its secret proved good',
+    'refuses %j, which the client is not registered for, only after its secret is verified',
     async (scope) => {
       const { issueToken, count } = world();
       expect(await issueToken.execute({ ...CREDENTIALS, scope })).toEqual({
@@ -210,7 +210,7 @@ describe('IssueToken, asked for a scope', () => {
     'réad',
     'read\0',
     'read,\u00a0',
-  ])('refuses %j, which is no scope, at the cost of neither a look-up nor a check', async (scope) => {
+  ])('refuses %j, which is not a scope, without a look-up and without a verification', async (scope) => {
     const { issueToken, count } = world();
     for (const clientSecret of [GOOD_SECRET, 'bad-secret']) {
       expect(await issueToken.execute({ ...CREDENTIALS, clientSecret, scope })).toEqual({
@@ -241,9 +241,9 @@ describe('IssueToken, in the audit log', () => {
   it.each([
     ['a wrong secret', { clientSecret: 'bad-secret' }, { reason: 'secret_wrong', clientId: CLIENT.clientId }],
     ['an unusable secret', { clientSecret: '\0' }, { reason: 'presented_secret_unusable', clientId: CLIENT.clientId }],
-    ['a scope beyond', { scope: 'admin' }, { reason: 'scope_not_registered', clientId: CLIENT.clientId }],
+    ['an unregistered scope', { scope: 'admin' }, { reason: 'scope_not_registered', clientId: CLIENT.clientId }],
     ['a malformed scope', { scope: ' ' }, { reason: 'scope_malformed' }],
-    ['an unknown client, whose id it leaves out', { clientId: 'nobody' }, { reason: 'client_unknown' }],
+    ['an unknown client, without its id', { clientId: 'nobody' }, { reason: 'client_unknown' }],
   ])('records the refusal of %s', async (_case, request, event) => {
     const { issueToken, auditLog, clock } = world();
     clock.advance(5);
@@ -277,16 +277,16 @@ describe('IssueToken, in the audit log', () => {
   });
 });
 
-describe('IssueToken, when a dependency is out of reach', () => {
+describe('IssueToken, when a dependency is unavailable', () => {
   const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
 
-  it('passes the fault of the repository on as it is, and records no refusal', async () => {
+  it('passes on a fault of the repository unchanged, and records no refusal', async () => {
     const { issueToken, auditLog } = world({ clients: { findByClientId: () => Promise.reject(outage) } });
     await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
     expect(auditLog.events()).toEqual([]);
   });
 
-  it('passes the fault of the signer on as it is, and records no token', async () => {
+  it('passes on a fault of the signer unchanged, and records no token', async () => {
     const { issueToken, auditLog } = world({ signer: { sign: () => Promise.reject(outage) } });
     await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
     expect(auditLog.events()).toEqual([]);

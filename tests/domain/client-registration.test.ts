@@ -30,17 +30,17 @@ describe('ClientRegistration', () => {
     expect(ClientRegistration.of({ ...FIELDS, clientId }).ok).toBe(true);
   });
 
-  it('accepts a secret that nothing can match: that is how a client is locked', () => {
+  it('accepts a stored secret that nothing matches, which locks the client', () => {
     const registration = ClientRegistration.of({ ...FIELDS, clientSecret: '!' });
     expect(registration.ok && registration.value.clientSecret.kind).toBe('unusable');
   });
 
-  it('cannot be changed', () => {
+  it('is immutable', () => {
     const registration = ClientRegistration.of(FIELDS);
     expect(registration.ok && Object.isFrozen(registration.value)).toBe(true);
   });
 
-  it('shows its secret in no JSON, no inspection and no text', () => {
+  it('never shows its secret: not as JSON, not when inspected, not as text', () => {
     const registration = ClientRegistration.of(FIELDS);
     if (!registration.ok) throw new Error('refused');
     const { value } = registration;

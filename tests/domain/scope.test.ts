@@ -15,7 +15,7 @@ describe('Scope (RFC 6749 section 3.3)', () => {
     },
   );
 
-  it('counts a token once that is said twice', () => {
+  it('counts a repeated token once', () => {
     const scope = Scope.parse('b a b');
     expect(scope.ok && scope.value.toArray()).toEqual(['b', 'a']);
   });
@@ -27,11 +27,11 @@ describe('Scope (RFC 6749 section 3.3)', () => {
     return scope.value;
   };
 
-  it('reads back what it writes, for every list of tokens', () => {
+  it('parses what it prints, for every list of tokens', () => {
     fc.assert(fc.property(tokens, (list) => expect(parsed(list).toArray()).toEqual(list)));
   });
 
-  it('is a subset exactly where each of its tokens is in the other', () => {
+  it('is a subset exactly if each of its tokens is in the other', () => {
     fc.assert(
       fc.property(tokens, tokens, (one, other) => {
         expect(parsed(one).isSubsetOf(parsed(other))).toBe(one.every((token) => other.includes(token)));

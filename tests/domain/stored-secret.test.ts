@@ -12,7 +12,7 @@ import {
 const TAIL = `${'abcdefghijklmnopqrstuv'}${'A'.repeat(31)}`;
 
 describe('StoredSecret', () => {
-  it.each(['$2a$10$', '$2b$10$', '$2y$10$', '$2b$04$', '$2b$14$'])('takes %s… for BCrypt', (head) => {
+  it.each(['$2a$10$', '$2b$10$', '$2y$10$', '$2b$04$', '$2b$14$'])('recognizes %s… as BCrypt', (head) => {
     const secret = StoredSecret.parse(head + TAIL);
     expect(secret).toMatchObject({ kind: 'bcrypt', cost: Number(head.slice(4, 6)) });
     expect(secret.reveal()).toBe(head + TAIL);
@@ -24,17 +24,17 @@ describe('StoredSecret', () => {
     ['a cost of one digit', `$2b$9$${TAIL}`],
     ['the version of a broken encoder', `$2x$10$${TAIL}`],
     ['no version', `$2$10$${TAIL}`],
-    ['a cut hash', `$2b$10$${TAIL.slice(1)}`],
-    ['a hash with more behind it', `$2b$10$${TAIL}A`],
-    ['a hash with a line feed behind it', `$2b$10$${TAIL}\n`],
-    ['a character that is not of its base 64', `$2b$10$+${TAIL.slice(1)}`],
-    ['a foreign prefix', `{bcrypt}$2b$10$${TAIL}`],
+    ['a truncated hash', `$2b$10$${TAIL.slice(1)}`],
+    ['a hash followed by a character', `$2b$10$${TAIL}A`],
+    ['a hash followed by a line feed', `$2b$10$${TAIL}\n`],
+    ['a character outside its base64 alphabet', `$2b$10$+${TAIL.slice(1)}`],
+    ['an unknown prefix', `{bcrypt}$2b$10$${TAIL}`],
     ['a locked hash', `!$2b$10$${TAIL}`],
     ['a plain secret without its prefix', 'plain'],
     ['an empty plain secret', '{noop}'],
     ['a plain secret of 73 bytes', `{noop}${'a'.repeat(73)}`],
     ['a plain secret with a NUL', '{noop}a\0b'],
-  ])('takes %s for unusable', (_name, encoded) => {
+  ])('treats %s as unusable', (_name, encoded) => {
     expect(StoredSecret.parse(encoded).kind).toBe('unusable');
   });
 

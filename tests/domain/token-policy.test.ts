@@ -30,7 +30,7 @@ const facts = fc.record({
 });
 
 describe('TokenPolicy', () => {
-  it('grants a subset of what is registered, and just what is asked for, or refuses', () => {
+  it('grants exactly the requested scopes if all are registered, and refuses otherwise', () => {
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
     fc.assert(
       fc.property(registration, requested, (client, asked) => {
@@ -43,7 +43,7 @@ describe('TokenPolicy', () => {
     );
   });
 
-  it('gives every token its lifetime, nbf = iat, and no claim beyond those configured', () => {
+  it('gives every token its lifetime, nbf = iat, and only the configured claims', () => {
     fc.assert(
       fc.property(
         registration,
@@ -72,7 +72,7 @@ describe('TokenPolicy', () => {
     );
   });
 
-  it('gives every token the audience of the deployment, whoever the client is, and changes nothing else', () => {
+  it('gives every token the configured audience, for every client, and changes nothing else', () => {
     fc.assert(
       fc.property(registration, facts, fc.string({ minLength: 1 }), (client, own, audience) => {
         const options = { issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, scopeClaim: 'absent' } as const;
@@ -83,7 +83,7 @@ describe('TokenPolicy', () => {
     );
   });
 
-  it('gives a token of RFC 9068 the client’s id and its granted scopes as one string, whatever the default profile would', () => {
+  it('adds client_id and the granted scopes as one string to a token of RFC 9068, whatever the scope claim of the default profile is', () => {
     fc.assert(
       fc.property(
         registration,
@@ -109,7 +109,7 @@ describe('TokenPolicy', () => {
     );
   });
 
-  it('names the type at+jwt in the profile of RFC 9068 alone', () => {
+  it('has the type at+jwt only in the profile of RFC 9068', () => {
     const options = { issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' } as const;
     expect(new TokenPolicy({ ...options, profile: 'rfc9068' }).type).toBe('at+jwt');
     expect(new TokenPolicy({ ...options, profile: 'default' }).type).toBeUndefined();
