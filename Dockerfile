@@ -1,4 +1,4 @@
-# The service, compiled, on a file system that holds Node.js, its libraries and nothing else: no shell, no npm.
+# The compiled service in an image that contains Node.js, its libraries and nothing else: no shell, no npm.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
@@ -14,11 +14,11 @@ RUN npm run build
 FROM node:24-bookworm-slim AS production
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# bcrypt brings its binary for every platform; one is needed. Types and source maps of packages are not.
+# Removes what is not needed: the bcrypt binaries of other platforms, and the types and source maps of packages.
 RUN npm ci --omit=dev --no-audit --no-fund \
   && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 -type d ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' \) -delete
-# Node.js and what it loads, as a file system of its own. It brings its own list of certificate authorities.
+# Copies Node.js and the shared libraries that it loads to a new root. Node.js has its own list of certificate authorities.
 RUN mkdir -p /rootfs/tmp /rootfs/etc \
   && for file in "$(command -v node)" $(ldd "$(command -v node)" | grep -o '/[^ )]*'); do \
        mkdir -p "/rootfs$(dirname "$file")" && cp -L "$file" "/rootfs$file" || exit 1; done \
