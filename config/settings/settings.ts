@@ -11,7 +11,7 @@ import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 /** A name that begins so is ours, and if we do not know it, it is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
 
-/** Every setting there is, by its name in the environment. The README's table is checked against this. */
+/** Every setting, by its name in the environment. The tables of docs/settings.md are checked against it. */
 export const SETTINGS_SCHEMA = z.object({
   CLIENT_REPOSITORY: oneOf('memory', 'postgres'),
   CLIENTS_FILE: text().optional(),

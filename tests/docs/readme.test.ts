@@ -15,6 +15,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
+const SETTINGS_PAGE = readFileSync(`${ROOT}/docs/settings.md`, 'utf8');
 const SCRIPTS: Record<string, string> = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')).scripts;
 
 /** The text of each fenced block of a language, in order. */
@@ -23,6 +24,26 @@ function blocks(language: string): readonly string[] {
     text.trim(),
   );
 }
+
+/** The rows of a page's tables of settings: name and default. */
+function settingsOf(page: string): readonly (readonly [name: string, value: string])[] {
+  return [...page.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(([, name = '', value = '']) => [name, value] as const);
+}
+
+describe('docs/settings.md', () => {
+  it('lists exactly the settings of the service, with their defaults', () => {
+    const rows = settingsOf(SETTINGS_PAGE);
+    expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(SETTINGS_SCHEMA.shape).toSorted());
+
+    const bare: Record<string, unknown> = SETTINGS_SCHEMA.parse({ CLIENT_REPOSITORY: 'memory' });
+    for (const [name, value] of rows) {
+      const said = /^`(.*)`$/.exec(value)?.[1];
+      // Without a default of its own: required, or derived from another setting.
+      if (bare[name] === undefined || name === 'CLIENT_REPOSITORY') expect(value).toMatch(/^none|BASE_URL|PORT/);
+      else expect(said).toBe(String(bare[name]));
+    }
+  });
+});
 
 describe('the README', () => {
   let port: number;
@@ -41,32 +62,20 @@ describe('the README', () => {
   const here = (text: string) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
 
-  it('has a table of exactly the settings that there are, with their defaults', () => {
-    const rows = [...README.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(
-      ([, name = '', value = '']) => [name, value] as const,
-    );
-    expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(SETTINGS_SCHEMA.shape).toSorted());
-
-    const bare: Record<string, unknown> = SETTINGS_SCHEMA.parse({ CLIENT_REPOSITORY: 'memory' });
-    for (const [name, value] of rows) {
-      const said = /^`(.*)`$/.exec(value)?.[1];
-      // Without a default of its own: required, or made of another setting.
-      if (bare[name] === undefined || name === 'CLIENT_REPOSITORY') expect(value).toMatch(/^none|BASE_URL|PORT/);
-      else expect(said).toBe(String(bare[name]));
-    }
+  it('shows ten settings, as docs/settings.md does', () => {
+    const shown = settingsOf(README);
+    const all = new Map(settingsOf(SETTINGS_PAGE));
+    expect(shown).toHaveLength(10);
+    for (const [name, value] of shown) expect(value).toBe(all.get(name));
   });
 
   it('shows no shell block that this test does not know', () => {
-    // tests/e2e/compose.sh runs the last; the test below the one with the program.
+    // tests/e2e/compose.sh runs the last; a test below runs the one with the program.
     const known = [
       'npm ci && npm run demo',
       'npm ci && npm test',
       'npm start',
       'POSTGRES_PASSWORD=choose-one docker compose up --build',
-      // tests/bench has tests of its own, and a smoke test of what its commands are made of.
-      ['', ' -- attack', ' -- growth', ' -- profile', ' -- soak']
-        .map((command) => `npm run bench${command}`)
-        .join('\n'),
     ];
     const shown = blocks('sh');
     expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);
@@ -78,7 +87,7 @@ describe('the README', () => {
       clients: 'node config/clients.ts',
       bench: 'node tests/bench/main.ts',
     });
-    for (const [, command = ''] of README.matchAll(/^npm run bench(?: -- (\w+))?$/gm)) {
+    for (const [, command = ''] of README.matchAll(/`npm run bench(?: -- (\w+))?`/g)) {
       expect(parseCommandLine(command === '' ? [] : [command]).name).toBe(command || 'comparison');
     }
   });
