@@ -44,7 +44,14 @@ async function brokenLinksOf(pages: readonly VFile[]): Promise<readonly string[]
   return pages.flatMap(({ path, messages }) => messages.map(({ line, reason }) => `${path}:${line} ${reason}`));
 }
 
-/** Whether a test file names a test, or a suite, so. */
+/** The files of this repository that a page names in backticks and that do not exist. */
+function missingFilesOf(page: string): readonly string[] {
+  return [...proseOf(page).matchAll(/`((?:adapters|application|config|docs|domain|tests)\/[\w./-]*(?:\/|\.\w+))`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !existsSync(join(ROOT, path)));
+}
+
+/** Whether a test file has a test or a suite with this name. */
 function hasTest(source: string, name: string): boolean {
   return new RegExp(String.raw`\(\s*(['"\`])${RegExp.escape(name)}\1\s*,`).test(source);
 }
@@ -77,7 +84,11 @@ describe('the documents', () => {
     expect(broken).toEqual([expect.stringContaining('missing.md'), expect.stringContaining('#missing')]);
   });
 
-  it.each(PAGES)('%s: every test that is cited is there', (page) => {
+  it.each(PAGES)('%s: every file that is named exists', (page) => {
+    expect(missingFilesOf(page)).toEqual([]);
+  });
+
+  it.each(PAGES)('%s: every test that is cited exists', (page) => {
     expect(brokenCitationsOf(page)).toEqual([]);
   });
 
@@ -88,7 +99,7 @@ describe('the documents', () => {
     expect(cited).toBe(named);
   });
 
-  it('would show a test that was renamed, and a case that is gone', () => {
+  it('would show a test that was renamed, and a case that was deleted', () => {
     const source = "it('refuses %s', async () => {});\nconst rows = [['a case', 401]];";
     expect(hasTest(source, 'refuses %s')).toBe(true);
     expect(hasTest(source, 'refuses')).toBe(false);

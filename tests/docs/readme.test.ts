@@ -69,7 +69,7 @@ describe('the README', () => {
     for (const [name, value] of shown) expect(value).toBe(all.get(name));
   });
 
-  it('shows no shell block that this test does not know', () => {
+  it('shows only shell blocks that this test knows', () => {
     // tests/e2e/compose.sh runs the last; a test below runs the one with the program.
     const known = [
       'npm ci && npm run demo',
@@ -133,9 +133,9 @@ describe('the README', () => {
     expect(shown.claims).toMatchObject({ nbf: shown.claims.iat, exp: shown.claims.iat + 300 });
   });
 
-  it('shows a resource server’s check that lets a good token in and no other', async () => {
+  it('shows how a resource server accepts a valid token and refuses another', async () => {
     const [snippet = ''] = blocks('js');
-    // Beside this test, so that the snippet finds the packages of the project.
+    // In this folder, the snippet finds the packages of the project.
     const file = fileURLToPath(new URL(`snippet-${randomUUID()}.mjs`, import.meta.url));
     await writeFile(file, here(snippet));
     try {
