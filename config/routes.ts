@@ -24,7 +24,7 @@ export interface RouteParts {
   readonly load: LoadLimit;
 }
 
-/** Every path of the public port, and who may call it. */
+/** The routes of the public port, and who has access to each. */
 export function createRoutes(settings: Settings, parts: RouteParts): readonly Route[] {
   const access: Access = { kind: settings.PUBLIC_METADATA ? 'public' : 'bearer' };
   const cacheability = settings.PUBLIC_METADATA ? 'public' : 'private';
@@ -46,7 +46,7 @@ export function createRoutes(settings: Settings, parts: RouteParts): readonly Ro
   ];
 }
 
-/** What the management port answers: to anybody, so it belongs on an address that only the operator reaches. */
+/** The routes of the management port. They require no token: bind the port to an address that only operators can reach. */
 export function createManagementRoutes(checks: () => readonly HealthCheck[], scrape: Scrape): readonly Route[] {
   return [
     { path: LIVENESS_PATH, access: { kind: 'public' }, methods: { GET: livenessEndpoint() } },

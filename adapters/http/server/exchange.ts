@@ -7,7 +7,7 @@ import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import { type RequestHead, readRequestHead } from '../parsing/request-head.ts';
 import { parserRefusalOf } from './parser-errors.ts';
 import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
-import type { RequestLine, RequestLog, RequestMetrics } from './request-log.ts';
+import type { RequestCounter, RequestLine, RequestLog } from './request-log.ts';
 
 /** What one request and its response carry through the middleware. */
 export interface ExchangeState {
@@ -29,7 +29,7 @@ const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as 
 export interface ExchangeParts {
   readonly ids: IdGenerator;
   readonly log: RequestLog;
-  readonly metrics?: RequestMetrics;
+  readonly metrics?: RequestCounter;
   readonly load: LoadLimit;
   readonly rejectionDelay: RejectionDelay;
 }
@@ -76,7 +76,7 @@ export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.body = refusalBody(refusal);
 }
 
-/** The one place that turns a fault into 500 or 503, unless the request itself broke off. */
+/** The one place that turns a fault into 500 or 503, unless its cause is the request or a client that disconnected. */
 function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
   if (byParser !== undefined) {

@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
-import type { RequestLog, RequestMetrics } from './request-log.ts';
+import type { RequestCounter, RequestLog } from './request-log.ts';
 
 /** One open connection, as the server tracks it. */
 export interface Connection {
@@ -15,7 +15,7 @@ export interface Connection {
 export interface ParserErrorParts {
   readonly ids: IdGenerator;
   readonly log: RequestLog;
-  readonly metrics?: RequestMetrics;
+  readonly metrics?: RequestCounter;
 }
 
 const refusedByParser = new WeakMap<IncomingMessage, HttpRefusal>();

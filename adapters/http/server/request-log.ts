@@ -26,7 +26,7 @@ export interface RequestLog {
   error(line: RequestLine): void;
 }
 
-/** Where the server counts each request. Must not throw. */
-export interface RequestMetrics {
+/** Where the server counts requests. Must not throw. */
+export interface RequestCounter {
   count(line: RequestLine): void;
 }

@@ -65,7 +65,7 @@ describe('every other path', () => {
   it.each([
     ['credentials of another scheme', 'Basic Zm9vOmJhcg=='],
     ['a scheme that begins like Bearer', 'BearerX abc'],
-  ])('takes %s for no token', async (_name, authorization) => {
+  ])('treats %s as no token', async (_name, authorization) => {
     const answer = await send(service().url, LOCATION, { headers: { authorization } });
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
@@ -93,7 +93,7 @@ describe('every other path', () => {
   });
 
   it.each(['Bearer x', 'Bearer a.b.c', 'Bearer e30.e30.e30', 'Bearer ..'])(
-    'refuses what is no token of ours: %s',
+    'refuses a token that this service did not issue: %s',
     async (authorization) => {
       const answer = await send(service().url, LOCATION, { headers: { authorization } });
       expect(answer.status).toBe(401);
@@ -111,7 +111,7 @@ describe('every other path', () => {
     expect(answer.text).toBe('{"error":"unauthorized"}');
   });
 
-  it('good token, code known: answers the location in the declared order, and logs whose token it was', async () => {
+  it('good token, code known: answers the location in the declared order and logs the client of the token', async () => {
     const answer = await send(service().url, LOCATION, { headers: bearer() });
     expect(answer.status).toBe(200);
     expect(answer.text).toBe(
@@ -120,7 +120,7 @@ describe('every other path', () => {
     expect(logLineOf(service(), answer)).toMatchObject({ route: '/v1/locations/:code', client_id: 'good-client' });
   });
 
-  it('takes the scheme in any case (RFC 9110 section 11.1)', async () => {
+  it('accepts the scheme in any case (RFC 9110 section 11.1)', async () => {
     const answer = await send(service().url, LOCATION, { headers: { authorization: `bEARER ${token}` } });
     expect(answer.status).toBe(200);
   });
@@ -165,7 +165,7 @@ describe('every other path', () => {
     expect(metadata.json()).toMatchObject({ issuer: 'http://issuer.test', jwks_uri: 'http://issuer.test/oauth2/jwks' });
   });
 
-  it('never takes anything from Host or X-Forwarded headers', async () => {
+  it('never uses Host or X-Forwarded headers', async () => {
     const headers = {
       host: 'evil.test',
       'x-forwarded-host': 'evil.test',
@@ -200,7 +200,7 @@ describe('every other path', () => {
   });
 });
 
-describe('good token, scope asked for by the route', () => {
+describe('good token, route that requires a scope', () => {
   const service = serviceForSuite({
     environment: { TOKEN_SCOPE_CLAIM: 'true' },
     override: (container) => {
@@ -221,7 +221,7 @@ describe('good token, scope asked for by the route', () => {
     },
   });
 
-  it('lets a token in that holds it', async () => {
+  it('accepts a token that holds it', async () => {
     const token = await getAccessToken(service().url, 'good-client', GOOD_SECRET);
     expect((await send(service().url, '/write', { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
   });
@@ -268,14 +268,14 @@ describe('settings of the other paths', () => {
     }
   });
 
-  it('EXAMPLE_RESOURCE=false: the example is no route', async () => {
+  it('EXAMPLE_RESOURCE=false: the example resource does not exist', async () => {
     const token = await getAccessToken(open().url, 'good-client', GOOD_SECRET);
     const answer = await send(open().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(404);
     expect(logLineOf(open(), answer)).toMatchObject({ reason: 'route_unknown', route: 'none' });
   });
 
-  it('LOCATION_FIELD_ORDER=alphabetical: the fields stand in that order', async () => {
+  it('LOCATION_FIELD_ORDER=alphabetical: the fields are in that order', async () => {
     const token = await getAccessToken(alphabetical().url, 'good-client', GOOD_SECRET);
     const answer = await send(alphabetical().url, '/v1/locations/DELHI_IN', {
       headers: { authorization: `Bearer ${token}` },

@@ -116,19 +116,19 @@ function refuses(forgeries: Forgeries): void {
   it.each(forgeries)('refuses %s', async (_what, forge, reason) => expectInvalidToken(await forge(), reason));
 }
 
-describe('what the forgeries start from', () => {
-  it('is let in: a token that the service issued', async () => {
+describe('the tokens that the forgeries are made from', () => {
+  it('are accepted: a token that the service issued', async () => {
     const answer = await show(await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET));
     expect(answer.status).toBe(200);
     expect(answer.json()['code']).toBe('NYC_USA');
   });
 
-  it('is let in: a token that was put together here, by the key of the service', async () => {
+  it('are accepted: a token that this test made with the key of the service', async () => {
     expect((await show(forged())).status).toBe(200);
   });
 });
 
-describe('a token that nobody signed, or in another way', () => {
+describe('a token that is not signed, or with another algorithm', () => {
   refuses(
     ['none', 'None', 'NONE', 'nOnE', '', ' none', 'none\0', null, 0, [], ['none']].flatMap((alg) => [
       [
@@ -263,7 +263,7 @@ describe('a token of another key', () => {
   );
   refuses([
     [
-      'a header that says kid and alg twice',
+      'a header with kid and alg twice',
       () => forged(`{"alg":"none","kid":"x","kid":"${kid}","alg":"RS256"}`, claims(), byAttacker),
       'token_malformed',
     ],
@@ -403,7 +403,7 @@ describe('a well-signed token whose claims are not those of an access token of t
   );
 });
 
-describe('a token out of its time', () => {
+describe('a token outside of its validity period', () => {
   const at = (nbf: number, exp: number) => () => forged(header(), claims({ iat: nbf, nbf, exp }));
   refuses([
     ['nbf one second ahead', at(NOW + 1, NOW + LIFETIME), 'token_not_yet_valid'],
@@ -413,7 +413,7 @@ describe('a token out of its time', () => {
     ['exp at the epoch', at(0, 1), 'token_expired'],
   ]);
 
-  it('lets a token in up to its last second and no longer', async () => {
+  it('accepts a token up to its last second and no longer', async () => {
     const moving = new FixedClock(NOW);
     await using own = await startServiceUnderTest({
       override: (container) => container.registerInstance(TOKENS.clock, moving),
@@ -431,7 +431,7 @@ describe('a token out of its time', () => {
   });
 });
 
-describe('what is no bearer token at all', () => {
+describe('credentials that are not a bearer token', () => {
   const flattened = () => {
     const [head, payload, signature] = forged().split('.');
     return { protected: head, payload, signature };
@@ -464,7 +464,7 @@ describe('what is no bearer token at all', () => {
 });
 
 describe('every forgery', () => {
-  it('is refused, whichever character of a good token became another', async () => {
+  it('is refused, whichever character of a valid token is replaced', async () => {
     const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
     const change = fc.tuple(fc.nat({ max: token.length - 1 }), fc.constantFrom('A', 'g', 'w', '_', '0', '.'));
     await fc.assert(
@@ -477,20 +477,20 @@ describe('every forgery', () => {
     );
   });
 
-  it('is refused alike on a path that does not exist', async () => {
+  it('is refused in the same way on a path that does not exist', async () => {
     const token = forged(header(), claims(), byAttacker);
     const answer = await send(service.url, '/nowhere', { headers: { authorization: `Bearer ${token}` } });
     expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_token"}']);
     expect(logLineOf(answer)).toMatchObject({ reason: 'token_signature_wrong', route: 'none' });
   });
 
-  it('is in the log by its reason alone: no token, no signature', async () => {
+  it('is logged with its reason only: no token, no signature', async () => {
     const token = forged(header(), claims(), byAttacker);
     await show(token);
     for (const part of token.split('.')) expect(service.logText()).not.toContain(part);
   });
 
-  it('names a client in the log only where the key of the service signed it', async () => {
+  it('is logged with its client only where the key of the service signed it', async () => {
     const ours = await show(forged(header(), claims({ nbf: 1, exp: 2 })));
     const theirs = await show(forged(header(), claims({ nbf: 1, exp: 2 }), byAttacker));
     expect(logLineOf(ours)?.['client_id']).toBe(GOOD_CLIENT.client_id);

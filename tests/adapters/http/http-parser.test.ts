@@ -20,7 +20,7 @@ describe('what Node’s HTTP parser refuses', () => {
   });
 
   it.each([
-    ['bytes that are no HTTP', 400, 'request_malformed', 'NONSENSE\r\n\r\n'],
+    ['bytes that are not HTTP', 400, 'request_malformed', 'NONSENSE\r\n\r\n'],
     ['an unknown method', 400, 'request_malformed', 'BREW /oauth2/token HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a TLS greeting', 400, 'request_malformed', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['a space before a colon', 400, 'request_malformed', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
@@ -32,7 +32,7 @@ describe('what Node’s HTTP parser refuses', () => {
       'request_malformed',
       `${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
-    ['a length that is no number', 400, 'request_malformed', `${POST}Content-Length: +5\r\n\r\nabcde`],
+    ['a length that is not a number', 400, 'request_malformed', `${POST}Content-Length: +5\r\n\r\nabcde`],
     ['a broken chunk', 400, 'request_malformed', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
     [
       'header fields over 16 KiB',
@@ -49,7 +49,7 @@ describe('what Node’s HTTP parser refuses', () => {
     ['a body that does not end in time', 408, 'request_timeout', `${POST}Content-Length: 100\r\n\r\ngrant_type=`],
     ['a tunnel', 401, 'token_missing', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n'],
     ['no Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a Host that is none', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a b/%zz\r\nConnection: close\r\n\r\n'],
+    ['a malformed Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a b/%zz\r\nConnection: close\r\n\r\n'],
     [
       'a fragment in the target',
       400,
@@ -63,12 +63,12 @@ describe('what Node’s HTTP parser refuses', () => {
       'GET /oauth2\\token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     ],
     [
-      'a target that is no URL',
+      'a target that is not a URL',
       400,
       'request_malformed',
       'GET http://[/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     ],
-    ['a version to come', 400, 'request_malformed', 'GET / HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['a later version', 400, 'request_malformed', 'GET / HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
     [
       'chunks before HTTP/1.1',
       400,
@@ -147,7 +147,7 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(lastAnswer(answer)).toMatchObject({ status: 401 });
   });
 
-  it('reads an absolute request target by its path alone', async () => {
+  it('uses only the path of an absolute request target', async () => {
     const answer = await sendRaw(
       service().port,
       `GET http://evil.test/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
@@ -159,13 +159,13 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(lastAnswer(await sendRaw(service().port, 'GET / HTTP/1.0\r\n\r\n'))).toMatchObject({ status: 401 });
   });
 
-  it('answers pipelined requests in order, and the malformed one behind them', async () => {
+  it('answers pipelined requests in order, and a malformed one after them', async () => {
     const one = `${POST}Content-Length: ${FORM.length}\r\n\r\n${FORM}`;
     const received = await sendRaw(service().port, `${one}${one}`);
     expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
   });
 
-  it('gives a well-formed request its answer, and not that of the garbage behind it', async () => {
+  it('answers a well-formed request itself, not the garbage after it', async () => {
     const received = await sendRaw(
       service().port,
       `${POST}Content-Length: ${FORM.length}\r\n\r\n${FORM}GARBAGE\r\n\r\n`,
@@ -174,27 +174,27 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(received).not.toContain('400');
   });
 
-  it('ends the connection behind a request for an upgrade, since what follows it is lost', async () => {
+  it('closes the connection after a request for an upgrade, since Node discards what follows it', async () => {
     const upgrade = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
     const received = await sendRaw(service().port, `${upgrade}GET / HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect(received.match(/HTTP\/1\.1 401/g)).toHaveLength(1);
     expect(received).toMatch(/\r\nConnection: close\r\n/i);
   });
 
-  it('invites the body of a caller who waits, but not where it is refused already', async () => {
+  it('sends 100 Continue to a client that waits for it, unless the request is refused already', async () => {
     const waiting = (length: number) =>
       `${POST}Expect: 100-continue\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
     expect(await sendRaw(service().port, waiting(FORM.length), FORM)).toMatch(/^HTTP\/1\.1 100 Continue/);
     expect(await sendRaw(service().port, waiting(16_385))).toMatch(/^HTTP\/1\.1 413/);
   });
 
-  it('says nothing more behind a refusal that did not wait for the body', async () => {
+  it('sends nothing after a refusal that did not wait for the body', async () => {
     const received = await sendRaw(service().port, `${POST}Content-Length: 20000\r\n\r\n${'x'.repeat(100)}`);
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(lastAnswer(received)).toMatchObject({ status: 413 });
   });
 
-  it('cuts off a caller who pipelines without end', async () => {
+  it('disconnects a client that pipelines without end', async () => {
     const one = `${POST}Content-Length: ${FORM.length}\r\n\r\n${FORM}`;
     const received = await sendRaw(service().port, one.repeat(40));
     expect(received.match(/HTTP\/1\.1 200 OK/g)?.length ?? 0).toBeLessThan(40);

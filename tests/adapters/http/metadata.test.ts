@@ -31,10 +31,10 @@ describe('METADATA_SCOPES', () => {
   });
 });
 
-describe('documents that may be kept', () => {
+describe('documents that caches may store', () => {
   const open = serviceForSuite({ environment: { PUBLIC_METADATA: 'true', KEY_PUBLICATION_SECONDS: '100' } });
 
-  it('the key set says for how long: half of the time for which a key is published before it signs', async () => {
+  it('the key set says for how long: half of the time between publishing a key and signing with it', async () => {
     const answer = await send(open().url, '/oauth2/jwks');
     expect(answer.headers['cache-control']).toBe('public, max-age=50');
     expect(answer.headers['pragma']).toBeUndefined();
@@ -42,7 +42,7 @@ describe('documents that may be kept', () => {
   });
 
   it.each(['/oauth2/jwks', '/.well-known/oauth-authorization-server'])(
-    '%s: is not sent again to who has it',
+    '%s: is not sent again to a client that has it',
     async (path) => {
       const first = await send(open().url, path);
       const etag = String(first.headers['etag']);
@@ -57,7 +57,7 @@ describe('documents that may be kept', () => {
     },
   );
 
-  it('behind a token they are kept by the bearer alone', async () => {
+  it('only the bearer may store them where they require a token', async () => {
     await using closed = await startServiceUnderTest();
     const token = await getAccessToken(closed.url, 'plain-client', 'plain-secret');
     const answer = await send(closed.url, '/oauth2/jwks', { headers: { authorization: `Bearer ${token}` } });

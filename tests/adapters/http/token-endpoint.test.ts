@@ -72,7 +72,7 @@ describe('POST /oauth2/token: valid client_id and client_secret', () => {
     ['scope=write+read', 'write read'],
     ['scope=read%20write', 'read write'],
     ['scope=read+read', 'read'],
-  ])('says the granted scope where the client asked for one: %s', async (parameter, granted) => {
+  ])('returns the granted scope where the client asked for one: %s', async (parameter, granted) => {
     const answer = await requestToken(service().url, `${new URLSearchParams(GOOD)}&${parameter}`);
     expect(answer.json()['scope']).toBe(granted);
   });
@@ -122,7 +122,7 @@ describe('POST /oauth2/token: token settings', () => {
   });
 });
 
-describe('POST /oauth2/token: the cases of invalid_client that nothing tells apart', () => {
+describe('POST /oauth2/token: the cases of invalid_client look the same', () => {
   const service = serviceForSuite({
     clients: [
       GOOD_CLIENT,
@@ -185,7 +185,7 @@ describe('POST /oauth2/token: the cases of invalid_client that nothing tells apa
     ['registration that breaks an invariant', { client_id: 'no-scope' }, 'registration_broken'],
   ];
 
-  it.each(cases)('refuses %s and tells the reason to the log alone', async (_name, differences, reason) => {
+  it.each(cases)('refuses %s and writes the reason to the log only', async (_name, differences, reason) => {
     const answer = await requestToken(service().url, { ...GOOD, ...differences });
     expect(answer.status).toBe(401);
     expect(answer.text).toBe('{"error":"invalid_client"}');
@@ -204,7 +204,7 @@ describe('POST /oauth2/token: the cases of invalid_client that nothing tells apa
     expect(new Set(shapes).size).toBe(1);
   });
 
-  it('never logs the id of a client that is not registered, since it may be a secret', async () => {
+  it('never logs the id of an unknown client, since it may be a secret', async () => {
     const answer = await requestToken(service().url, { ...GOOD, client_id: 'swapped-secret' });
     expect(logLineOf(service(), answer)).not.toHaveProperty('client_id');
   });
@@ -213,7 +213,7 @@ describe('POST /oauth2/token: the cases of invalid_client that nothing tells apa
     expect((await requestToken(service().url, { ...GOOD, client_id: 'other-encoder' })).status).toBe(200);
   });
 
-  it('asks for the secret before it says anything on scopes', async () => {
+  it('checks the secret before it reveals anything about scopes', async () => {
     const answer = await requestToken(service().url, { ...GOOD, client_secret: 'wrong-secret', scope: 'admin' });
     expect(answer.text).toBe('{"error":"invalid_client"}');
   });
@@ -337,7 +337,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
       { 'content-type': 'application/x-www-form-urlencoded; charset=utf-16' },
     ],
     [
-      'a charset said twice',
+      'two charsets',
       400,
       'invalid_request',
       'content_type_unsupported',
@@ -354,7 +354,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     ],
     ['a byte order mark', 400, 'invalid_request', 'grant_type_missing', `\ufeff${text}`],
     [
-      'a byte that is no UTF-8',
+      'a byte that is not UTF-8',
       400,
       'invalid_request',
       'form_encoding_malformed',
@@ -362,7 +362,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     ],
     ['a broken percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%zz`],
     ['a cut percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%4`],
-    ['percent-encoded bytes that are no UTF-8', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ff`],
+    ['percent-encoded bytes that are not UTF-8', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ff`],
     ['a percent-encoded overlong form', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%c0%80`],
     ['a percent-encoded surrogate', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ed%a0%80`],
     [
@@ -440,7 +440,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     expect(lookedUp).toEqual([]);
   });
 
-  it('describes what is malformed in fixed words, without a part of the request', async () => {
+  it('describes the error in fixed words, without any part of the request', async () => {
     const answer = await requestToken(service().url, { ...GOOD, grant_type: '<script>my-secret</script>' });
     expect(answer.json()).toEqual({
       error: 'unsupported_grant_type',
@@ -448,13 +448,16 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     });
   });
 
-  it.each(['Basic', 'bearer', 'DPoP'])('refuses %s alone with a challenge in that scheme', async (scheme) => {
-    const headers = { authorization: `${scheme} Zm9vOmJhcg==` };
-    const answer = await requestToken(service().url, { grant_type: 'client_credentials' }, headers);
-    expect(answer.status).toBe(401);
-    expect(answer.text).toBe('{"error":"invalid_client"}');
-    expect(answer.headers['www-authenticate']).toBe(`${scheme} realm="token endpoint"`);
-  });
+  it.each(['Basic', 'bearer', 'DPoP'])(
+    'refuses an Authorization header of scheme %s with a challenge in that scheme',
+    async (scheme) => {
+      const headers = { authorization: `${scheme} Zm9vOmJhcg==` };
+      const answer = await requestToken(service().url, { grant_type: 'client_credentials' }, headers);
+      expect(answer.status).toBe(401);
+      expect(answer.text).toBe('{"error":"invalid_client"}');
+      expect(answer.headers['www-authenticate']).toBe(`${scheme} realm="token endpoint"`);
+    },
+  );
 
   it.each([
     ['without a grant_type', 'x=1'],
@@ -522,7 +525,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     expect(answer.text).toBe('{"error":"invalid_client"}');
   });
 
-  it('refuses a scope that the client is not registered for, once the secret proved good', async () => {
+  it('refuses a scope that the client is not registered for, once the secret is verified', async () => {
     const answer = await requestToken(service().url, { ...GOOD, scope: 'read admin' });
     expect(answer.status).toBe(400);
     expect(answer.json()['error']).toBe('invalid_scope');
@@ -537,7 +540,7 @@ describe('POST /oauth2/token: no capacity', () => {
     override: (container) => container.registerInstance(TOKENS.verificationQueue, new VerificationQueue(NO_CAPACITY)),
   });
 
-  it('answers 503 with Retry-After at once to whom it cannot check, and goes on serving a client that it has checked', async () => {
+  it('answers 503 with Retry-After at once where it cannot verify a secret, and continues to serve a client whose secret is verified', async () => {
     expect((await requestToken(service().url, GOOD)).status).toBe(200);
     const flood = Array.from({ length: 20 }, () => requestToken(service().url, { ...GOOD, client_id: 'nobody' }));
     const good = await requestToken(service().url, GOOD);
@@ -572,7 +575,7 @@ describe('POST /oauth2/token: overload', () => {
     },
   });
 
-  it('answers 503 with Retry-After at once while as many are under way as may, and serves the next when one is done', async () => {
+  it('answers 503 with Retry-After at once while the limit of requests in progress is reached, and serves the next when one has finished', async () => {
     const slow = [1, 2].map(() => requestToken(service().url, { ...GOOD, client_id: 'slow' }));
     let answer = await requestToken(service().url, GOOD);
     while (answer.status === 200) answer = await requestToken(service().url, GOOD);
@@ -586,7 +589,7 @@ describe('POST /oauth2/token: overload', () => {
     expect((await requestToken(service().url, GOOD)).status).toBe(200);
   });
 
-  it('does not count whose body is still on its way', async () => {
+  it('does not count a request whose body has not arrived', async () => {
     const head = [
       'POST /oauth2/token HTTP/1.1',
       'Host: a',
@@ -597,7 +600,7 @@ describe('POST /oauth2/token: overload', () => {
     const slow = Array.from({ length: 5 }, () => connect(service().port, '127.0.0.1'));
     for (const socket of slow) {
       socket.write(`${head.join('\r\n')}\r\n\r\n`);
-      // The service has let this one in, and waits for its body.
+      // The service has admitted this request and waits for its body.
       expect(String(await once(socket, 'data'))).toContain('100 Continue');
     }
     expect((await requestToken(service().url, GOOD)).status).toBe(200);
@@ -622,7 +625,7 @@ describe('POST /oauth2/token: too many failures', () => {
     expect(logLineOf(service(), answer)).toMatchObject({ reason: 'attempts_exhausted' });
   });
 
-  it('goes on serving a client whose secret proved good before', async () => {
+  it('continues to serve a client whose secret is verified', async () => {
     const client = { ...GOOD, client_id: 'seen-client' };
     expect((await requestToken(service().url, client)).status).toBe(200);
     for (let time = 0; time < 4; time += 1) {
@@ -641,7 +644,7 @@ describe('POST /oauth2/token: faults', () => {
       }),
   });
 
-  it('answers 503 with Retry-After where storage is out of reach, never invalid_client', async () => {
+  it('answers 503 with Retry-After where storage is unavailable, never invalid_client', async () => {
     fault = new DependencyUnavailable('client repository', new Error('connection refused'));
     const answer = await requestToken(service().url, GOOD);
     expect(answer.status).toBe(503);

@@ -22,12 +22,12 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
   });
   const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 
-  it('answers as ever: a Bearer token, its type and its lifetime, and nothing else', async () => {
+  it('answers as by default: a Bearer token, its type and its lifetime, and nothing else', async () => {
     const answer = await requestToken(service().url, GOOD);
     expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
   });
 
-  it('issues a token of the type at+jwt for the audience, with the claims that RFC 9068 asks for and no other', async () => {
+  it('issues a token of the type at+jwt for the audience, with the claims that RFC 9068 requires and no other', async () => {
     const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
     const claims = decodeJwt(token);
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: expect.any(String) });
@@ -49,7 +49,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
     expect(decodeJwt(token)['scope']).toBe('write');
   });
 
-  it('lets such a token in at its own paths', async () => {
+  it('accepts such a token on its own paths', async () => {
     expect((await read(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET))).status).toBe(200);
   });
 
@@ -96,7 +96,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and no audience', () =>
 describe('POST /oauth2/token: with TOKEN_AUDIENCE and the default profile', () => {
   const service = serviceForSuite({ environment: { TOKEN_AUDIENCE: AUDIENCE } });
 
-  it('issues a token that differs in its audience alone', async () => {
+  it('issues a token that differs only in its audience', async () => {
     const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
     expect(Object.keys(decodeProtectedHeader(token)).sort()).toEqual(['alg', 'kid']);
     const claims = decodeJwt(token);

@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import { LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
+import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
+import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
+import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
+import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { AuthorizeRequest } from '../../../application/authorize-request.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { send } from '../../support/http.ts';
+import { ISSUER } from '../../support/running-service.ts';
+
+/** A server without routes, which answers 401 to every request. */
+function emptyServer(): HttpServer {
+  return new HttpServer({
+    routes: [],
+    authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(unstartedKeyRing()), new FixedClock(), {
+      issuer: ISSUER,
+    }),
+    ids: new RandomIdGenerator(),
+    log: { info: () => {}, error: () => {} },
+    load: new LoadLimit(LOAD_LIMITS),
+    rejectionDelay: new RejectionDelay(),
+    timeouts: HTTP_TIMEOUTS,
+    onFault: () => {},
+  });
+}
+
+/** The parts of a server on a free port, which record what happens to them. */
+function recordedParts(more: Partial<RunningServerParts> = {}) {
+  const events: string[] = [];
+  const closable = (name: string) => ({
+    close: async () => {
+      events.push(`close ${name}`);
+    },
+  });
+  const parts: RunningServerParts = {
+    listeners: [{ server: emptyServer(), host: '127.0.0.1', port: 0 }],
+    lifecycle: new Lifecycle(),
+    graceMs: 0,
+    drainMs: 0,
+    endWaits: () => events.push('end waits'),
+    closables: [closable('first'), closable('second')],
+    log: (event) => events.push(event),
+    ...more,
+  };
+  return { events, parts };
+}
+
+describe('startServer', () => {
+  it('is ready from when it listens until it stops, and closes in reverse what was opened', async () => {
+    const { events, parts } = recordedParts();
+    expect(parts.lifecycle.readiness()).toEqual({ ready: false, reason: 'starting' });
+    const server = await startServer(parts);
+    expect(parts.lifecycle.readiness()).toEqual({ ready: true });
+    const url = `http://${server.host}:${server.port}`;
+    expect((await send(url, '/')).status).toBe(401);
+    await server.stop('immediate');
+    expect(parts.lifecycle.readiness()).toEqual({ ready: false, reason: 'stopping' });
+    await expect(send(url, '/')).rejects.toThrow('ECONNREFUSED');
+    expect(events).toEqual(['started', 'stopping', 'end waits', 'close second', 'close first', 'stopped']);
+  });
+
+  it('stops once, however often it is asked to', async () => {
+    const { events, parts } = recordedParts();
+    const server = await startServer(parts);
+    await Promise.all([server.stop('immediate'), server.stop('planned')]);
+    await server.stop('immediate');
+    expect(events.filter((event) => event === 'stopped')).toHaveLength(1);
+  });
+
+  it('accepts requests during the grace time of a planned shutdown, and closes each connection', async () => {
+    const { parts } = recordedParts({ graceMs: 300 });
+    const server = await startServer(parts);
+    const stopped = server.stop('planned');
+    const answer = await send(`http://${server.host}:${server.port}`, '/');
+    expect([answer.status, answer.headers['connection']]).toEqual([401, 'close']);
+    await stopped;
+  });
+
+  it('rejects with the reason where a port is taken, and leaves nothing open', async () => {
+    const taken = await startServer(recordedParts().parts);
+    const [first, second] = [emptyServer(), emptyServer()];
+    const { events, parts } = recordedParts({
+      listeners: [
+        { server: first, host: '127.0.0.1', port: 0 },
+        { server: second, host: '127.0.0.1', port: taken.port },
+      ],
+    });
+    await expect(startServer(parts)).rejects.toThrow('EADDRINUSE');
+    expect([first.listening, second.listening]).toEqual([false, false]);
+    expect(events).toEqual(['end waits', 'close second', 'close first']);
+    expect(parts.lifecycle.readiness().ready).toBe(false);
+    await taken.stop('immediate');
+  });
+
+  it('announces the address of its workers, and stops them before it closes the listeners', async () => {
+    const server = emptyServer();
+    const events: string[] = [];
+    const { parts } = recordedParts({
+      listeners: [{ server, host: '127.0.0.1', port: 0 }],
+      // The workers wait the grace time themselves.
+      graceMs: 60_000,
+      workers: {
+        async start() {
+          events.push('start workers');
+          return { address: '192.0.2.1', port: 1 };
+        },
+        async stop(mode) {
+          events.push(`stop workers, ${mode}, listening ${server.listening}`);
+        },
+      },
+      log: (event, address) => events.push(JSON.stringify([event, address])),
+    });
+    const running = await startServer(parts);
+    expect([running.host, running.port]).toEqual(['192.0.2.1', 1]);
+    await running.stop('planned');
+    expect(events).toEqual([
+      'start workers',
+      '["started",{"address":"192.0.2.1","port":1}]',
+      '["stopping",null]',
+      'stop workers, planned, listening true',
+      '["stopped",null]',
+    ]);
+  });
+});
