@@ -35,7 +35,7 @@ export default {
       'A port speaks of the domain alone; move the use case out of it.',
     ),
     {
-      name: 'adapters-know-no-outer-room',
+      name: 'adapters-import-no-outer-folder',
       severity: 'error',
       comment: 'An adapter implements ports and is wired in config/: take what you need as an argument.',
       from: { path: '^adapters/' },
@@ -50,7 +50,7 @@ export default {
     },
     ...Object.entries({
       cli: 'commander|cli-table3',
-      cluster: 'birpc|pino',
+      cluster: 'birpc',
       http: 'koa|@koa/router|koa-bodyparser',
       'jwks-client': 'jose',
       jwt: 'jose',
@@ -82,7 +82,7 @@ export default {
       to: { path: '^node_modules/' },
     },
     {
-      name: 'wiring-in-config-alone',
+      name: 'only-config-wires',
       severity: 'error',
       comment: 'Take your parts as constructor arguments; config/container.ts hands them in.',
       from: { path: '^(domain|application|adapters)/' },

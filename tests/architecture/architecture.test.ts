@@ -38,7 +38,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'application/ports/planted.ts',
     text: "import type { FindLocation } from '../find-location.ts';\nexport type Planted = FindLocation;",
   },
-  'adapters-know-no-outer-room': {
+  'adapters-import-no-outer-folder': {
     file: 'adapters/system/planted.ts',
     text: "import type { Settings } from '../../config/settings/settings.ts';\nexport type Planted = Settings;",
   },
@@ -50,44 +50,52 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/cli/planted.ts',
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
   },
-  'jose-packages-in-their-adapter': {
-    file: 'adapters/http/planted.ts',
+  'cluster-uses-its-own-packages': {
+    file: 'adapters/cluster/planted-pino.ts',
+    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+  },
+  'http-uses-its-own-packages': {
+    file: 'adapters/http/planted-jose.ts',
     text: "import type { JWK } from 'jose';\nexport type Planted = JWK;",
   },
-  'http-packages-in-their-adapter': {
-    file: 'adapters/jose/planted.ts',
+  'jwks-client-uses-its-own-packages': {
+    file: 'adapters/jwks-client/planted-lru-cache.ts',
+    text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
+  },
+  'jwt-uses-its-own-packages': {
+    file: 'adapters/jwt/planted-koa.ts',
     text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
-  'bcrypt-packages-in-their-adapter': {
-    file: 'adapters/memory/planted-bcrypt.ts',
-    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
-  },
-  'pino-packages-in-their-adapter': {
-    file: 'adapters/http/planted-pino.ts',
-    text: "import { pino } from 'pino';\nexport const planted = pino;",
-  },
-  'postgres-packages-in-their-adapter': {
+  'memory-uses-its-own-packages': {
     file: 'adapters/memory/planted-orm.ts',
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
   },
-  'lru-cache-packages-in-their-adapter': {
-    file: 'adapters/memory/planted-cache.ts',
-    text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
-  },
-  'cluster-packages-in-their-adapter': {
-    file: 'adapters/http/planted-birpc.ts',
-    text: "import type { BirpcReturn } from 'birpc';\nexport type Planted = BirpcReturn;",
-  },
-  'prom-client-packages-in-their-adapter': {
-    file: 'adapters/http/planted-metrics.ts',
+  'pino-uses-its-own-packages': {
+    file: 'adapters/pino/planted-metrics.ts',
     text: "import { Counter } from '@prometheus-io/client';\nexport const planted = Counter;",
   },
-  'rate-limiter-flexible-packages-in-their-adapter': {
-    file: 'adapters/memory/planted-limiter.ts',
+  'postgres-uses-its-own-packages': {
+    file: 'adapters/postgres/planted-pino.ts',
+    text: "import { pino } from 'pino';\nexport const planted = pino;",
+  },
+  'prom-client-uses-its-own-packages': {
+    file: 'adapters/prom-client/planted-birpc.ts',
+    text: "import type { BirpcReturn } from 'birpc';\nexport type Planted = BirpcReturn;",
+  },
+  'secrets-uses-its-own-packages': {
+    file: 'adapters/secrets/planted-commander.ts',
+    text: "import { Command } from 'commander';\nexport const planted = Command;",
+  },
+  'system-uses-its-own-packages': {
+    file: 'adapters/system/planted-bcrypt.ts',
+    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
+  },
+  'adapters-are-listed': {
+    file: 'adapters/unlisted/planted.ts',
     text: "import { RateLimiterMemory } from 'rate-limiter-flexible';\nexport const planted = RateLimiterMemory;",
   },
-  'wiring-in-config-alone': {
-    file: 'adapters/jose/planted-wiring.ts',
+  'only-config-wires': {
+    file: 'adapters/jwt/planted-wiring.ts',
     text: "import type { InjectionToken } from 'tsyringe';\nexport type Planted = InjectionToken;",
   },
   'production-imports-no-test': {
