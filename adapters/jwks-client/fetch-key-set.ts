@@ -26,6 +26,7 @@ export async function fetchKeySet(uri: string, init: RequestInit): Promise<Respo
 export function maxAgeOf({ headers }: Response): number {
   const directives = headers.get('cache-control') ?? '';
   if (/(^|[\s,])no-(store|cache)\b/i.test(directives)) return 0;
-  const maxAge = /(?:^|[\s,])max-age="?(\d{1,9})\b/i.exec(directives)?.[1] ?? MAX_AGE_DEFAULT;
+  const maxAge = /(?:^|[\s,])max-age="?(\d{1,9})\b/i.exec(directives)?.[1];
+  if (maxAge === undefined) return MAX_AGE_DEFAULT;
   return Math.min(Number(maxAge) - (Number(headers.get('age')) || 0), MAX_AGE_LIMIT);
 }

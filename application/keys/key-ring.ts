@@ -20,8 +20,8 @@ export interface KeyRingState {
 }
 
 /**
- * The keys that this process signs with, and all keys that it verifies with. `advance` carries out what is due and has
- * to be called again and again; between two calls nothing changes but the age of the keys.
+ * The keys that this process signs with, and all keys that it verifies with. The keys change only in
+ * `advance`, which has to be called again and again.
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
@@ -38,20 +38,20 @@ export class KeyRing implements KeyProvider {
   }
 
   /**
-   * Calls the listener, which must not throw, synchronously at two points of every `advance`:
-   * - when a successor starts to sign and its predecessor is retired, before the query to the directory,
-   *   which may take seconds: no replica of the ring may sign with the retired key meanwhile;
-   * - at the end, whether it succeeded or failed: keys may have been published, read or dropped.
+   * Calls the listener, which must not throw, synchronously during `advance`:
+   * - at a rotation, before the query to the directory. The query may take seconds, in which no replica of the ring may
+   *   sign with the retired key;
+   * - at the end of every `advance`, also of one that fails.
    *
-   * `state()` then returns the new state, and `signingKey()` the new key. There is one listener at most.
+   * `state()` and `signingKey()` then return the new state and the new key. There is at most one listener.
    */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
 
   /**
-   * Makes, publishes, rotates and drops keys as far as it is time, and reads those of other replicas. Calls at the same
-   * time share one run. Throws DependencyUnavailable if the directory is unavailable; call it again then.
+   * Makes, rotates and publishes the keys that are due, and reads those of other replicas. Calls at the same time share
+   * one run. Throws DependencyUnavailable if the directory is unavailable; call it again then.
    */
   advance(): Promise<void> {
     this.#advancing ??= this.#advance().finally(() => {
