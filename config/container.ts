@@ -28,6 +28,7 @@ import { IssueToken } from '../application/issue-token.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
+import { createKeyFactory, createKeyRing } from './compose-keys.ts';
 import {
   createSecretVerifier,
   createVerificationQueue,
@@ -36,8 +37,6 @@ import {
 } from './compose-secrets.ts';
 import { logConnectionFault } from './connection-fault.ts';
 import { fillClientRepository } from './in-memory-clients.ts';
-import { createKeyFactory } from './key-factory.ts';
-import { createKeyRing } from './key-ring.ts';
 import { openDependencies } from './open-dependencies.ts';
 import { createManagementRoutes, createRoutes } from './routes.ts';
 import type { Configuration } from './settings/configuration.ts';
