@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, type Store, startInMemory, startOnPostgres } from './candidates.ts';
 import { findLoadGenerator, type LoadGenerator } from './load-generator.ts';
-import { type LoadPlan, type Measurement, measure } from './measurement.ts';
-import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
+import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
+import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
 import { figure, machineLines, markdownList, markdownTable, median, say } from './report.ts';
 import { runProcess } from './server-process.ts';
 
@@ -23,8 +23,6 @@ export interface Pair {
   readonly base: Measurement;
 }
 
-const CONNECTIONS = 16;
-const CLIENTS = { count: CONNECTIONS, step: 1, secret: SECRET };
 const WARM_UP_SECONDS = 1;
 
 /** Each checkout's share of the connections that the PostgreSQL server allows. */
@@ -41,7 +39,7 @@ export async function runCheckoutPairs(options: CheckoutOptions, opened: AsyncDi
   const generator = await findLoadGenerator();
   const lines = [
     ...machineLines(),
-    `Load: ${generator.name}, ${CONNECTIONS} connections, ${options.pairs} pairs, ${options.seconds} s each`,
+    `Load: ${generator.name}, ${STANDARD_LOAD.connections} connections, ${options.pairs} pairs, ${options.seconds} s each`,
     `This checkout: ${await revisionOf(process.cwd())}; base: ${await revisionOf(base)}`,
   ];
   process.stdout.write(`${markdownList(lines)}\n`);
@@ -59,7 +57,7 @@ export async function runCheckoutPairs(options: CheckoutOptions, opened: AsyncDi
 
 /** This checkout first. */
 async function startBoth(store: Store, base: string, opened: AsyncDisposableStack): Promise<[Candidate, Candidate]> {
-  const clients = registrations('client', CLIENTS.count, await hashedSecret(RECOMMENDED_COST));
+  const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
   if (store === 'memory') {
     return [
       await startInMemory('this checkout', clients, opened),
@@ -78,7 +76,7 @@ async function measurePairs(
   generator: LoadGenerator,
   { pairs, seconds }: CheckoutOptions,
 ): Promise<readonly Pair[]> {
-  const plan: LoadPlan = { connections: CONNECTIONS, seconds, warmUpSeconds: WARM_UP_SECONDS, clients: CLIENTS };
+  const plan = { ...STANDARD_LOAD, seconds, warmUpSeconds: WARM_UP_SECONDS };
   const measured: Pair[] = [];
   for (let n = 0; n <= pairs; n += 1) {
     const order = n % 2 === 1 ? [own, base] : [base, own];

@@ -2,16 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startBenchDatabaseServer } from './bench-database.ts';
-import {
-  COMPARISON_CONNECTIONS,
-  type Comparison,
-  type ComparisonPlan,
-  type ComparisonRow,
-  compareServers,
-} from './comparison.ts';
+import { type Comparison, type ComparisonPlan, type ComparisonRow, compareServers } from './comparison.ts';
 import { comparisonChart } from './comparison-chart.ts';
 import { findLoadGenerator } from './load-generator.ts';
-import { medianFigures } from './measurement.ts';
+import { medianFigures, STANDARD_LOAD } from './measurement.ts';
 import { installPeers, peerVersion } from './peers.ts';
 import { figure, machineLines, markdownList, markdownTable, median, say } from './report.ts';
 import { findRsaLimit } from './rsa-limit.ts';
@@ -36,7 +30,7 @@ export async function runComparison(options: ComparisonOptions, opened: AsyncDis
   const versions = await Promise.all(peers.map(async (name) => `${name} ${await peerVersion(name)}`));
   const report = comparisonReport(comparison, [
     ...machineLines(),
-    `Load: ${tools.generator.name}, ${COMPARISON_CONNECTIONS} keep-alive connections, ${options.rounds} rounds of ${options.seconds} s`,
+    `Load: ${tools.generator.name}, ${STANDARD_LOAD.connections} keep-alive connections, ${options.rounds} rounds of ${options.seconds} s`,
     `RSA limit: ${tools.rsaLimit.name}`,
     `PostgreSQL: ${tools.databases.name}`,
     `Other servers: ${versions.join(', ')}`,

@@ -3,12 +3,10 @@ import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify
 import type { BenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres, startPeer, startReplicas } from './candidates.ts';
 import type { LoadGenerator } from './load-generator.ts';
-import { type Measurement, measure } from './measurement.ts';
+import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
 import { say } from './report.ts';
 import type { RsaLimit } from './rsa-limit.ts';
-
-export const COMPARISON_CONNECTIONS = 16;
 
 const WARM_UP_SECONDS = 2;
 const RSA_SECONDS = 2;
@@ -20,12 +18,6 @@ export interface ComparisonPlan {
   readonly rounds: number;
   /** Of load on each candidate in each round. */
   readonly seconds: number;
-}
-
-export interface Tools {
-  readonly generator: LoadGenerator;
-  readonly rsaLimit: RsaLimit;
-  readonly databases: BenchDatabaseServer;
 }
 
 export interface Comparison {
@@ -46,7 +38,7 @@ export interface ComparisonRow {
 /** Measures the machine's RSA limit and all candidates one after another in each round. While one is measured, the others idle. */
 export async function compareServers(
   { rounds, seconds }: ComparisonPlan,
-  { generator, rsaLimit, databases }: Tools,
+  { generator, rsaLimit, databases }: { generator: LoadGenerator; rsaLimit: RsaLimit; databases: BenchDatabaseServer },
   opened: AsyncDisposableStack,
 ): Promise<Comparison> {
   const candidates = await startCandidates(databases, opened);
@@ -54,8 +46,7 @@ export async function compareServers(
   for (const candidate of candidates) {
     rows.push({ name: candidate.name, ...(await checkTokens(candidate)), rounds: [] });
   }
-  const clients = { count: COMPARISON_CONNECTIONS, step: 1, secret: SECRET };
-  const plan = { connections: COMPARISON_CONNECTIONS, seconds, warmUpSeconds: WARM_UP_SECONDS, clients };
+  const plan = { ...STANDARD_LOAD, seconds, warmUpSeconds: WARM_UP_SECONDS };
   const rsaLimits: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     rsaLimits.push(await rsaLimit.measure(RSA_SECONDS));
@@ -74,8 +65,9 @@ async function startCandidates(
   databases: BenchDatabaseServer,
   opened: AsyncDisposableStack,
 ): Promise<readonly Candidate[]> {
-  const hashed = registrations('client', COMPARISON_CONNECTIONS, await hashedSecret(RECOMMENDED_COST));
-  const plain = registrations('client', COMPARISON_CONNECTIONS, `{noop}${SECRET}`);
+  const { count } = STANDARD_LOAD.clients;
+  const hashed = registrations('client', count, await hashedSecret(RECOMMENDED_COST));
+  const plain = registrations('client', count, `{noop}${SECRET}`);
   const onPostgres = { services: SERVICES_ON_POSTGRES };
   const withoutCache = { environment: { CLIENT_SECRET_REMEMBERED_SECONDS: '0' } };
   const node = '@node-oauth/oauth2-server';

@@ -1,7 +1,7 @@
 import { type BenchDatabaseServer, startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres } from './candidates.ts';
 import { findLoadGenerator, type LoadGenerator } from './load-generator.ts';
-import { type Measurement, measure, medianFigures } from './measurement.ts';
+import { type Measurement, measure, medianFigures, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
 import { figure, machineLines, markdownList, markdownTable, say } from './report.ts';
 
@@ -19,7 +19,6 @@ interface GrowthRow {
   readonly rounds: Measurement[];
 }
 
-const TABLE_CONNECTIONS = 16;
 const CONNECTIONS = [1, 16, 256, 2_048];
 
 /** How many different clients send requests, spread over the whole table. */
@@ -39,7 +38,7 @@ export async function runGrowth(options: GrowthOptions, opened: AsyncDisposableS
   const connections = await measureConnections(options, generator, opened);
   const conditions = [
     ...machineLines(),
-    `Load: ${generator.name}, ${options.rounds} rounds of ${options.seconds} s; tables with ${TABLE_CONNECTIONS} connections`,
+    `Load: ${generator.name}, ${options.rounds} rounds of ${options.seconds} s; tables with ${STANDARD_LOAD.connections} connections`,
     `PostgreSQL: ${databases.name}`,
   ];
   process.stdout.write(`${markdownList(conditions)}\n\n${tablesReport(tables)}\n\n${connectionsReport(connections)}\n`);
@@ -77,10 +76,10 @@ async function measureConnections(
   generator: LoadGenerator,
   opened: AsyncDisposableStack,
 ): Promise<readonly GrowthRow[]> {
-  const clients = { count: 16, step: 1, secret: SECRET };
+  const { clients } = STANDARD_LOAD;
   const registered = registrations('client', clients.count, await hashedSecret(RECOMMENDED_COST));
   const candidate = await startInMemory('memory', registered, opened);
-  await measure(candidate, generator, { connections: clients.count, seconds, warmUpSeconds: seconds, clients });
+  await measure(candidate, generator, { ...STANDARD_LOAD, seconds, warmUpSeconds: seconds });
   const rows: readonly GrowthRow[] = CONNECTIONS.map((size) => ({ size, candidate, rounds: [] }));
   await runRounds('connections', rows, rounds, ({ size: connections }) =>
     measure(candidate, generator, { connections, seconds, warmUpSeconds: 1, clients }),
@@ -106,7 +105,7 @@ async function runRounds(
 function tablePlan(registered: number, seconds: number) {
   const count = Math.min(ACTIVE_CLIENTS_MAX, registered);
   const clients = { count, step: Math.floor(registered / count), secret: SECRET };
-  return { connections: TABLE_CONNECTIONS, seconds, warmUpSeconds: 1, clients };
+  return { connections: STANDARD_LOAD.connections, seconds, warmUpSeconds: 1, clients };
 }
 
 function tablesReport(rows: readonly GrowthRow[]): string {

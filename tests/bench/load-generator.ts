@@ -66,23 +66,11 @@ function autocannonJob({ tokenUrl, connections, seconds, clients: { count, step,
   return JSON.stringify({ url: tokenUrl, connections, seconds, clientIds, secret, timeoutSeconds: ANSWER_SECONDS_MAX });
 }
 
-interface WrkSummary {
-  readonly requests: number;
-  /** Microseconds, like p50 and p99. */
-  readonly duration: number;
-  readonly p50: number;
-  readonly p99: number;
-  /** Answers of status 400 and above. */
-  readonly status: number;
-  readonly socket: number;
-  readonly timeout: number;
-}
-
-/** Reads the last line of the output, which token-requests.lua writes when wrk is done. Throws if there is none. */
+/** Reads the last line of the output, which token-requests.lua writes, with times in microseconds. Throws if there is none. */
 export function parseWrkOutput(output: string): LoadResult {
   const line = output.trimEnd().split('\n').at(-1) ?? '';
   if (!line.startsWith('{')) throw new Error(`wrk printed no result: ${output}`);
-  const { requests, duration, p50, p99, status, socket, timeout } = JSON.parse(line) as WrkSummary;
+  const { requests, duration, p50, p99, status, socket, timeout } = JSON.parse(line);
   const tokens = requests - status;
   return {
     tokens,
@@ -93,20 +81,9 @@ export function parseWrkOutput(output: string): LoadResult {
   };
 }
 
-interface AutocannonResult {
-  /** Seconds. */
-  readonly duration: number;
-  readonly '2xx': number;
-  readonly non2xx: number;
-  /** Broken connections and timeouts. */
-  readonly errors: number;
-  /** Milliseconds, of answers with status 2xx. */
-  readonly latency: { readonly p50: number; readonly p99: number };
-}
-
-/** Reads the result of autocannon as JSON. */
+/** Reads the result of autocannon: its duration is in seconds, its latencies are milliseconds of answers with status 2xx. */
 export function parseAutocannonOutput(output: string): LoadResult {
-  const result = JSON.parse(output) as AutocannonResult;
+  const result = JSON.parse(output);
   return {
     tokens: result['2xx'],
     tokensPerSecond: result['2xx'] / result.duration,

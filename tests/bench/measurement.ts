@@ -1,6 +1,10 @@
 import type { Candidate } from './candidates.ts';
 import type { LoadClients, LoadGenerator, LoadResult } from './load-generator.ts';
+import { SECRET } from './registrations.ts';
 import { median } from './report.ts';
+
+/** The load of most commands: 16 connections, and 16 clients that send their requests one after another. */
+export const STANDARD_LOAD = { connections: 16, clients: { count: 16, step: 1, secret: SECRET } } as const;
 
 /** The result of one round of load on one candidate. */
 export interface Measurement extends LoadResult {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { startInMemory } from './candidates.ts';
 import { type CpuProfile, PARTS, type Part, timeByPart } from './cpu-profile.ts';
 import { findLoadGenerator } from './load-generator.ts';
-import { runLoad } from './measurement.ts';
-import { hashedSecret, registrations, SECRET, temporaryFolder } from './registrations.ts';
+import { runLoad, STANDARD_LOAD } from './measurement.ts';
+import { hashedSecret, registrations, temporaryFolder } from './registrations.ts';
 import { figure, machineLines, markdownList, markdownTable, say } from './report.ts';
 
 export interface ProfileOptions {
@@ -12,9 +12,6 @@ export interface ProfileOptions {
   /** Where the profiles are kept, for a flame graph; otherwise they are deleted. */
   readonly folder: string | undefined;
 }
-
-const CONNECTIONS = 16;
-const CLIENTS = { count: 16, step: 1, secret: SECRET };
 
 /** The cheapest BCrypt cost: hashing happens only during the warm-up. */
 const COST = 4;
@@ -26,13 +23,12 @@ const END_MS = 300;
 export async function runProfile(options: ProfileOptions, opened: AsyncDisposableStack): Promise<boolean> {
   const generator = await findLoadGenerator();
   const folder = options.folder ?? (await temporaryFolder(opened));
-  const clients = registrations('client', CLIENTS.count, await hashedSecret(COST));
+  const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(COST));
   const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
   await using service = new AsyncDisposableStack();
   const candidate = await startInMemory('memory', clients, service, { flags });
-  const plan = { connections: CONNECTIONS, clients: CLIENTS };
-  await runLoad(candidate, generator, { ...plan, seconds: 2 });
-  const load = await runLoad(candidate, generator, { ...plan, seconds: options.seconds });
+  await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: 2 });
+  const load = await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: options.seconds });
   await service.disposeAsync();
 
   const names = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile'));
@@ -44,7 +40,7 @@ export async function runProfile(options: ProfileOptions, opened: AsyncDisposabl
   const workers = times.filter((time) => time.has('RSA signature'));
   const lines = [
     ...machineLines(),
-    `Load: ${generator.name}, ${CONNECTIONS} connections, ${options.seconds} s; ${figure(load.tokensPerSecond)} tokens/s while profiled`,
+    `Load: ${generator.name}, ${STANDARD_LOAD.connections} connections, ${options.seconds} s; ${figure(load.tokensPerSecond)} tokens/s while profiled`,
     `Processes that sign: ${workers.length}`,
   ];
   process.stdout.write(`${markdownList(lines)}\n\n${profileReport(workers, load.tokens)}\n`);

@@ -1,8 +1,8 @@
 import { startInMemory } from './candidates.ts';
 import { findLoadGenerator } from './load-generator.ts';
-import { runLoad } from './measurement.ts';
+import { runLoad, STANDARD_LOAD } from './measurement.ts';
 import { MemoryLog, type MemorySample } from './process-tree.ts';
-import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
+import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
 import { figure, machineLines, markdownList, median, say } from './report.ts';
 
 export interface SoakOptions {
@@ -12,9 +12,6 @@ export interface SoakOptions {
   readonly sampleEverySeconds: number;
 }
 
-const CONNECTIONS = 16;
-const CLIENTS = { count: 16, step: 1, secret: SECRET };
-
 /** How far the last quarter may be above the first; a garbage collector may run just before one of them. */
 const GROWTH_FACTOR_MAX = 1.05;
 const GROWTH_MB_MAX = 5;
@@ -22,21 +19,20 @@ const GROWTH_MB_MAX = 5;
 /** `npm run bench -- soak`: memory under steady load. Returns whether it is stable. */
 export async function runSoak(options: SoakOptions, opened: AsyncDisposableStack): Promise<boolean> {
   const generator = await findLoadGenerator();
-  const clients = registrations('client', CLIENTS.count, await hashedSecret(RECOMMENDED_COST));
+  const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
   const candidate = await startInMemory('memory', clients, opened);
-  const plan = { connections: CONNECTIONS, clients: CLIENTS };
 
   say(`${options.warmUpSeconds} s of warm-up, then ${options.minutes} min …`);
-  await runLoad(candidate, generator, { ...plan, seconds: options.warmUpSeconds });
+  await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: options.warmUpSeconds });
   const log = new MemoryLog(candidate.tree, options.sampleEverySeconds * 1000);
-  const load = await runLoad(candidate, generator, { ...plan, seconds: Math.ceil(options.minutes * 60) });
+  const load = await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: Math.ceil(options.minutes * 60) });
   const samples = await log.end();
   if (samples.length < 4) throw new Error('too few samples of memory: run for longer, on a system with /proc');
 
   const trend = memoryTrend(samples);
   const lines = [
     ...machineLines(),
-    `Load: ${generator.name}, ${CONNECTIONS} connections, ${figure(options.minutes, 1)} min`,
+    `Load: ${generator.name}, ${STANDARD_LOAD.connections} connections, ${figure(options.minutes, 1)} min`,
     `Tokens: ${figure(load.tokens)}, ${figure(load.tokensPerSecond)}/s; failures: ${figure(load.failures)}`,
     `Memory, median of the first quarter: ${figure(trend.firstQuarter, 1)} MB`,
     `Memory, median of the last quarter: ${figure(trend.lastQuarter, 1)} MB`,

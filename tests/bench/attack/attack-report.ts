@@ -12,44 +12,27 @@ const ALLOWED: Readonly<Record<Exclude<keyof AttackerAnswers, 'lorises'>, readon
   garbage: ['400', '429', '503'],
 };
 
-/** The results of the legitimate clients. */
-export interface LegitimateFigures {
-  readonly requests: number;
-  /** Percentage of the requests that were answered with a token. */
-  readonly success: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly highestMs: number;
-  /** How late the driver itself sent its requests, 99th percentile. */
-  readonly lateP99Ms: number;
-  /** Of the new clients; Infinity if one got no token, NaN if there was none. */
-  readonly newClientMedianMs: number;
-  readonly newClientHighestMs: number;
-}
-
-export function legitimateFigures(result: LegitimateResult): LegitimateFigures {
+/** Latencies of the known clients, and of the new ones: Infinity if a new client got no token, NaN if there was none. */
+export function legitimateFigures(result: LegitimateResult) {
   const failures = Object.values(result.failures).reduce((sum, count) => sum + count, 0);
   const requests = result.latenciesMs.length + failures;
   const newClients = result.newClientsMs.map((ms) => ms ?? Number.POSITIVE_INFINITY);
   return {
     requests,
+    /** Percentage of the requests that were answered with a token. */
     success: (100 * result.latenciesMs.length) / requests,
     p50Ms: percentile(result.latenciesMs, 50),
     p99Ms: percentile(result.latenciesMs, 99),
     highestMs: percentile(result.latenciesMs, 100),
+    /** How late the driver itself sent its requests. */
     lateP99Ms: percentile(result.latenessMs, 99),
     newClientMedianMs: percentile(newClients, 50),
     newClientHighestMs: percentile(newClients, 100),
   };
 }
 
-export interface Verdict {
-  readonly requirement: string;
-  readonly passed: boolean;
-}
-
 /** The requirements on a service under attack, and whether it met them. */
-export function attackVerdicts({ during, attackers }: AttackResult): readonly Verdict[] {
+export function attackVerdicts({ during, attackers }: AttackResult) {
   const figures = legitimateFigures(during);
   const kinds = Object.keys(ALLOWED) as (keyof typeof ALLOWED)[];
   return [

@@ -64,15 +64,11 @@ async function startNewClient(clientId: string, n: number): Promise<number | nul
   return null;
 }
 
-interface TokenAnswer {
-  /** The status, or the system's error code if there was no answer. */
-  readonly outcome: string;
-  /** Seconds of Retry-After; 0 without. */
-  readonly retryAfterSeconds: number;
-}
-
-/** Never rejects. */
-function requestToken(clientId: string, agent: Agent): Promise<TokenAnswer> {
+/** The status, or the system's error code if there was no answer; Retry-After is 0 if absent. Never rejects. */
+function requestToken(
+  clientId: string,
+  agent: Agent,
+): Promise<{ readonly outcome: string; readonly retryAfterSeconds: number }> {
   const { tokenUrl, secret } = job;
   const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret });
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
