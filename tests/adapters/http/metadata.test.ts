@@ -11,7 +11,7 @@ describe('the metadata', () => {
     ['https://issuer.example/:a/*b', '/.well-known/oauth-authorization-server/:a/*b'],
     ['urn:example:issuer', '/.well-known/oauth-authorization-server'],
     ['no URL at all', '/.well-known/oauth-authorization-server'],
-  ])('stands where RFC 8414 section 3 puts it for the issuer %s', async (issuer, path) => {
+  ])('has the path of RFC 8414 section 3 for the issuer %s', async (issuer, path) => {
     await using service = await startServiceUnderTest({
       environment: { TOKEN_ISSUER: issuer, PUBLIC_METADATA: 'true' },
     });
