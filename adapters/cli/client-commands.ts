@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { type Failure, success } from '../../domain/result.ts';
 import { answerOf, clientAnswer, documentOf } from './client-answer.ts';
 import { type CommandDefinition, defineCommand, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
-import { EXIT } from './exit-code.ts';
-import { type Outcome, type Problem, problem } from './outcome.ts';
+import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
 import { type ClientUseCases, type OpenClients, withClients } from './with-clients.ts';
 

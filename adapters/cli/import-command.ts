@@ -5,8 +5,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { describeProblem } from './client-answer.ts';
 import { COST_OPTION, type CostOptions, defineCommand, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
-import { EXIT } from './exit-code.ts';
-import { type Answer, type Outcome, problem } from './outcome.ts';
+import { type Answer, EXIT, type Outcome, problem } from './outcome.ts';
 import type { Terminal } from './terminal.ts';
 import { type OpenClients, withClients } from './with-clients.ts';
 

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Result, success } from '../../domain/result.ts';
 import { isPresentableSecret, SECRET_MAX_BYTES } from '../../domain/stored-secret.ts';
-import { EXIT } from './exit-code.ts';
-import { type Problem, problem } from './outcome.ts';
+import { EXIT, type Problem, problem } from './outcome.ts';
 
 /** Standard input, which may be a terminal. */
 export type Input = Readable & { readonly isTTY?: boolean };

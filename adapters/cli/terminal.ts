@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import type { Outcome } from './outcome.ts';
+import { EXIT, type ExitCode, type Outcome } from './outcome.ts';
 import { printable, printableJson } from './printable.ts';
 import type { Input } from './read-secret.ts';
 

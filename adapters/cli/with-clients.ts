@@ -9,8 +9,7 @@ import type { ShowClient } from '../../application/clients/show-client.ts';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Result } from '../../domain/result.ts';
-import { EXIT } from './exit-code.ts';
-import { type Outcome, problem } from './outcome.ts';
+import { EXIT, type Outcome, problem } from './outcome.ts';
 
 /** The use cases of the commands, on a store that is open. */
 export interface ClientUseCases {

@@ -1,6 +1,6 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
 
 /** Registrations in this process's memory. What comes in is copied, what goes out cannot be changed. */
 export class InMemoryClientRepository implements ClientRepository {
@@ -12,7 +12,7 @@ export class InMemoryClientRepository implements ClientRepository {
   }
 
   /** Registers a client under a new random id. Throws where the client id is taken. */
-  add(fields: Omit<ClientRegistrationFields, 'id'>): void {
+  add(fields: NewClient): void {
     if (this.#lookups.has(fields.clientId)) throw new Error('a client of this id is registered already');
     const registration = ClientRegistration.of({ ...fields, id: this.#ids.uuid() });
     this.#lookups.set(

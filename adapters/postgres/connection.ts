@@ -20,12 +20,14 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 /** The ORM and its pool, for one table. Nothing connects until the first statement. */
 export class Connection {
   readonly pool: Pool;
+  readonly deadlineMs: number;
   readonly #orm: MikroORM;
   readonly #sockets: ReadonlySet<Socket>;
 
-  private constructor(orm: MikroORM, pool: Pool, sockets: ReadonlySet<Socket>) {
+  private constructor(orm: MikroORM, pool: Pool, deadlineMs: number, sockets: ReadonlySet<Socket>) {
     this.#orm = orm;
     this.pool = pool;
+    this.deadlineMs = deadlineMs;
     this.#sockets = sockets;
   }
 
@@ -51,7 +53,7 @@ export class Connection {
         stream: () => trackedSocket(sockets),
       },
     });
-    return new Connection(orm, await orm.em.getConnection().getNativeClient(), sockets);
+    return new Connection(orm, await orm.em.getConnection().getNativeClient(), deadlineMs, sockets);
   }
 
   /** The statements that create the table, as one text. */

@@ -39,13 +39,16 @@ export class DatabaseHealth {
   prepared = false;
   /** Why the database cannot be used; undefined where it can. */
   fault: unknown;
-  readonly #log: DatabaseLog;
+  /** What the database is for, in words for an operator. */
+  readonly name: string;
   readonly #probe: TableProbe;
+  readonly #log: DatabaseLog;
   readonly #closing = new AbortController();
   #probing = false;
   #logged: string | undefined;
 
-  constructor(probe: TableProbe, log: DatabaseLog) {
+  constructor(name: string, probe: TableProbe, log: DatabaseLog) {
+    this.name = name;
     this.#probe = probe;
     this.#log = log;
   }

@@ -3,17 +3,17 @@ import { isClientId } from '../../domain/client-registration.ts';
 import { type ClientRecord, FIND_CLIENT, lookupOf } from './client-entity.ts';
 import { isUnstorableText } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
-import type { WatchedRunner } from './runner.ts';
+import type { Runner } from './runner.ts';
 
 /**
  * Registrations in the table `clients`, which another program manages: read at every look-up, never written and never
  * cached. The entity manager is not on this path; docs/decisions/0102 has the figures.
  */
 export class PostgresClientRepository implements ClientRepository {
-  readonly #runner: WatchedRunner;
+  readonly #runner: Runner;
   readonly #log: DatabaseLog;
 
-  constructor(runner: WatchedRunner, log: DatabaseLog) {
+  constructor(runner: Runner, log: DatabaseLog) {
     this.#runner = runner;
     this.#log = log;
   }

@@ -13,7 +13,6 @@ import { CLIENTS, type ClientRecord, fieldsOf } from './client-entity.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
 import { Connection } from './connection.ts';
 import { isValueRefused, loggableFault } from './fault.ts';
-import { StatementRunner } from './runner.ts';
 import { probeTable } from './table.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
@@ -87,7 +86,7 @@ export class PostgresClientStore implements ClientStore {
   ): Promise<Outcome> {
     try {
       const { pool } = this.#connection;
-      this.#prepared ??= probeTable(CLIENTS, this.#connection, new StatementRunner(pool, DEADLINE_MS)).prepare();
+      this.#prepared ??= probeTable(CLIENTS, this.#connection).prepare();
       await this.#prepared;
       const connection = await pool.connect();
       try {
@@ -135,12 +134,9 @@ async function replace(
 }
 
 function columnsOf(clients: readonly NewClient[]): readonly string[][] {
-  return [
-    clients.map(({ clientId }) => clientId),
-    clients.map(({ clientSecret }) => clientSecret),
-    clients.map(({ clientName }) => clientName),
-    clients.map(({ scope }) => scope),
-  ];
+  return (['clientId', 'clientSecret', 'clientName', 'scope'] as const).map((field) =>
+    clients.map((client) => client[field]),
+  );
 }
 
 function secretsOf(clients: readonly NewClient[]): readonly string[] {

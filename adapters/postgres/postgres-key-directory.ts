@@ -1,12 +1,12 @@
 import type { KeyDirectory, TrustedKey } from '../../application/ports/key-directory.ts';
-import type { Statement, WatchedRunner } from './runner.ts';
+import type { Runner, Statement } from './runner.ts';
 import { findTrustedKeys, publishKeys, type SigningKeyRecord, trustedKeysOf } from './signing-key-entity.ts';
 
 /** Public keys in the table `signing_keys`, which replicas share and nobody else writes. */
 export class PostgresKeyDirectory implements KeyDirectory {
-  readonly #runner: WatchedRunner;
+  readonly #runner: Runner;
 
-  constructor(runner: WatchedRunner) {
+  constructor(runner: Runner) {
     this.#runner = runner;
   }
 

@@ -1,10 +1,9 @@
 import type { EntitySchema } from '@mikro-orm/core';
-import type { Pool } from 'pg';
-import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { Dependency } from '../../application/ports/health-check.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { isCreatedConcurrently, isCreationDenied, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog, type TableProbe } from './health.ts';
-import { StatementRunner, WatchedRunner } from './runner.ts';
+import { Runner, runStatement } from './runner.ts';
 
 /** A table that the service uses. */
 export interface TableDefinition<Property extends string = string> {
@@ -43,69 +42,49 @@ const COLUMNS_OF_TABLE = `select attname::text as "name",
       and has_table_privilege(attrelid, 'DELETE') as "writable"
   from pg_catalog.pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`;
 
-/** One table with a connection pool of its own, and the health of both. */
-export class Table implements HealthCheck {
-  readonly name: string;
-  /** For statements of requests. */
-  readonly runner: WatchedRunner;
-  readonly pool: Pool;
-  readonly #connection: Connection;
-  readonly #health: DatabaseHealth;
+/** A table that is open: statements for requests, and the health of its database. */
+export interface OpenTable extends Dependency {
+  readonly runner: Runner;
+}
 
-  private constructor(name: string, connection: Connection, runner: StatementRunner, health: DatabaseHealth) {
-    this.name = name;
-    this.runner = new WatchedRunner(name, runner, health);
-    this.pool = connection.pool;
-    this.#connection = connection;
-    this.#health = health;
+/**
+ * Connects on a pool of its own, and creates the table where it is missing. Where the database cannot be reached, it
+ * resolves all the same and continues to try; statements throw DependencyUnavailable until then. Throws TableUnusable
+ * where the table exists and cannot be used, with nothing left open.
+ *
+ * @param name what the table is for, in words for an operator.
+ */
+export async function openTable(
+  name: string,
+  definition: TableDefinition,
+  options: ConnectionOptions,
+  log: DatabaseLog,
+): Promise<OpenTable> {
+  const connection = await Connection.open(options, definition.schema);
+  const health = new DatabaseHealth(name, probeTable(definition, connection), log);
+  // Notices that the server closed an idle connection before a request meets it.
+  connection.pool.on('error', () => health.suspected());
+  const close = async () => {
+    health.close();
+    await connection.close();
+  };
+  try {
+    await health.start();
+  } catch (problem) {
+    await close();
+    throw problem;
   }
-
-  /**
-   * Connects, and creates the table where it is missing. Where the database cannot be reached, it resolves all the same
-   * and continues to try; statements throw DependencyUnavailable until then. Throws TableUnusable where the table exists
-   * and cannot be used, with nothing left open.
-   *
-   * @param name what the table is for, in words for an operator.
-   */
-  static async open(
-    name: string,
-    definition: TableDefinition,
-    options: ConnectionOptions,
-    log: DatabaseLog,
-  ): Promise<Table> {
-    const connection = await Connection.open(options, definition.schema);
-    const runner = new StatementRunner(connection.pool, options.deadlineMs);
-    const health = new DatabaseHealth(probeTable(definition, connection, runner), log);
-    // Notices that the server closed an idle connection before a request meets it.
-    connection.pool.on('error', () => health.suspected());
-    try {
-      await health.start();
-    } catch (problem) {
-      await connection.close();
-      throw problem;
-    }
-    return new Table(name, connection, runner, health);
-  }
-
-  readiness(): Readiness {
-    return this.#health.readiness();
-  }
-
-  /** Ends running statements by their deadline at the latest, and closes every connection. */
-  async close(): Promise<void> {
-    this.#health.close();
-    await this.#connection.close();
-  }
+  return { name, runner: new Runner(connection, health), readiness: () => health.readiness(), close };
 }
 
 /** Creates a missing table and never alters an existing one. Of two replicas that start at once, both find the table. */
-export function probeTable(table: TableDefinition, connection: Connection, runner: StatementRunner): TableProbe {
-  const readColumns = () => runner.run<Column>({ text: COLUMNS_OF_TABLE, values: [table.name] });
+export function probeTable(table: TableDefinition, connection: Connection): TableProbe {
+  const readColumns = () => runStatement<Column>(connection, { text: COLUMNS_OF_TABLE, values: [table.name] });
   const check = async () => assertUsable(table, await readColumns());
   return {
     check,
     async prepare() {
-      if ((await readColumns()).length === 0 && (await create(table, connection, runner))) return 'created';
+      if ((await readColumns()).length === 0 && (await create(table, connection))) return 'created';
       await check();
       return 'found';
     },
@@ -113,9 +92,9 @@ export function probeTable(table: TableDefinition, connection: Connection, runne
 }
 
 /** False where another process was faster. The text is one round trip, and so one transaction. */
-async function create({ name }: TableDefinition, connection: Connection, runner: StatementRunner): Promise<boolean> {
+async function create({ name }: TableDefinition, connection: Connection): Promise<boolean> {
   try {
-    await runner.run({ text: await connection.createTableSql() });
+    await runStatement(connection, { text: await connection.createTableSql() });
     return true;
   } catch (fault) {
     if (isCreatedConcurrently(fault)) return false;

@@ -2,7 +2,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { CLIENTS, FIND_CLIENT } from '../../adapters/postgres/client-entity.ts';
 import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
-import { Table } from '../../adapters/postgres/table.ts';
+import { openTable } from '../../adapters/postgres/table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { figure, median } from './report.ts';
 
@@ -17,7 +17,7 @@ type Find = (clientId: string) => Promise<unknown>;
 const server = await DatabaseServer.create();
 const url = server.urlOf('postgres', 'postgres');
 const options = { url, poolSize: POOL_SIZE, deadlineMs: 5_000 };
-const table = await Table.open('client repository', CLIENTS, options, () => {});
+const table = await openTable('client repository', CLIENTS, options, () => {});
 const repository = new PostgresClientRepository(table.runner, () => {});
 const orm = new MikroORM({
   entities: [CLIENTS.schema],

@@ -2,7 +2,7 @@ import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import type { ConnectionOptions } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLog } from '../../../adapters/postgres/health.ts';
 import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
-import { Table } from '../../../adapters/postgres/table.ts';
+import { openTable } from '../../../adapters/postgres/table.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 
 /** A repository, and the table that it reads. */
@@ -14,7 +14,7 @@ export interface OpenRepository extends AsyncDisposable {
 
 /** Opens the table `clients` as the service does. */
 export async function openRepository(options: ConnectionOptions, log: DatabaseLog = () => {}): Promise<OpenRepository> {
-  const table = await Table.open('client repository', CLIENTS, options, log);
+  const table = await openTable('client repository', CLIENTS, options, log);
   return {
     repository: new PostgresClientRepository(table.runner, log),
     readiness: () => table.readiness(),

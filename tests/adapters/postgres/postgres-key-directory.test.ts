@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
 import { SIGNING_KEYS } from '../../../adapters/postgres/signing-key-entity.ts';
-import { Table } from '../../../adapters/postgres/table.ts';
+import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { aKey, describeKeyDirectory, NOW } from '../../contracts/key-directory.ts';
 import { FaultyProxy } from '../../support/faulty-proxy.ts';
@@ -15,7 +15,7 @@ const DEADLINE_MS = 2_000;
 
 let database: TestDatabase;
 let lines: DatabaseLine[];
-let opened: Table[];
+let opened: OpenTable[];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -31,7 +31,7 @@ afterEach(() => closeAll());
 
 async function open(url = database.url): Promise<PostgresKeyDirectory> {
   const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
-  const table = await Table.open('key directory', SIGNING_KEYS, options, (line) => lines.push(line));
+  const table = await openTable('key directory', SIGNING_KEYS, options, (line) => lines.push(line));
   opened.push(table);
   return new PostgresKeyDirectory(table.runner);
 }
