@@ -32,16 +32,21 @@ export class InMemoryClientStore implements ClientStore {
     clients: readonly NewClient[],
     replacement?: SecretReplacement,
   ): Promise<Result<SavedClients, ReadonlySet<string>>> {
-    const { taken = [], free = [] } = Object.groupBy(clients, ({ clientId }) =>
-      this.#clients.has(clientId) ? 'taken' : 'free',
-    );
-    if (replacement === undefined && taken.length > 0) return failure(new Set(taken.map(({ clientId }) => clientId)));
-    const added = free.map((client) => ({ ...client, id: this.#ids.uuid() }));
-    const replaced = taken.flatMap((client) => {
+    const added: ClientRegistrationFields[] = [];
+    const replaced: ClientRegistrationFields[] = [];
+    const taken = new Set<string>();
+    for (const client of clients) {
       const stored = this.#clients.get(client.clientId);
-      if (stored === undefined || replacement === undefined) return [];
-      return [{ ...stored, ...client, clientSecret: replacement(stored.clientSecret, client.clientSecret) }];
-    });
+      if (stored === undefined) added.push({ ...client, id: this.#ids.uuid() });
+      else if (replacement === undefined) taken.add(client.clientId);
+      else
+        replaced.push({
+          ...client,
+          id: stored.id,
+          clientSecret: replacement(stored.clientSecret, client.clientSecret),
+        });
+    }
+    if (taken.size > 0) return failure(taken);
     for (const client of [...added, ...replaced]) this.#clients.set(client.clientId, client);
     return success({ added, replaced });
   }

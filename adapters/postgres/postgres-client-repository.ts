@@ -1,7 +1,7 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import { isClientId } from '../../domain/client-registration.ts';
 import { type ClientRecord, FIND_CLIENT, lookupOf } from './client-entity.ts';
-import { isUnstorableText } from './fault.ts';
+import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
 import type { Runner } from './runner.ts';
 
@@ -21,7 +21,7 @@ export class PostgresClientRepository implements ClientRepository {
   async findByClientId(clientId: string): Promise<ClientLookup> {
     if (!isClientId(clientId)) return { kind: 'unknown' };
     const statement = { ...FIND_CLIENT, values: [clientId] };
-    const lookup = lookupOf(await this.#runner.run<ClientRecord>(statement, isUnstorableText), clientId);
+    const lookup = lookupOf(await this.#runner.run<ClientRecord>(statement, SQLSTATE.unstorableText), clientId);
     if (lookup.kind === 'broken') {
       this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
     }

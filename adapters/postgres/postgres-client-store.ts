@@ -12,7 +12,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from './client-entity.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
 import { Connection } from './connection.ts';
-import { isValueRefused, loggableFault } from './fault.ts';
+import { hasState, loggableFault, SQLSTATE } from './fault.ts';
 import { probeTable } from './table.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
@@ -104,7 +104,8 @@ export class PostgresClientStore implements ClientStore {
     } catch (fault) {
       if (fault instanceof TypeError || fault instanceof RangeError) throw fault; // A bug here, not the database.
       const cause = loggableFault(fault);
-      throw isValueRefused(fault) ? new ValueRefused(cause) : new DependencyUnavailable('client store', cause);
+      if (hasState(fault, SQLSTATE.valueRefused)) throw new ValueRefused(cause);
+      throw new DependencyUnavailable('client store', cause);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { acquireTimeoutMs, type Connection } from './connection.ts';
-import { isSessionLost, loggableFault } from './fault.ts';
+import { hasState, isSessionLost, loggableFault } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
 
 /** A statement that is safe to repeat; or several in one text without a name and values, which run in one transaction. */
@@ -25,9 +25,9 @@ export class Runner {
   /**
    * The rows. Throws DependencyUnavailable, at the deadline at the latest.
    *
-   * @param isNothing whether a fault means that no row can match, rather than that the database failed.
+   * @param empty SQLSTATEs which mean that no row can match, rather than that the database failed.
    */
-  async run<Row>(statement: Statement, isNothing: (fault: unknown) => boolean = () => false): Promise<readonly Row[]> {
+  async run<Row>(statement: Statement, empty?: RegExp): Promise<readonly Row[]> {
     const health = this.#health;
     if (!health.prepared) throw new DependencyUnavailable(health.name, health.fault);
     try {
@@ -35,7 +35,7 @@ export class Runner {
       if (health.fault !== undefined) health.recovered();
       return rows;
     } catch (fault) {
-      if (isNothing(fault)) return [];
+      if (empty !== undefined && hasState(fault, empty)) return [];
       health.failed(fault);
       throw new DependencyUnavailable(health.name, loggableFault(fault));
     }

@@ -1,7 +1,7 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { isCreatedConcurrently, isCreationDenied, TableUnusable } from './fault.ts';
+import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog, type TableProbe } from './health.ts';
 import { Runner, runStatement } from './runner.ts';
 
@@ -97,8 +97,8 @@ async function create({ name }: TableDefinition, connection: Connection): Promis
     await runStatement(connection, { text: await connection.createTableSql() });
     return true;
   } catch (fault) {
-    if (isCreatedConcurrently(fault)) return false;
-    if (isCreationDenied(fault)) {
+    if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
+    if (hasState(fault, SQLSTATE.creationDenied)) {
       throw new TableUnusable(`table ${name} does not exist, and the database role may not create it`);
     }
     throw fault;

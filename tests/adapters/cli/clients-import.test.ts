@@ -36,7 +36,7 @@ function rows() {
 }
 
 describe('clients import', () => {
-  it('registers every client of a clients file, and hashes the plain secrets', async () => {
+  it('registers every client of a clients file, and hashes plain secrets', async () => {
     const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT]);
     expect(run).toMatchObject({ exitCode: 0, stdout: '', stderr: '2 added, 0 replaced.\n' });
     const [good, plain] = await rows();
@@ -45,7 +45,7 @@ describe('clients import', () => {
     expect(await bcrypt.compare('plain-secret', String(plain?.['client_secret']))).toBe(true);
   });
 
-  it('takes all or nothing: ids that are taken are reported with their positions', async () => {
+  it('registers all clients or none, and reports taken ids with their positions', async () => {
     await importClients([GOOD_CLIENT]);
     const before = await rows();
     const another = { ...PLAIN_CLIENT, client_id: 'another' };
@@ -58,7 +58,7 @@ describe('clients import', () => {
     expect(await rows()).toEqual(before);
   });
 
-  it('replaces what is there where it is told to, and keeps disabled clients disabled', async () => {
+  it('replaces existing clients with --replace, and keeps disabled clients disabled', async () => {
     await importClients([GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'locked' }]);
     await clients(['disable', 'locked']);
     const renamed = { ...PLAIN_CLIENT, client_name: 'Renamed', scope: 'admin' };
@@ -77,7 +77,7 @@ describe('clients import', () => {
     expect(locked).toMatchObject({ client_name: 'Renamed', client_secret: expect.stringMatching(/^!\$2b\$04\$/) });
   });
 
-  it('takes an empty file for what it is', async () => {
+  it('accepts an empty array', async () => {
     expect(await importClients([])).toMatchObject({ exitCode: 0, stderr: '0 added, 0 replaced.\n' });
   });
 
@@ -104,7 +104,7 @@ describe('clients import', () => {
     });
   });
 
-  it('says that a file cannot be read', async () => {
+  it('reports a file that cannot be read', async () => {
     expect(await clients(['import', 'no-such-file'])).toMatchObject({
       exitCode: 1,
       stdout: '',

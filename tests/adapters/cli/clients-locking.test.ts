@@ -33,7 +33,7 @@ async function storedSecret(): Promise<string> {
 }
 
 describe('clients disable and enable', () => {
-  it('lock the hash and unlock it, once or often', async () => {
+  it('lock and unlock the hash, and change nothing the second time', async () => {
     const hash = await storedSecret();
     const steps: [string, string, string][] = [
       ['disable', 'Client billing is disabled.\n', `!${hash}`],
@@ -49,7 +49,7 @@ describe('clients disable and enable', () => {
     }
   });
 
-  it('keep a client disabled that gets a new secret meanwhile', async () => {
+  it('keep a disabled client disabled when its secret is rotated', async () => {
     await clients(['disable', 'billing']);
     const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin', '--json'], 'new-secret');
     expect(run.stderr).toBe('Client billing has a new secret. It stays disabled.\n');
@@ -58,7 +58,7 @@ describe('clients disable and enable', () => {
     expect(await bcrypt.compare('new-secret', await storedSecret())).toBe(true);
   });
 
-  it('do not unlock what has no hash behind the lock', async () => {
+  it('do not unlock a client without a hash behind the lock', async () => {
     await database.query("update clients set client_secret = '!locked by hand'");
     expect(await clients(['enable', 'billing'])).toMatchObject({
       exitCode: 1,
@@ -72,7 +72,7 @@ describe('clients disable and enable', () => {
 });
 
 describe('clients remove', () => {
-  it('takes the client out, and says at the second time that there is none', async () => {
+  it('deletes the client, and reports the second time that there is none', async () => {
     const run = await clients(['remove', 'billing', '--json']);
     expect(run).toMatchObject({ exitCode: 0, stderr: 'Client billing is removed.\n' });
     expect(run.json()).toMatchObject({ client_id: 'billing', state: 'removed' });
@@ -84,7 +84,7 @@ describe('clients remove', () => {
     });
   });
 
-  it.each(['disable', 'enable'])('leaves nothing to %s', async (command) => {
+  it.each(['disable', 'enable'])('leaves no client to %s', async (command) => {
     expect(await clients([command, 'removed'])).toMatchObject({
       exitCode: 1,
       stdout: '',
@@ -111,7 +111,7 @@ describe('two administrators at once', () => {
     await rival.end();
   }
 
-  it('who add the same client: one of them is told that the id is taken', async () => {
+  it('add the same client: one of them gets the answer that the id is taken', async () => {
     await rival.query(`insert into clients (client_id, client_secret, client_name, scope)
       values ('contested', 'x', 'The rival''s', 'read')`);
     const run = clients(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
@@ -127,7 +127,7 @@ describe('two administrators at once', () => {
     ]);
   });
 
-  it('of whom one disables a client and one gives it a new secret: it has the secret, and is disabled', async () => {
+  it('disable a client and rotate its secret: it has the new secret, and is disabled', async () => {
     await rival.query("select from clients where client_id = 'billing' for update");
     const runs = Promise.all([
       clients(['disable', 'billing']),
@@ -141,7 +141,7 @@ describe('two administrators at once', () => {
     expect(await bcrypt.compare('new-secret', stored.slice(1))).toBe(true);
   });
 
-  it('of whom one removes a client while the other gives it a new secret: it is gone, and that is said', async () => {
+  it('remove a client and rotate its secret: the client does not exist, and rotate reports that', async () => {
     await rival.query("delete from clients where client_id = 'billing'");
     const run = clients(['rotate', 'billing', '--cost', '4']);
     await untilWaiting(1);

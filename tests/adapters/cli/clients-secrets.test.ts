@@ -31,7 +31,7 @@ function expectNoHash({ stdout, stderr }: Run): void {
 }
 
 describe('clients add', () => {
-  it('makes the table as the service does, registers the client and shows its secret once', async () => {
+  it('creates the table as the service does, registers the client and shows its secret once', async () => {
     const run = await clients(['add', 'billing', ...BILLING]);
     expect(run.exitCode).toBe(0);
     const [secret = '', ...others] = run.stdout.match(/\b[A-Za-z0-9]{43}\b/g) ?? [];
@@ -48,7 +48,7 @@ describe('clients add', () => {
     expect(await bcrypt.compare(secret, await storedSecret('billing'))).toBe(true);
   });
 
-  it('answers a script with one JSON document, named as in the clients file', async () => {
+  it('prints one JSON document with the member names of a clients file', async () => {
     const run = await clients(['add', 'billing', ...BILLING, '--json']);
     expect(run.json()).toEqual({
       id: '1',
@@ -63,12 +63,12 @@ describe('clients add', () => {
     expectNoHash(run);
   });
 
-  it('makes an id where none is given', async () => {
+  it('generates an id if none is given', async () => {
     const run = await clients(['add', ...BILLING, '--json']);
     expect(run.json()['client_id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('encodes at cost 10 where none is asked for', async () => {
+  it('encodes at cost 10 by default', async () => {
     expect((await clients(['add', 'billing', ...BILLING.slice(0, 4), '--json'])).json()['bcrypt_cost']).toBe(10);
   });
 
@@ -80,7 +80,7 @@ describe('clients add', () => {
     expect(await bcrypt.compare(' my sécret ', await storedSecret('billing'))).toBe(true);
   });
 
-  it('changes nothing where the secret on standard input is no good', async () => {
+  it('changes nothing if the secret on standard input is unusable', async () => {
     const run = await clients(['add', 'billing', ...BILLING, '--secret-stdin'], '\n');
     expect(run).toMatchObject({ exitCode: 1, stdout: '', stderr: 'The secret on standard input is empty.\n' });
     expect(await database.query("select to_regclass('clients') as found")).toEqual([{ found: null }]);
@@ -95,7 +95,7 @@ describe('clients add', () => {
     expect(await storedSecret('billing')).toBe(before);
   });
 
-  it('tells ids apart that differ in case or in a space alone', async () => {
+  it('distinguishes ids that differ only in case or in a space', async () => {
     const ids = ['-billing', '-BILLING', '-billing '];
     const runs = await Promise.all(ids.map((id) => clients(['add', ...BILLING, '--', id])));
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
@@ -116,7 +116,7 @@ describe('clients add', () => {
 });
 
 describe('clients rotate', () => {
-  it('puts a new secret in the place of the old one and shows it once', async () => {
+  it('replaces the secret and shows the new one once', async () => {
     const old = String((await clients(['add', 'billing', ...BILLING, '--json'])).json()['client_secret']);
     const run = await clients(['rotate', 'billing', '--cost', '5', '--json']);
     expect(run.stderr).toContain('Client billing has a new secret.');
@@ -127,7 +127,7 @@ describe('clients rotate', () => {
     expectNoHash(run);
   });
 
-  it('takes the secret from standard input', async () => {
+  it('reads the secret from standard input', async () => {
     await clients(['add', 'billing', ...BILLING]);
     const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'from-a-vault\r\n');
     expect(run.exitCode).toBe(0);
@@ -135,14 +135,14 @@ describe('clients rotate', () => {
     expect(await bcrypt.compare('from-a-vault', await storedSecret('billing'))).toBe(true);
   });
 
-  it('knows no client of another id', async () => {
+  it('refuses an unknown id', async () => {
     const run = await clients(['rotate', 'unknown', '--cost', '4']);
     expect(run).toMatchObject({ exitCode: 1, stdout: '', stderr: 'No client has the id unknown.\n' });
   });
 });
 
 describe('clients hash', () => {
-  it('prints the BCrypt encoding of the secret on standard input and needs no database', async () => {
+  it('prints the BCrypt encoding of the secret on standard input, without a database', async () => {
     const run = await clientsProgram('')(['hash', '--cost', '4'], 'good-secret\n');
     expect(run).toMatchObject({ exitCode: 0, stderr: '' });
     expect(run.stdout).toMatch(/^\$2b\$04\$.{53}\n$/);
@@ -151,7 +151,7 @@ describe('clients hash', () => {
 });
 
 describe('what other users of the machine see', () => {
-  it('is the command alone: no secret and no password of the database in the process list', async () => {
+  it('is only the command: the process list contains no secret and no database password', async () => {
     const args = ['add', 'billing', ...BILLING, '--secret-stdin'];
     await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
     program.process.stdin?.write('a-secret-in-a-pipe');

@@ -8,7 +8,7 @@ const COMMANDS = ['add', 'list', 'show', 'rotate', 'disable', 'enable', 'remove'
 const withoutDatabase = clientsProgram('');
 
 describe('npm run clients', () => {
-  it('lists its commands and its exit codes for --help', async () => {
+  it('lists its commands and exit codes for --help', async () => {
     const run = await withoutDatabase(['--help']);
     expect(run).toMatchObject({ exitCode: 0, stderr: '' });
     for (const command of COMMANDS) expect(run.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
@@ -38,7 +38,7 @@ describe('npm run clients', () => {
     expect(run.stderr).not.toContain('hunter2');
   });
 
-  it('refuses a DATABASE_URL of another kind without showing it', async () => {
+  it('refuses a DATABASE_URL of another database without showing it', async () => {
     const run = await clientsProgram('mysql://someone:hunter2@127.0.0.1/x')(['list']);
     expect(run.exitCode).toBe(2);
     expect(run.stderr).not.toContain('hunter2');
@@ -52,7 +52,7 @@ describe('a database that cannot be used', () => {
   }, 120_000);
   afterAll(() => database.drop());
 
-  it('ends the program with exit code 3 where nobody listens, without the password', async () => {
+  it('ends the program with exit code 3 if nothing listens, without showing the password', async () => {
     const clients = clientsProgram(`postgresql://somebody:hunter2@127.0.0.1:${await freePort()}/clients`);
     const run = await clients(['list', '--json']);
     expect(run).toMatchObject({ exitCode: 3, stdout: '' });
@@ -60,7 +60,7 @@ describe('a database that cannot be used', () => {
     expect(run.stderr).not.toContain('hunter2');
   });
 
-  it('ends it so where the role may not make the table, and where it may only read it', async () => {
+  it('ends the program with exit code 3 if the role may not create the table, or may only read it', async () => {
     const role = await database.createRole();
     const clients = clientsProgram(role.url);
     expect(await clients(['list'])).toMatchObject({
@@ -76,7 +76,7 @@ describe('a database that cannot be used', () => {
     await database.query(`revoke all on clients from ${role.name}`);
   });
 
-  it('needs no more than the four rights on the table', async () => {
+  it('needs only four privileges on the table', async () => {
     await clientsProgram(database.url)(['list']);
     const role = await database.createRole();
     await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
@@ -92,7 +92,7 @@ describe('a database that cannot be used', () => {
     await database.query(`revoke all on clients from ${role.name}`);
   });
 
-  it('is told apart from a reader that went away before the answer was written', async () => {
+  it('is not confused with a reader that closes before the answer is written', async () => {
     const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
     await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
     program.process.stdout?.destroy();

@@ -10,14 +10,14 @@ describe('readSecret', () => {
   it.each([
     ['a secret', ['secret'], 'secret'],
     ['a line', ['secret\n'], 'secret'],
-    ['a line of Windows', ['secret\r\n'], 'secret'],
+    ['a Windows line', ['secret\r\n'], 'secret'],
     ['two line breaks', ['secret\n\n'], 'secret\n'],
     ['spaces', [' secret \n'], ' secret '],
     ['a carriage return alone', ['secret\r'], 'secret\r'],
     ['a byte order mark, as it is', ['\ufeffsecret'], '\ufeffsecret'],
     ['72 bytes and a line break', [`${'x'.repeat(72)}\r\n`], 'x'.repeat(72)],
-    ['a letter that comes in two pieces', [new Uint8Array([0xc3]), new Uint8Array([0xa9])], 'é'],
-  ])('takes %s', async (_what, chunks, secret) => {
+    ['a letter in two chunks', [new Uint8Array([0xc3]), new Uint8Array([0xa9])], 'é'],
+  ])('accepts %s', async (_what, chunks, secret) => {
     expect(await read(...chunks)).toEqual({ ok: true, value: secret });
   });
 
@@ -28,7 +28,7 @@ describe('readSecret', () => {
     ['73 bytes of letters with accents', ['é'.repeat(37)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
     ['a whole file', ['x'.repeat(70), '\n'.repeat(70)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
     ['a NUL', ['a\0b'], 'contains a NUL, at which BCrypt stops reading.'],
-    ['what is not UTF-8', [new Uint8Array([0xff])], 'is not UTF-8.'],
+    ['bytes that are not UTF-8', [new Uint8Array([0xff])], 'is not UTF-8.'],
   ])('refuses %s', async (_what, chunks, rule) => {
     expect(await read(...chunks)).toEqual({
       ok: false,
@@ -45,7 +45,7 @@ describe('readSecret', () => {
     expect((await readSecret(endless)).ok).toBe(false);
   });
 
-  it('refuses to be typed at a terminal, where it would be seen', async () => {
+  it('refuses a terminal as input, where the secret would be visible', async () => {
     const stdin = Object.assign(Readable.from([]), { isTTY: true });
     expect(await readSecret(stdin)).toMatchObject({ ok: false, problem: { exitCode: 2 } });
   });
