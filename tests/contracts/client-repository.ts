@@ -4,7 +4,7 @@ import type { ClientRegistrationFields } from '../../domain/client-registration.
 
 export type NewClient = Omit<ClientRegistrationFields, 'id'>;
 
-/** An empty repository, and what somebody else does to its registrations. */
+/** An empty repository, and the changes that another program makes to its registrations. */
 export interface ClientRepositoryUnderTest {
   readonly repository: ClientRepository;
   add(client: NewClient): Promise<void>;
@@ -35,7 +35,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       expect(await find('client-1')).toEqual({ kind: 'unknown' });
     });
 
-    test('finds a client with all that is registered of it', async () => {
+    test('finds a client with its whole registration', async () => {
       await under.add(A_CLIENT);
       const lookup = await find('client-1');
       if (lookup.kind !== 'found') throw new Error(lookup.kind);
@@ -46,7 +46,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       expect(registration.scope.toString()).toBe('read write');
     });
 
-    test('gives each registration an id of its own, which stays', async () => {
+    test('gives each registration an id of its own that never changes', async () => {
       await under.add(A_CLIENT);
       await under.add({ ...A_CLIENT, clientId: 'client-2' });
       const ids = await Promise.all(['client-1', 'client-2', 'client-1'].map(async (id) => idOf(await find(id))));
@@ -70,7 +70,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['half a surrogate pair', 'client-1\ud800'],
       ['nothing', ''],
       ['the limit of length and one more', 'x'.repeat(256)],
-    ])('takes %s for another client id', async (_what, clientId) => {
+    ])('treats %s as a different client id', async (_what, clientId) => {
       await under.add(A_CLIENT);
       expect(await find(clientId)).toEqual({ kind: 'unknown' });
     });
@@ -85,22 +85,24 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['255 characters of four bytes', '\u{1F511}'.repeat(255)],
       ['the replacement character', '\ufffd'],
       ['the name of a prototype member', '__proto__'],
-    ])('finds a client id with %s and tells it from its kin', async (_what, clientId) => {
+    ])('finds a client id with %s and distinguishes it from similar ids', async (_what, clientId) => {
       await under.add({ ...A_CLIENT, clientId });
-      for (const kin of ['client', 'caf\u00e9', 'cafe\u0301', '\ud800', 'toString'].filter((id) => id !== clientId)) {
-        expect(await find(kin)).toEqual({ kind: 'unknown' });
+      for (const similar of ['client', 'caf\u00e9', 'cafe\u0301', '\ud800', 'toString'].filter(
+        (id) => id !== clientId,
+      )) {
+        expect(await find(similar)).toEqual({ kind: 'unknown' });
       }
       expect((await find(clientId)).kind).toBe('found');
     });
 
-    test('keeps registrations apart that differ in case alone', async () => {
+    test('distinguishes registrations that differ only in case', async () => {
       await under.add({ ...A_CLIENT, clientName: 'lower' });
       await under.add({ ...A_CLIENT, clientId: 'Client-1', clientName: 'upper' });
       expect(await nameOf('client-1')).toBe('lower');
       expect(await nameOf('Client-1')).toBe('upper');
     });
 
-    test('sees a registration that is added, changed and removed at the next look-up', async () => {
+    test('notices at the next look-up that a registration was added, changed or removed', async () => {
       expect((await find('client-1')).kind).toBe('unknown');
       await under.add(A_CLIENT);
       expect(await nameOf('client-1')).toBe('First client');
@@ -122,14 +124,14 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['scope', { scope: '' }],
       ['scope', { scope: 'read  write' }],
       ['scope', { scope: 'say "please"' }],
-    ])('says that a registration is broken by its %s, and hurts no other', async (field, changes) => {
+    ])('reports that a registration is broken by its %s, and still finds the others', async (field, changes) => {
       await under.add({ ...A_CLIENT, ...changes });
       await under.add({ ...A_CLIENT, clientId: 'client-2' });
       expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
       expect((await find('client-2')).kind).toBe('found');
     });
 
-    test('answers many look-ups at once, each with its own client', async () => {
+    test('answers each of many concurrent look-ups with the right client', async () => {
       const ids = Array.from({ length: 50 }, (_, number) => `client-${number}`);
       await Promise.all(ids.map((clientId) => under.add({ ...A_CLIENT, clientId, clientName: `name of ${clientId}` })));
       const names = await Promise.all([...ids, ...ids].map(nameOf));

@@ -28,7 +28,7 @@ describe('readClientsFile', () => {
     ['an entry that is no object', ['its-secret'], 'entry 0: it must be an object'],
     ['an entry that is an array', [[]], 'entry 0: it must be an object'],
     ['a member missing', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
-    ['a member that is no text', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
+    ['a member that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
     [
       'a member too many',
       [{ ...ENTRY, secret: 'its-secret' }],
@@ -47,7 +47,7 @@ describe('readClientsFile', () => {
       'entry 0: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
     ],
     [
-      'a secret that is neither',
+      'a secret that is neither BCrypt nor {noop}',
       [{ ...ENTRY, client_secret: 'its-secret' }],
       'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
     ],
@@ -61,7 +61,7 @@ describe('readClientsFile', () => {
       [{ ...ENTRY, client_secret: '{noop}' }],
       'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
     ],
-  ])('names position and member of what is wrong: %s', (_name, file, problem) => {
+  ])('names the position and member of a problem: %s', (_name, file, problem) => {
     const problems = problemsOf(file);
     expect(problems).toEqual([problem]);
     expect(problems.join()).not.toContain('its-secret');

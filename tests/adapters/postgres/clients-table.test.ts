@@ -16,8 +16,8 @@ beforeEach(async () => {
 }, 120_000);
 afterEach(() => database.drop());
 
-describe('the table clients, where there is none', () => {
-  it('is made, with a generated row id and unique client ids that are compared byte by byte', async () => {
+describe('a missing table clients', () => {
+  it('is created with a generated row id and unique client ids that are compared byte by byte', async () => {
     await openAndClose();
     expect(await columns()).toEqual([
       ['id', 'bigint', 'NO', 'YES', null],
@@ -32,7 +32,7 @@ describe('the table clients, where there is none', () => {
     expect(lines).toEqual([{ event: 'table_created' }]);
   });
 
-  it('is made once by many replicas that start at once, without an error', async () => {
+  it('is created once by many replicas that start at the same time, without an error', async () => {
     for (let round = 0; round < 5; round += 1) {
       lines = [];
       await database.query('drop table if exists clients');
@@ -41,14 +41,14 @@ describe('the table clients, where there is none', () => {
     }
   });
 
-  it('stops the start where the role may not make it', async () => {
+  it('stops the start if the role may not create it', async () => {
     const { url } = await database.createRole();
     await expect(open(url)).rejects.toThrow('table clients does not exist, and the database role may not create it');
   });
 });
 
-describe('the table clients, where somebody else made it', () => {
-  it('is read as it is, with more columns, and never altered', async () => {
+describe('a table clients of another application', () => {
+  it('may have more columns, and is never altered', async () => {
     await database.query(`${TABLE.slice(0, -1)}, created_at timestamptz default now(), notes text[])`);
     await clientsTable(database).add(A_CLIENT);
     const before = await columns();
@@ -59,7 +59,7 @@ describe('the table clients, where somebody else made it', () => {
   });
 
   it.each(['id', 'client_id', 'client_secret', 'client_name', 'scope'])(
-    'stops the start where it lacks %s',
+    'stops the start if it lacks %s',
     async (name) => {
       await database.query(TABLE);
       await database.query(`alter table clients drop column ${name}`);
@@ -67,7 +67,7 @@ describe('the table clients, where somebody else made it', () => {
     },
   );
 
-  it('asks no more of its role than SELECT', async () => {
+  it('requires only SELECT', async () => {
     await database.query(TABLE);
     await clientsTable(database).add(A_CLIENT);
     const role = await database.createRole();
@@ -76,7 +76,7 @@ describe('the table clients, where somebody else made it', () => {
     expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
   });
 
-  it('is content with SELECT on the five columns', async () => {
+  it('requires SELECT only on the five columns', async () => {
     await database.query(`${TABLE.slice(0, -1)}, internal_notes text)`);
     await clientsTable(database).add(A_CLIENT);
     const role = await database.createRole();
@@ -85,7 +85,7 @@ describe('the table clients, where somebody else made it', () => {
     expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
   });
 
-  it('stops the start where the role may not read it, and says which columns', async () => {
+  it('stops the start if the role may not read it, and names the columns', async () => {
     await database.query(TABLE);
     const role = await database.createRole();
     await database.query(`grant select (id, client_id, client_name) on clients to ${role.name}`);
@@ -94,7 +94,7 @@ describe('the table clients, where somebody else made it', () => {
     );
   });
 
-  it('may be a view, of names that are other in the table behind it', async () => {
+  it('may be a view that renames the columns of another table', async () => {
     await database.query('create table tenants (number int, name text, hash text)');
     await database.query(`insert into tenants values (7, 'client-1', '!')`);
     await database.query(

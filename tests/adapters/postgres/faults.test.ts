@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 describe('a database that is down when the service starts', () => {
-  it('is waited for: 503 meanwhile, and tokens once it is up', async () => {
+  it('is probed until it is up: 503 before, and tokens afterwards', async () => {
     await server.kill();
     service = await startService(url());
     await expectUnavailable();
@@ -61,7 +61,7 @@ describe('a database that is down when the service starts', () => {
     expect(events()).toEqual(['database_unavailable', 'database_available']);
   });
 
-  it('is not trusted when its table turns out to be unusable: 503 until somebody mends it', async () => {
+  it('comes up with an unusable table: 503 until the table is repaired', async () => {
     await server.query('alter table clients rename column scope to scopes');
     await server.kill();
     service = await startService(url());
@@ -73,7 +73,7 @@ describe('a database that is down when the service starts', () => {
     await untilWell();
   });
 
-  it('may let nobody in yet, or not this password', async () => {
+  it('may refuse the password at first', async () => {
     service = await startService(url('another-password'));
     await expectUnavailable();
     expect(service.program.stdout()).toContain('28P01');
@@ -91,7 +91,7 @@ describe('a database that is down when the service starts', () => {
     await untilWell();
   });
 
-  it('may be a read-only copy that has the table already', async () => {
+  it('may be a read-only copy that has the table', async () => {
     await server.restartAsStandby();
     service = await startService(url());
     await untilWell();
@@ -134,7 +134,7 @@ describe('a database that fails while the service runs', () => {
     await untilWell();
   });
 
-  it('is frozen, and the service is told to stop: it ends all the same', async () => {
+  it('is frozen, and the service stops on SIGTERM all the same', async () => {
     await startWell();
     await server.freeze();
     await expectUnavailable();
@@ -145,7 +145,7 @@ describe('a database that fails while the service runs', () => {
     await server.thaw();
   });
 
-  it('is behind a network that swallows everything', async () => {
+  it('is behind a network that drops every packet', async () => {
     await using proxy = await FaultyProxy.to(server.port);
     await startWell(url(PASSWORD, proxy.port));
     await fillPool(proxy);
@@ -163,7 +163,7 @@ describe('a database that fails while the service runs', () => {
     await untilWell();
   });
 
-  it('is behind a slow network: answered as long as it is within the deadline', async () => {
+  it('is behind a slow network: tokens as long as the answer comes within the deadline', async () => {
     await using proxy = await FaultyProxy.to(server.port);
     await startWell(url(PASSWORD, proxy.port));
     proxy.network = { kind: 'slow', delayMs: 50 };
@@ -174,7 +174,7 @@ describe('a database that fails while the service runs', () => {
     await untilWell();
   });
 
-  it('ends its connections again and again', async () => {
+  it('closes its connections again and again', async () => {
     await startWell();
     let ending = true;
     const terminator = (async () => {
@@ -189,7 +189,7 @@ describe('a database that fails while the service runs', () => {
     await untilWell();
   });
 
-  it('is asked again, on a new connection, where the old one broke unnoticed', async () => {
+  it('is asked again on a new connection if the old one broke unnoticed', async () => {
     await using proxy = await FaultyProxy.to(server.port);
     await startWell(url(PASSWORD, proxy.port));
     await fillPool(proxy);
@@ -227,7 +227,7 @@ describe('a database that fails while the service runs', () => {
     await untilWell();
   });
 
-  it('loses its table: nobody is refused as unknown, and the table is not made anew', async () => {
+  it('loses its table: no client is refused as unknown, and the table is not created again', async () => {
     await startWell();
     await server.query('alter table clients rename to clients_elsewhere');
     await expectUnavailable();
@@ -238,7 +238,7 @@ describe('a database that fails while the service runs', () => {
     await untilWell();
   });
 
-  it('takes the right to read away', async () => {
+  it('revokes the privilege to read', async () => {
     await startWell();
     await server.query('alter table clients owner to postgres');
     await expectUnavailable();

@@ -48,7 +48,7 @@ describe('PostgresClientRepository', () => {
     ['scope', 'scope = null'],
     ['clientName', `client_name = ''`],
     ['scope', `scope = ' read'`],
-  ])('says that a row is broken by its %s (%s), in one line without its values', async (field, change) => {
+  ])('reports a row that is broken by its %s (%s), in one log line without its values', async (field, change) => {
     for (const column of ['client_secret', 'client_name', 'scope']) await alter(`alter column ${column} drop not null`);
     await under.add(A_CLIENT);
     await database.query(`update clients set ${change}`);
@@ -60,21 +60,21 @@ describe('PostgresClientRepository', () => {
     ]);
   });
 
-  it('calls a client id broken that a table without a unique index has twice', async () => {
+  it('reports a client id as broken that a table without a unique index has twice', async () => {
     await alter('drop constraint clients_client_id_unique');
     await under.add(A_CLIENT);
     await under.add(A_CLIENT);
     expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field: 'clientId' } });
   });
 
-  it('compares trailing spaces also where the column ignores them', async () => {
+  it('compares trailing spaces even if the column ignores them', async () => {
     await alter('alter column client_id type char(20)');
     await under.add(A_CLIENT);
     expect((await find('client-1')).kind).toBe('found');
     expect(await find('client-1 ')).toEqual({ kind: 'unknown' });
   });
 
-  it('goes on where a column changes its type or a column is added', async () => {
+  it('continues after a column changes its type or a column is added', async () => {
     await under.add(A_CLIENT);
     expect((await find('client-1')).kind).toBe('found');
     await alter('alter column client_name type varchar(200)');
@@ -83,7 +83,7 @@ describe('PostgresClientRepository', () => {
     expect(under.readiness()).toEqual({ ready: true });
   });
 
-  it('keeps a value that the database quotes in its error out of its own', async () => {
+  it('keeps values that the database quotes out of its own errors and log lines', async () => {
     await alter('alter column client_id type integer using 0');
     const fault: unknown = await find('a-secret-in-the-wrong-field').catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(DependencyUnavailable);
@@ -91,7 +91,7 @@ describe('PostgresClientRepository', () => {
     expect((fault as Error).cause).toMatchObject({ message: 'the database refused a value', code: '22P02' });
   });
 
-  it('takes a client id that the database cannot store for unknown', async () => {
+  it('treats a client id that the database cannot store as unknown', async () => {
     const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
     const opened = await openRepository({ url: latin.url, poolSize: 1, deadlineMs: 2_000 });
     expect(await opened.repository.findByClientId('客户')).toEqual({ kind: 'unknown' });
@@ -99,7 +99,7 @@ describe('PostgresClientRepository', () => {
     await latin.drop();
   });
 
-  it('says whether it is ready, and becomes so again without being asked', async () => {
+  it('reports whether it is ready, and becomes ready again without a request', async () => {
     await database.query('alter table clients rename to elsewhere');
     await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
     await until(() => reason().includes('does not exist'), 'it knows why');
@@ -131,7 +131,7 @@ const CONNECTIONS = `select count(*) from pg_stat_activity where datname = curre
 describe('the service on PostgreSQL', () => {
   const environment = () => ({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
 
-  it('refuses {noop} in the table as it refuses a wrong secret, and broken rows too', async () => {
+  it('refuses {noop} in the table and broken rows as it refuses a wrong secret', async () => {
     const { add, close } = await fresh();
     await close();
     await using service = await startServiceUnderTest({ environment: environment() });
@@ -148,7 +148,7 @@ describe('the service on PostgreSQL', () => {
     ]);
   });
 
-  it('does not start on a table that lacks a column: says which, without the URL, and opens no port', async () => {
+  it('does not start on a table that lacks a column: names the column without the URL, and opens no port', async () => {
     const { close } = await fresh();
     await close();
     await database.query('alter table clients drop column scope');

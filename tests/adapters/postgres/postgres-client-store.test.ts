@@ -45,7 +45,7 @@ describe('PostgresClientStore', () => {
     expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
   });
 
-  it('reads locked rows as they are now, where the database isolates transactions more strictly by default', async () => {
+  it('loses no change if the database isolates transactions more strictly by default', async () => {
     await database.query('drop table if exists clients');
     await using owner = await open();
     await owner.save([{ ...A_CLIENT, clientSecret: '' }]);

@@ -43,7 +43,7 @@ async function closeAll(): Promise<void> {
 describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), close: closeAll }));
 
 describe('the table signing_keys', () => {
-  it('is made where there is none, of public members alone', async () => {
+  it('is created if it is missing, with public members only', async () => {
     await open();
     const columns = await database.query(
       `select column_name, data_type, is_nullable, collation_name from information_schema.columns
@@ -58,13 +58,13 @@ describe('the table signing_keys', () => {
     expect(lines).toEqual([{ event: 'table_created' }]);
   });
 
-  it('is made once by many replicas that start at once, and leaves the table clients to others', async () => {
+  it('is created once by many replicas that start at the same time, without the table clients', async () => {
     await Promise.all(Array.from({ length: 8 }, () => open()));
     expect(lines).toEqual([{ event: 'table_created' }]);
     expect(await database.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
   });
 
-  it('asks of its role SELECT, INSERT, UPDATE and DELETE, and nothing else', async () => {
+  it('requires only SELECT, INSERT, UPDATE and DELETE', async () => {
     await open();
     const role = await database.createRole();
     await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
@@ -73,7 +73,7 @@ describe('the table signing_keys', () => {
     expect(await directory.publish([aKey('one', NOW + 200)], NOW + 1)).toEqual([aKey('one', NOW + 200)]);
   });
 
-  it.each(['insert', 'update', 'delete'])('stops the start where its role may not %s', async (privilege) => {
+  it.each(['insert', 'update', 'delete'])('stops the start if its role may not %s', async (privilege) => {
     await open();
     const role = await database.createRole();
     await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
@@ -83,14 +83,14 @@ describe('the table signing_keys', () => {
     );
   });
 
-  it('stops the start where it lacks a column', async () => {
+  it('stops the start if it lacks a column', async () => {
     await database.query('create table signing_keys (kid text primary key, n text, e text)');
     await expect(open()).rejects.toThrow('table signing_keys lacks the column trusted_until');
   });
 });
 
 describe('PostgresKeyDirectory', () => {
-  it('lets exactly one of eight replicas that publish for the first time at once find nobody else', async () => {
+  it('shows exactly one of eight replicas that publish at the same time no other key', async () => {
     const directories = await Promise.all(Array.from({ length: 8 }, () => open()));
     for (let round = 0; round < 10; round += 1) {
       await database.query('delete from signing_keys');
@@ -101,7 +101,7 @@ describe('PostgresKeyDirectory', () => {
     }
   });
 
-  it('does so too where the database isolates transactions more strictly by default', async () => {
+  it('does so too if the database isolates transactions more strictly by default', async () => {
     const role = await database.createRole();
     await open();
     await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
@@ -113,7 +113,7 @@ describe('PostgresKeyDirectory', () => {
     expect(answers.map((keys) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('answers only whole rows of a table that somebody else made, and a key ring trusts only keys among them', async () => {
+  it('returns only complete rows of a table of another application, and a key ring trusts only valid keys among them', async () => {
     await database.query('create table signing_keys (kid text primary key, n text, e text, trusted_until bigint)');
     const directory = await open();
     await database.query(
@@ -125,7 +125,7 @@ describe('PostgresKeyDirectory', () => {
     expect((await ring.publicKeys()).map(({ kid }) => kid)).toEqual([(await ring.signingKey()).kid]);
   });
 
-  it('says within its deadline that it is out of reach, and comes back by itself', async () => {
+  it('reports within its deadline that it cannot be reached, and recovers by itself', async () => {
     await using proxy = await FaultyProxy.to(Number(new URL(database.url).port));
     const url = new URL(database.url);
     url.port = String(proxy.port);
@@ -148,7 +148,7 @@ describe('PostgresKeyDirectory', () => {
     await closeAll();
   });
 
-  it('opens where the database cannot be reached, and makes its table once it can be', async () => {
+  it('opens while the database cannot be reached, and creates its table afterwards', async () => {
     const role = await database.createRole();
     await database.query(`grant create on schema public to ${role.name}`);
     await database.query(`alter role ${role.name} nologin`);
