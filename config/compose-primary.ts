@@ -4,10 +4,13 @@ import { KeysForWorkers } from '../adapters/cluster/keys-for-workers.ts';
 import { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
+import { PrivateKeys } from '../adapters/jwt/private-keys.ts';
+import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { buildContainer } from './container.ts';
-import { startServerOf } from './service.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
+import { startProcess } from './start-process.ts';
 import { TOKENS } from './tokens.ts';
 
 /** Beside this file, with the same extension: compiled or not. */
@@ -23,9 +26,12 @@ export async function startPrimary(
   files: ReadonlyMap<string, string | undefined>,
   environment: Environment,
 ): Promise<RunningServer> {
-  const container = await buildContainer(configuration, 'primary');
+  const privateKeys = new PrivateKeys();
+  const keyFactory = createKeyFactory({ ids: new RandomIdGenerator(), file: configuration.keyFile, privateKeys });
+  const container = await buildContainer(configuration, 'primary', (parts) => {
+    parts.registerInstance(TOKENS.keyFactory, keyFactory);
+  });
   const keyRing = container.resolve(TOKENS.keyRing);
-  const privateKeys = container.resolve(TOKENS.privateKeys);
   const slots = container.resolve(TOKENS.verificationSlots);
   const cacheKey = randomBytes(32);
 
@@ -47,5 +53,5 @@ export async function startPrimary(
     for (const worker of workers) worker.sendKeys(keys.now());
   });
   container.registerInstance(TOKENS.workerPool, pool);
-  return startServerOf(container, configuration.settings, 'primary');
+  return startProcess(container, configuration.settings, 'primary');
 }

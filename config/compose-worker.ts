@@ -7,28 +7,30 @@ import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-pair.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { SystemClock } from '../adapters/system/system.ts';
 import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
-import { createKeySchedule } from './compose-keys.ts';
-import { createVerifiedSecretCache } from './compose-secrets.ts';
+import { KeySchedule } from '../domain/key-schedule.ts';
 import { buildContainer } from './container.ts';
-import { startServerOf } from './service.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
+import { keyTimes } from './settings/domain-options.ts';
+import { startProcess } from './start-process.ts';
 import { TOKENS } from './tokens.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
 export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Promise<RunningWorker> {
   const configuration = configurationOf(start);
+  const { settings } = configuration;
   const clock = new SystemClock();
-  const slots = new RemoteVerificationSlots(primary);
-  const verifiedSecrets = createVerifiedSecretCache(configuration.settings, clock, {
+  const verifiedSecrets = new VerifiedSecretCache(clock, {
     key: start.cacheKey,
+    lifetimeSeconds: settings.CLIENT_SECRET_REMEMBERED_SECONDS,
     onStored: primary.secretVerified,
   });
   const keyProvider = new KeyRingReplica({
     factory: { read: readPublicKey },
-    schedule: createKeySchedule(configuration.settings),
+    schedule: new KeySchedule(keyTimes(settings)),
     clock,
     async lookUp(kid) {
       const found = await primary.findKey(kid);
@@ -44,12 +46,12 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const container = await buildContainer(configuration, 'worker', (parts) => {
     parts.registerInstance(TOKENS.clock, clock);
     parts.registerInstance(TOKENS.log, createJsonLog(undefined, { worker: start.worker }));
-    parts.registerInstance(TOKENS.verificationSlots, slots);
+    parts.registerInstance(TOKENS.verificationSlots, new RemoteVerificationSlots(primary));
     parts.registerInstance(TOKENS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(TOKENS.keyProvider, keyProvider);
     parts.registerInstance(TOKENS.processMetrics, metrics);
   });
-  const service = await startServerOf(container, configuration.settings, 'worker');
+  const service = await startProcess(container, settings, 'worker');
   reportHealth(container.resolve(TOKENS.dependencies), (states) => ignoreEndOfPrimary(primary.health(states)));
   return {
     address: service.host,

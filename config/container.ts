@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
 import {
   type DependencyContainer,
   type InjectionToken,
@@ -7,39 +8,41 @@ import {
 } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
+import { locationRoute, managementRoutes, publicRoutes } from '../adapters/http/endpoints/routes.ts';
 import { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
-import { PrivateKeys } from '../adapters/jwt/private-keys.ts';
+import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
+import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog } from '../adapters/memory/in-memory-location-catalog.ts';
 import { PLACES } from '../adapters/memory/places.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
+import { createStateLog } from '../adapters/pino/state-log.ts';
 import { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
+import { BcryptSecretVerifier, concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { PlainSecretVerifier } from '../adapters/secrets/plain-secret-verifier.ts';
+import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secrets/verification-queue.ts';
+import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';
 import { IssueToken } from '../application/issue-token.ts';
+import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
+import { KeySchedule } from '../domain/key-schedule.ts';
+import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
-import { createKeyFactory, createKeyRing } from './compose-keys.ts';
-import {
-  createSecretVerifier,
-  createVerificationQueue,
-  createVerifiedSecretCache,
-  limitAttempts,
-} from './compose-secrets.ts';
-import { logConnectionFault } from './connection-fault.ts';
-import { fillClientRepository } from './in-memory-clients.ts';
 import { openDependencies } from './open-dependencies.ts';
-import { createManagementRoutes, createRoutes } from './routes.ts';
 import type { Configuration } from './settings/configuration.ts';
+import { keyTimes, tokenPolicyOptions } from './settings/domain-options.ts';
 import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /** How far the clocks of replicas may be apart. */
@@ -53,11 +56,10 @@ export type Override = (container: DependencyContainer) => void;
 
 /** The composition root: every part of the service, created once, when it is first needed. */
 export async function buildContainer(
-  configuration: Configuration,
+  { settings, clients, keyFile, httpTimeouts: timeouts }: Configuration,
   role: ProcessRole,
   override: Override = () => {},
 ): Promise<DependencyContainer> {
-  const { settings, clients, keyFile, httpTimeouts } = configuration;
   const container = rootContainer.createChildContainer();
   const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
   const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
@@ -70,99 +72,85 @@ export async function buildContainer(
 
   // Clients and their secrets.
   if (settings.CLIENT_REPOSITORY === 'memory') {
-    part(TOKENS.clientRepository, () => fillClientRepository(clients, get(TOKENS.ids)));
+    part(TOKENS.clientRepository, () => new InMemoryClientRepository(get(TOKENS.ids), clients));
   }
-  part(TOKENS.verifiedSecrets, () => createVerifiedSecretCache(settings, get(TOKENS.clock)));
-  part(TOKENS.verificationQueue, () => createVerificationQueue(settings));
-  part(TOKENS.verificationSlots, () => limitAttempts(get(TOKENS.verificationQueue), settings));
-  part(TOKENS.secretVerifier, () => createSecretVerifier(configuration));
+  part(TOKENS.verifiedSecrets, () => {
+    const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
+    return new VerifiedSecretCache(get(TOKENS.clock), { key: randomBytes(32), lifetimeSeconds });
+  });
+  part(TOKENS.verificationQueue, () => {
+    const concurrent = concurrentVerifications(settings.WORKERS);
+    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
+  });
+  part(TOKENS.verificationSlots, () => {
+    const queue = get(TOKENS.verificationQueue);
+    const limit = settings.CLIENT_FAILURES_PER_MINUTE;
+    return limit === 0 ? queue : new AttemptLimiter(queue, limit);
+  });
+  part(TOKENS.secretVerifier, () => {
+    const stored = clients.map(({ clientSecret }) => StoredSecret.parse(clientSecret));
+    const bcrypt = new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, stored);
+    return settings.CLIENT_REPOSITORY === 'memory' ? new PlainSecretVerifier(bcrypt) : bcrypt;
+  });
 
   // Keys and tokens.
-  part(TOKENS.privateKeys, () => new PrivateKeys());
-  part(TOKENS.keyFactory, () =>
-    createKeyFactory(keyFile, get(TOKENS.ids), role === 'primary' ? get(TOKENS.privateKeys) : undefined),
-  );
+  part(TOKENS.keyFactory, () => createKeyFactory({ ids: get(TOKENS.ids), file: keyFile }));
   if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
-  part(TOKENS.keyRing, () =>
-    createKeyRing(settings, {
-      factory: get(TOKENS.keyFactory),
-      directory: get(TOKENS.keyDirectory),
-      clock: get(TOKENS.clock),
-      auditLog: get(TOKENS.auditLog),
-    }),
-  );
+  part(TOKENS.keyRing, () => {
+    const parts = { factory: get(TOKENS.keyFactory), directory: get(TOKENS.keyDirectory), clock: get(TOKENS.clock) };
+    return new KeyRing({ ...parts, schedule: new KeySchedule(keyTimes(settings)), auditLog: get(TOKENS.auditLog) });
+  });
   part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
-  part(TOKENS.tokenSigner, () => new Rs256TokenSigner(get(TOKENS.keyProvider), get(TOKENS.tokenPolicy).type));
-  part(TOKENS.tokenVerifier, () => new JoseTokenVerifier(get(TOKENS.keyProvider)));
-  part(TOKENS.tokenPolicy, () => new TokenPolicy(tokenPolicyOptions(settings)));
 
   // Use cases.
-  part(
-    TOKENS.authenticateClient,
-    () =>
-      new AuthenticateClient({
-        clients: get(TOKENS.clientRepository),
-        verifiedSecrets: get(TOKENS.verifiedSecrets),
-        slots: get(TOKENS.loadLimit).exempt(get(TOKENS.verificationSlots)),
-        secrets: get(TOKENS.secretVerifier),
-      }),
-  );
-  part(
-    TOKENS.issueToken,
-    () =>
-      new IssueToken({
-        authenticateClient: get(TOKENS.authenticateClient),
-        policy: get(TOKENS.tokenPolicy),
-        signer: get(TOKENS.tokenSigner),
-        clock: get(TOKENS.clock),
-        ids: get(TOKENS.ids),
-        auditLog: get(TOKENS.auditLog),
-      }),
-  );
-  part(
-    TOKENS.authorizeRequest,
-    () =>
-      new AuthorizeRequest(get(TOKENS.tokenVerifier), get(TOKENS.clock), {
-        issuer: settings.TOKEN_ISSUER,
-        audience: settings.TOKEN_AUDIENCE,
-        // The clock of a peer may be a moment ahead of ours.
-        leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
-      }),
-  );
-  part(TOKENS.locationCatalog, () => new InMemoryLocationCatalog(PLACES));
-  part(TOKENS.findLocation, () => new FindLocation(get(TOKENS.locationCatalog)));
-  part(TOKENS.publishKeys, () => new PublishKeys(get(TOKENS.keyProvider)));
+  part(TOKENS.issueToken, () => {
+    const policy = new TokenPolicy(tokenPolicyOptions(settings));
+    const authenticateClient = new AuthenticateClient({
+      clients: get(TOKENS.clientRepository),
+      verifiedSecrets: get(TOKENS.verifiedSecrets),
+      slots: get(TOKENS.loadLimit).exempt(get(TOKENS.verificationSlots)),
+      secrets: get(TOKENS.secretVerifier),
+    });
+    const signer = new Rs256TokenSigner(get(TOKENS.keyProvider), policy.type);
+    const surroundings = { clock: get(TOKENS.clock), ids: get(TOKENS.ids), auditLog: get(TOKENS.auditLog) };
+    return new IssueToken({ authenticateClient, policy, signer, ...surroundings });
+  });
+  part(TOKENS.authorizeRequest, () => {
+    // The clock of a peer may be a moment ahead of ours.
+    const leewaySeconds = settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS;
+    const expected = { issuer: settings.TOKEN_ISSUER, audience: settings.TOKEN_AUDIENCE, leewaySeconds };
+    return new AuthorizeRequest(new JoseTokenVerifier(get(TOKENS.keyProvider)), get(TOKENS.clock), expected);
+  });
+  part(TOKENS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));
 
   // The public port.
   part(TOKENS.processMetrics, () => new ProcessMetrics('primary'));
   part(TOKENS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
   part(TOKENS.rejectionDelay, () => new RejectionDelay());
-  part(TOKENS.routes, () =>
-    createRoutes(settings, {
+  part(TOKENS.routes, () => {
+    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, METADATA_SCOPES: scopes } = settings;
+    return publicRoutes({
       issueToken: get(TOKENS.issueToken),
-      publishKeys: get(TOKENS.publishKeys),
-      findLocation: get(TOKENS.findLocation),
+      publishKeys: new PublishKeys(get(TOKENS.keyProvider)),
       load: get(TOKENS.loadLimit),
-    }),
-  );
+      metadata: { issuer, baseUrl, scopes },
+      publicMetadata: settings.PUBLIC_METADATA,
+      resources: settings.EXAMPLE_RESOURCE
+        ? [locationRoute(get(TOKENS.findLocation), settings.LOCATION_FIELD_ORDER)]
+        : [],
+    });
+  });
   const serverParts = () => ({
     authorizeRequest: get(TOKENS.authorizeRequest),
     ids: get(TOKENS.ids),
     rejectionDelay: get(TOKENS.rejectionDelay),
-    timeouts: httpTimeouts,
-    onFault: (fault: unknown) => logConnectionFault(get(TOKENS.log), fault),
+    timeouts,
+    onFault: createStateLog(get(TOKENS.log)),
   });
-  part(
-    TOKENS.httpServer,
-    () =>
-      new HttpServer({
-        ...serverParts(),
-        routes: get(TOKENS.routes),
-        log: get(TOKENS.log),
-        metrics: get(TOKENS.processMetrics),
-        load: get(TOKENS.loadLimit),
-      }),
-  );
+  part(TOKENS.httpServer, () => {
+    const parts = { log: get(TOKENS.log), metrics: get(TOKENS.processMetrics), load: get(TOKENS.loadLimit) };
+    return new HttpServer({ ...serverParts(), ...parts, routes: get(TOKENS.routes) });
+  });
 
   // The management port.
   part(TOKENS.lifecycle, () => new Lifecycle());
@@ -183,21 +171,11 @@ export async function buildContainer(
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });
-    const routes = createManagementRoutes(healthChecks, () => metrics.scrape());
+    const routes = managementRoutes(healthChecks, () => metrics.scrape());
     return new HttpServer({ ...serverParts(), routes, log: NO_LOG, load: new LoadLimit(LOAD_LIMITS) });
   });
 
   override(container);
   container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings, role));
   return container;
-}
-
-function tokenPolicyOptions(settings: Configuration['settings']) {
-  return {
-    issuer: settings.TOKEN_ISSUER,
-    lifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
-    profile: settings.TOKEN_PROFILE,
-    audience: settings.TOKEN_AUDIENCE,
-    scopeClaim: settings.TOKEN_SCOPE_CLAIM ? 'array' : 'absent',
-  } as const;
 }

@@ -1,16 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
+import { startFromEnvironment } from './service.ts';
 
 const CLIENT_ID = 'demo-client';
 const CLIENT_SECRET = 'demo-secret';
 
-const service = await run({
+const environment = {
   MANAGEMENT_PORT: '0',
   WORKERS: '1',
   ...process.env,
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
-});
+};
+const service = await run('The service', () => startFromEnvironment(environment));
 
 if (service !== undefined) {
   const baseUrl = `http://${service.host}:${service.port}`;

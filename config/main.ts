@@ -1,3 +1,4 @@
 import { run } from './run.ts';
+import { startFromEnvironment } from './service.ts';
 
-await run(process.env);
+await run('The service', () => startFromEnvironment(process.env));

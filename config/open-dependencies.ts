@@ -1,8 +1,7 @@
-import type { DependencyContainer, InjectionToken } from 'tsyringe';
+import type { DependencyContainer } from 'tsyringe';
 import { createStateLog } from '../adapters/pino/state-log.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
-import { createDatabaseLog } from './database-log.ts';
 import type { Settings } from './settings/settings.ts';
 import { type ProcessRole, TOKENS } from './tokens.ts';
 
@@ -15,12 +14,28 @@ export async function openDependencies(
   settings: Settings,
   role: ProcessRole,
 ): Promise<readonly Dependency[]> {
+  const { DATABASE_POOL_SIZE: poolSize, KEY_PUBLICATION_SECONDS: publicationSeconds } = settings;
+  const log = container.resolve(TOKENS.log);
   const opened: Dependency[] = [];
-  const isMissing = (part: InjectionToken) => !container.isRegistered(part);
   try {
-    if (role !== 'primary' && isMissing(TOKENS.clientRepository)) opened.push(await openClients(container, settings));
-    if (role !== 'worker' && isMissing(TOKENS.keyDirectory)) opened.push(await openKeys(container, settings));
-    if (role !== 'worker') opened.push(await startRotation(container, settings));
+    if (role !== 'primary' && !container.isRegistered(TOKENS.clientRepository)) {
+      const { openClientRepository } = await loadPostgres();
+      const options = { ...connectionOptions(settings), poolSize };
+      const { adapter, dependency } = await openClientRepository(options, createStateLog(log));
+      opened.push(dependency);
+      container.registerInstance(TOKENS.clientRepository, adapter);
+    }
+    if (role !== 'worker' && !container.isRegistered(TOKENS.keyDirectory)) {
+      const { openKeyDirectory } = await loadPostgres();
+      const keyLog = createStateLog(log.child({ dependency: 'key directory' }));
+      const { adapter, dependency } = await openKeyDirectory(connectionOptions(settings), keyLog);
+      opened.push(dependency);
+      container.registerInstance(TOKENS.keyDirectory, adapter);
+    }
+    if (role !== 'worker') {
+      const options = { publicationSeconds, log: createStateLog(log) };
+      opened.push(await KeyRotationTimer.start(container.resolve(TOKENS.keyRing), options));
+    }
     return opened;
   } catch (problem) {
     for (const dependency of opened.toReversed()) await dependency.close();
@@ -28,27 +43,12 @@ export async function openDependencies(
   }
 }
 
-// The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
-
-async function openClients(container: DependencyContainer, settings: Settings): Promise<Dependency> {
-  const { openPostgresClients } = await import('./postgres.ts');
-  const { adapter, dependency } = await openPostgresClients(settings, createDatabaseLog(container.resolve(TOKENS.log)));
-  container.registerInstance(TOKENS.clientRepository, adapter);
-  return dependency;
+/** The ORM is loaded only where it is used: it doubles the time until a service in memory answers. */
+function loadPostgres() {
+  return import('../adapters/postgres/open-adapters.ts');
 }
 
-async function openKeys(container: DependencyContainer, settings: Settings): Promise<Dependency> {
-  const { openPostgresKeys } = await import('./postgres.ts');
-  const log = container.resolve(TOKENS.log).child({ dependency: 'key directory' });
-  const { adapter, dependency } = await openPostgresKeys(settings, createDatabaseLog(log));
-  container.registerInstance(TOKENS.keyDirectory, adapter);
-  return dependency;
-}
-
-function startRotation(container: DependencyContainer, settings: Settings): Promise<Dependency> {
-  const ring = container.resolve(TOKENS.keyRing);
-  return KeyRotationTimer.start(ring, {
-    publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
-    log: createStateLog(container.resolve(TOKENS.log)),
-  });
+function connectionOptions({ DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs }: Settings) {
+  if (DATABASE_URL === undefined) throw new Error('DATABASE_URL: is required');
+  return { url: DATABASE_URL.reveal(), deadlineMs };
 }

@@ -1,49 +1,36 @@
-import { readFileSync } from 'node:fs';
-import type { RunningServer } from '../adapters/http/server/running-server.ts';
-import { complainOfStart } from './complain-of-start.ts';
-import { startPrimary } from './compose-primary.ts';
-import { startService } from './service.ts';
-import { loadConfiguration } from './settings/configuration.ts';
-import type { Environment } from './settings/read-environment.ts';
+import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
+import type { Result } from '../domain/result.ts';
 
-const MODE_OF_SIGNAL = [
+const MODE_OF_SIGNAL: readonly [NodeJS.Signals, ShutdownMode][] = [
   ['SIGTERM', 'planned'],
   ['SIGINT', 'immediate'],
-] as const;
+];
 
 /**
- * Runs the service in this process until SIGTERM, or SIGINT, which does without the grace time. Where it cannot start, says every reason on standard error
- * and sets a non-zero exit code. Where it is a setting, no port was opened.
+ * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time. Where the server cannot start, reports
+ * every reason on standard error, sets a non-zero exit code and resolves with undefined.
+ *
+ * @param name the subject of that report, such as `The service`.
  */
-export async function run(environment: Environment): Promise<RunningServer | undefined> {
-  const files = new Map<string, string | undefined>();
-  const configuration = loadConfiguration(environment, (path) => {
-    const text = readTextFile(path);
-    files.set(path, text);
-    return text;
-  });
-  if (!configuration.ok) {
-    complainOfStart('The service', configuration.problem);
-    return undefined;
-  }
-  const { value } = configuration;
-  const starting = value.settings.WORKERS === 1 ? startService(value) : startPrimary(value, files, environment);
-  // One that comes while the service starts counts too.
+export async function run(
+  name: string,
+  start: () => Promise<Result<RunningServer, readonly string[]>>,
+): Promise<RunningServer | undefined> {
+  const starting = start().catch((error) => ({ ok: false, problem: [messageOf(error)] }) as const);
+  // A signal that arrives during the start counts too.
   for (const [signal, mode] of MODE_OF_SIGNAL) {
-    process.once(signal, () => void starting.then((service) => service.stop(mode)).catch(() => {}));
+    process.once(signal, async () => {
+      const started = await starting;
+      if (started.ok) await started.value.stop(mode);
+    });
   }
-  try {
-    return await starting;
-  } catch (error) {
-    complainOfStart('The service', [error instanceof Error ? error.message : 'unknown fault']);
-    return undefined;
-  }
+  const started = await starting;
+  if (started.ok) return started.value;
+  process.stderr.write(`${name} does not start:\n${started.problem.map((problem) => `  ${problem}\n`).join('')}`);
+  process.exitCode = 1;
+  return undefined;
 }
 
-function readTextFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown fault';
 }

@@ -6,15 +6,12 @@ import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/route.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
-import type { PrivateKeys } from '../adapters/jwt/private-keys.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
-import type { AuthenticateClient } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
 import type { IssueToken } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
-import type { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -23,47 +20,38 @@ import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
-import type { LocationCatalog } from '../application/ports/location-catalog.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
-import type { TokenSigner } from '../application/ports/token-signer.ts';
-import type { TokenVerifier } from '../application/ports/token-verifier.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifiedSecrets } from '../application/ports/verified-secrets.ts';
-import type { TokenPolicy } from '../domain/token-policy.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
 }
 
-/** What a process does: everything; or, of several processes, everything but requests, or requests alone. */
+/** What a process does: everything; or, of several processes, everything but requests, or only requests. */
 export type ProcessRole = 'single' | 'primary' | 'worker';
 
-/** The name of every part of the service. Each has a type, so that `resolve` returns a typed part. */
+/** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
 export const TOKENS = {
   log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
   ids: token<IdGenerator>('IdGenerator'),
   auditLog: token<AuditLog>('AuditLog'),
+
   clientRepository: token<ClientRepository>('ClientRepository'),
   verifiedSecrets: token<VerifiedSecrets>('VerifiedSecrets'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
-  privateKeys: token<PrivateKeys>('PrivateKeys'),
+
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),
   keyProvider: token<KeyProvider>('KeyProvider'),
-  tokenSigner: token<TokenSigner>('TokenSigner'),
-  tokenVerifier: token<TokenVerifier>('TokenVerifier'),
-  locationCatalog: token<LocationCatalog>('LocationCatalog'),
 
-  tokenPolicy: token<TokenPolicy>('TokenPolicy'),
-  authenticateClient: token<AuthenticateClient>('AuthenticateClient'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
   findLocation: token<FindLocation>('FindLocation'),
-  publishKeys: token<PublishKeys>('PublishKeys'),
 
   dependencies: token<readonly Dependency[]>('Dependency[]'),
   workerPool: token<WorkerPool>('WorkerPool'),

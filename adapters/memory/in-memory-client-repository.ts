@@ -7,8 +7,9 @@ export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
   readonly #lookups = new Map<string, ClientLookup>();
 
-  constructor(ids: IdGenerator) {
+  constructor(ids: IdGenerator, clients: readonly NewClient[] = []) {
     this.#ids = ids;
+    for (const client of clients) this.add(client);
   }
 
   /** Registers a client under a new random id. Throws where the client id is taken. */

@@ -1,6 +1,16 @@
 import type { Logger } from 'pino';
 
-/** Writes the changes of state of a dependency to the log of the process: an error if there is a fault, else information. */
-export function createStateLog(log: Logger): (change: { readonly event: string; readonly fault?: unknown }) => void {
-  return (change) => ('fault' in change ? log.error(change) : log.info(change));
+/** The level of each change of state that is more than information. */
+const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
+  database_unavailable: 'error',
+  table_unusable: 'error',
+  key_directory_unavailable: 'error',
+  key_set_unavailable: 'error',
+  registration_broken: 'warn',
+  connection_failed: 'warn',
+};
+
+/** Writes changes of state, of dependencies and of connections, to the log of the process. */
+export function createStateLog(log: Logger): (change: { readonly event: string }) => void {
+  return (change) => log[LEVELS[change.event] ?? 'info'](change);
 }

@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import bcrypt from 'bcrypt';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
+
+/** Threads of libuv's pool in each process that verifies, one of which stays free for other work. */
+const POOL_THREADS = 4;
+
+/** How many verifications suit this machine, in all processes together. One core stays free for requests that need none. */
+export function concurrentVerifications(processes: number): number {
+  return Math.min(Math.max(1, availableParallelism() - 1), processes * (POOL_THREADS - 1));
+}
 
 /**
  * Compares with BCrypt, and makes every refusal do the same work, whatever its reason: one BCrypt check at each cost that
@@ -19,12 +28,12 @@ export class BcryptSecretVerifier implements SecretVerifier {
   /**
    * @param cost the highest cost of the sequence: log2 of the rounds, 4 to 14. A more expensive stored secret takes its own
    *   time, which tells that its client exists.
-   * @param known costs that stored secrets are known to have. Others join when a secret with that cost is first verified.
+   * @param known stored secrets, which raise the highest cost and add theirs. Other costs join when such a secret is first verified.
    */
-  constructor(cost: number, known: readonly number[] = []) {
-    this.#cost = cost;
-    this.#costs = [cost];
-    for (const other of known) this.#include(other);
+  constructor(cost: number, known: readonly StoredSecret[] = []) {
+    const costs = new Set(known.filter(({ kind }) => kind === 'bcrypt').map((stored) => stored.cost));
+    this.#cost = Math.max(cost, ...costs);
+    this.#costs = [...costs.add(this.#cost)].sort((one, other) => one - other);
   }
 
   costOf(stored: StoredSecret | undefined): number {

@@ -20,7 +20,7 @@ function runService(port: number): Program {
 }
 
 function runLocations(issuerPort: number): Program {
-  return runProgram('config/locations/main.ts', {
+  return runProgram('config/locations.ts', {
     PORT: '0',
     JWKS_URI: `http://127.0.0.1:${issuerPort}/oauth2/jwks`,
     JWKS_COOLDOWN_SECONDS: '1',
@@ -39,11 +39,11 @@ const statusOf = async (url: string, token: string) =>
 describe('npm run locations', () => {
   it('is the program that these tests run', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-    expect(scripts.locations).toBe('node config/locations/main.ts');
+    expect(scripts.locations).toBe('node config/locations.ts');
   });
 
   it('does not start without an issuer and its key set: prints both problems, exits with 1 and opens no port', async () => {
-    await using program = runProgram('config/locations/main.ts', {});
+    await using program = runProgram('config/locations.ts', {});
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
       'The resource server does not start:\n  JWKS_URI: must be set\n  TOKEN_ISSUER: must be set\n',

@@ -1,4 +1,4 @@
-import { InMemoryKeyFactory } from '../../adapters/jwt/in-memory-key-factory.ts';
+import { createKeyFactory } from '../../adapters/jwt/key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
@@ -24,7 +24,7 @@ export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRin
 
 export function unstartedKeyRing({
   clock = new FixedClock(),
-  factory = new InMemoryKeyFactory(new RandomIdGenerator()),
+  factory = createKeyFactory({ ids: new RandomIdGenerator() }),
   directory = new InMemoryKeyDirectory(),
   ...times
 }: KeyRingOptions = {}): KeyRing {

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../adapters/system/system.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { startResourceServer } from '../../config/locations/resource-server.ts';
+import { startResourceServer } from '../../config/compose-locations.ts';
 import { readLocationsSettings } from '../../config/settings/locations-settings.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { ISSUER } from './running-service.ts';

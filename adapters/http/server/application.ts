@@ -6,11 +6,16 @@ import { httpRefusal } from './refusals.ts';
 import { requireBearer } from './require-bearer.ts';
 import type { Handler, Route } from './route.ts';
 
+/** An error of a connection, for the log. A client that disconnects is not the service's fault: its code is enough. */
+export type ConnectionFault =
+  | { readonly event: 'connection_lost'; readonly code: string }
+  | { readonly event: 'connection_failed'; readonly fault: unknown };
+
 export interface ApplicationParts extends ExchangeParts {
   readonly routes: readonly Route[];
   readonly authorizeRequest: AuthorizeRequest;
   /** Called with errors outside of a response's own handling, such as a connection that broke while the response was sent. */
-  readonly onFault: (fault: unknown) => void;
+  readonly onFault: (fault: ConnectionFault) => void;
 }
 
 /**
@@ -33,7 +38,7 @@ export function createApplication({
     });
   }
   const application = new Koa<ExchangeState>();
-  application.on('error', onFault);
+  application.on('error', (fault) => onFault(connectionFault(fault)));
   application.use(exchange(parts));
   application.use(router.routes());
   application.use(async (ctx) => {
@@ -60,4 +65,11 @@ function handlerOf(methods: Route['methods'], method: string): Handler | undefin
     default:
       return undefined;
   }
+}
+
+function connectionFault(fault: unknown): ConnectionFault {
+  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
+  return code === 'ECONNRESET' || code === 'EPIPE'
+    ? { event: 'connection_lost', code }
+    : { event: 'connection_failed', fault };
 }

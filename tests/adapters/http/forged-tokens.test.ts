@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
@@ -40,7 +40,7 @@ beforeAll(async () => {
     override: (container) => {
       container.registerInstance(TOKENS.clock, clock);
       const privateKeys = { add: (_kid: string, key: KeyObject) => void made.push(key) };
-      container.registerInstance(TOKENS.keyFactory, new InMemoryKeyFactory(new RandomIdGenerator(), privateKeys));
+      container.registerInstance(TOKENS.keyFactory, createKeyFactory({ ids: new RandomIdGenerator(), privateKeys }));
     },
   };
   const made: KeyObject[] = [];

@@ -1,8 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { calculateJwkThumbprint } from 'jose';
-import { FileKeyFactory } from '../../../adapters/jwt/file-key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import type { KeyFactory } from '../../../application/ports/key-factory.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
@@ -11,17 +13,17 @@ const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: KeyObject, type: 'pkcs8' | 'pkcs1' | 'sec1' = 'pkcs8') => String(key.export({ type, format: 'pem' }));
 const jwk = (key: KeyObject, more: object = {}) => JSON.stringify({ ...key.export({ format: 'jwk' }), ...more });
 
-function factoryOf(text: string): FileKeyFactory {
+function factoryOf(text: string): KeyFactory {
   const file = readKeyFile(text);
   if (!file.ok) throw new Error(file.problem);
-  return new FileKeyFactory(file.value);
+  return createKeyFactory({ ids: new RandomIdGenerator(), file: file.value });
 }
 
-describeKeyFactory('FileKeyFactory on PEM', async () => factoryOf(pem(KEY)));
-describeKeyFactory('FileKeyFactory on a JWK', async () => factoryOf(jwk(KEY)));
+describeKeyFactory('createKeyFactory with a PEM file', async () => factoryOf(pem(KEY)));
+describeKeyFactory('createKeyFactory with a JWK file', async () => factoryOf(jwk(KEY)));
 describeKeyProvider('KeyRing on a key file', () => freshKeyRing({ factory: factoryOf(pem(KEY)) }));
 
-describe('FileKeyFactory', () => {
+describe('createKeyFactory with a key file', () => {
   it('returns the same key and id each time, from PEM and from a JWK', async () => {
     const pairs = await Promise.all(
       [factoryOf(pem(KEY)), factoryOf(pem(KEY)), factoryOf(jwk(KEY))].map((factory) => factory.make()),

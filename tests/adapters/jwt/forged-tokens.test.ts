@@ -1,8 +1,8 @@
 import { constants, createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenDefect } from '../../../application/ports/token-verifier.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
@@ -29,10 +29,13 @@ let privateKey: KeyObject;
 let publicKey: KeyObject;
 
 beforeAll(async () => {
-  const factory = new InMemoryKeyFactory(new RandomIdGenerator(), {
-    add(madeKid, key) {
-      kid = madeKid;
-      privateKey = key;
+  const factory = createKeyFactory({
+    ids: new RandomIdGenerator(),
+    privateKeys: {
+      add(madeKid, key) {
+        kid = madeKid;
+        privateKey = key;
+      },
     },
   });
   verifier = new JoseTokenVerifier(await freshKeyRing({ factory }));

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { InMemoryKeyFactory } from '../../../adapters/jwt/in-memory-key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 
-const fresh = () => new InMemoryKeyFactory(new RandomIdGenerator());
+const fresh = () => createKeyFactory({ ids: new RandomIdGenerator() });
 
-describeKeyFactory('InMemoryKeyFactory', async () => fresh());
+describeKeyFactory('createKeyFactory in memory', async () => fresh());
 
-describe('InMemoryKeyFactory', () => {
+describe('createKeyFactory in memory', () => {
   it('names its keys by a UUID', async () => {
     const { kid } = await fresh().make();
     expect(kid).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
-import { TOKENS } from '../../../config/tokens.ts';
-import type { AccessTokenClaims } from '../../../domain/access-token-claims.ts';
-import { FixedClock } from '../../support/fixed-clock.ts';
-import { freshKeyRing } from '../../support/fresh-key-ring.ts';
-import { getAccessToken, type HttpAnswer, send } from '../../support/http.ts';
-import { KeySetServer, keySetAnswer } from '../../support/key-set-server.ts';
-import { type ResourceServerUnderTest, startResourceServerUnderTest } from '../../support/running-resource-server.ts';
+import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { TOKENS } from '../../config/tokens.ts';
+import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+import { FixedClock } from '../support/fixed-clock.ts';
+import { freshKeyRing } from '../support/fresh-key-ring.ts';
+import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
+import { KeySetServer, keySetAnswer } from '../support/key-set-server.ts';
+import { type ResourceServerUnderTest, startResourceServerUnderTest } from '../support/running-resource-server.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
   ISSUER,
   type ServiceUnderTest,
   startServiceUnderTest,
-} from '../../support/running-service.ts';
+} from '../support/running-service.ts';
 
 const LOCATION = '/v1/locations/NYC_USA';
 const NOW = 1_800_000_000;

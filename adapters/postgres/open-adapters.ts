@@ -1,0 +1,44 @@
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
+import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
+import type { KeyDirectory } from '../../application/ports/key-directory.ts';
+import { CLIENTS } from './client-entity.ts';
+import type { ConnectionOptions } from './connection.ts';
+import type { DatabaseLog } from './health.ts';
+import { PostgresClientRepository } from './postgres-client-repository.ts';
+import { PostgresKeyDirectory } from './postgres-key-directory.ts';
+import { SIGNING_KEYS } from './signing-key-entity.ts';
+import { openTable } from './table.ts';
+
+/** One connection to publish, and one to look for an unknown key, so that neither waits behind the look-ups of clients. */
+const KEYS_POOL_SIZE = 2;
+
+/** An adapter, and the table that it uses. */
+export interface OnTable<Adapter> {
+  readonly adapter: Adapter;
+  readonly dependency: Dependency;
+}
+
+/** Throws where the table cannot be used; resolves, and continues to try, where the database cannot be reached. */
+export async function openClientRepository(
+  options: ConnectionOptions,
+  log: DatabaseLog,
+): Promise<OnTable<ClientRepository>> {
+  const table = await openTable('client repository', CLIENTS, options, log);
+  return { adapter: new PostgresClientRepository(table.runner, log), dependency: table };
+}
+
+/**
+ * As above. The directory is always ready: the service works without it while its key may sign, and the check of that key
+ * reports when it may not.
+ */
+export async function openKeyDirectory(
+  options: Omit<ConnectionOptions, 'poolSize'>,
+  log: DatabaseLog,
+): Promise<OnTable<KeyDirectory>> {
+  const table = await openTable('key directory', SIGNING_KEYS, { ...options, poolSize: KEYS_POOL_SIZE }, log);
+  const readiness = (): Readiness => {
+    const state = table.readiness();
+    return state.ready ? state : { ready: true, note: state.reason };
+  };
+  return { adapter: new PostgresKeyDirectory(table.runner), dependency: { ...table, readiness } };
+}

@@ -1,0 +1,40 @@
+import type { DependencyContainer } from 'tsyringe';
+import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
+import type { Settings } from './settings/settings.ts';
+import { type ProcessRole, TOKENS } from './tokens.ts';
+
+/** Milliseconds beyond the drain time that a worker has to end. */
+const WORKER_EXIT_MS = 3_000;
+
+/** Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available. */
+export function startProcess(
+  container: DependencyContainer,
+  settings: Settings,
+  role: ProcessRole,
+): Promise<RunningServer> {
+  const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
+  const log = container.resolve(TOKENS.log);
+  const listeners = [
+    { token: TOKENS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
+    { token: TOKENS.httpServer, host: settings.HOST, port: settings.PORT },
+  ].filter(({ token, port }) => (token === TOKENS.managementServer ? port !== 0 : role !== 'primary'));
+  const pool = role === 'primary' ? container.resolve(TOKENS.workerPool) : undefined;
+  return startServer({
+    ...(pool && {
+      workers: {
+        start: () => pool.start(),
+        stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
+      },
+    }),
+    listeners: listeners.map(({ token, host, port }) => ({ server: container.resolve(token), host, port })),
+    lifecycle: container.resolve(TOKENS.lifecycle),
+    graceMs,
+    drainMs,
+    endWaits: () => container.resolve(TOKENS.verificationSlots).close(),
+    closables: container.resolve(TOKENS.dependencies),
+    log: (event, address) => {
+      const more = pool !== undefined && event === 'started' ? { workers } : {};
+      log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });
+    },
+  });
+}
