@@ -3,14 +3,7 @@ import { readClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
-import { AddClient } from '../application/clients/add-client.ts';
-import { DisableClient } from '../application/clients/disable-client.ts';
-import { EnableClient } from '../application/clients/enable-client.ts';
-import { ImportClients } from '../application/clients/import-clients.ts';
-import { ListClients } from '../application/clients/list-clients.ts';
-import { RemoveClient } from '../application/clients/remove-client.ts';
-import { RotateSecret } from '../application/clients/rotate-secret.ts';
-import { ShowClient } from '../application/clients/show-client.ts';
+import { createClientManagement } from '../application/clients/client-management.ts';
 import { failure, success } from '../domain/result.ts';
 
 /** `npm run clients`: manages the table `clients`. */
@@ -27,16 +20,6 @@ async function open() {
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
   const { PostgresClientStore } = await import('../adapters/postgres/postgres-client-store.ts');
   const store = await PostgresClientStore.open(url);
-  const generator = new RandomSecretGenerator();
-  return success({
-    addClient: new AddClient(store, encoder, generator, new RandomIdGenerator()),
-    listClients: new ListClients(store),
-    showClient: new ShowClient(store),
-    rotateSecret: new RotateSecret(store, encoder, generator),
-    disableClient: new DisableClient(store),
-    enableClient: new EnableClient(store),
-    removeClient: new RemoveClient(store),
-    importClients: new ImportClients(store, encoder),
-    close: () => store.close(),
-  });
+  const parts = { store, encoder, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
+  return success({ ...createClientManagement(parts), close: () => store.close() });
 }

@@ -1,11 +1,6 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import {
-  type DependencyContainer,
-  type InjectionToken,
-  instanceCachingFactory,
-  container as rootContainer,
-} from 'tsyringe';
+import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import { locationRoute, managementRoutes, publicRoutes } from '../adapters/http/endpoints/routes.ts';
@@ -60,7 +55,7 @@ export async function buildContainer(
   role: ProcessRole,
   override: Override = () => {},
 ): Promise<DependencyContainer> {
-  const container = rootContainer.createChildContainer();
+  const container = root.createChildContainer();
   const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
   const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
     container.register(token, { useFactory: instanceCachingFactory(create) });
@@ -128,16 +123,14 @@ export async function buildContainer(
   part(TOKENS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
   part(TOKENS.rejectionDelay, () => new RejectionDelay());
   part(TOKENS.routes, () => {
-    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, METADATA_SCOPES: scopes } = settings;
+    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, METADATA_SCOPES: scopes, LOCATION_FIELD_ORDER: order } = settings;
     return publicRoutes({
       issueToken: get(TOKENS.issueToken),
       publishKeys: new PublishKeys(get(TOKENS.keyProvider)),
       load: get(TOKENS.loadLimit),
       metadata: { issuer, baseUrl, scopes },
       publicMetadata: settings.PUBLIC_METADATA,
-      resources: settings.EXAMPLE_RESOURCE
-        ? [locationRoute(get(TOKENS.findLocation), settings.LOCATION_FIELD_ORDER)]
-        : [],
+      resources: settings.EXAMPLE_RESOURCE ? [locationRoute(get(TOKENS.findLocation), order)] : [],
     });
   });
   const serverParts = () => ({

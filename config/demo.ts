@@ -2,9 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 
-const CLIENT_ID = 'demo-client';
-const CLIENT_SECRET = 'demo-secret';
-
 const environment = {
   MANAGEMENT_PORT: '0',
   WORKERS: '1',
@@ -16,7 +13,7 @@ const service = await run('The service', () => startFromEnvironment(environment)
 
 if (service !== undefined) {
   const baseUrl = `http://${service.host}:${service.port}`;
-  const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=${CLIENT_ID} -d client_secret=${CLIENT_SECRET}`;
+  const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=demo-client -d client_secret=demo-secret`;
   process.stdout.write(`
 The authorization service listens on ${baseUrl}
 

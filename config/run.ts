@@ -1,5 +1,5 @@
 import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
-import type { Result } from '../domain/result.ts';
+import { failure, type Result } from '../domain/result.ts';
 
 const MODE_OF_SIGNAL: readonly [NodeJS.Signals, ShutdownMode][] = [
   ['SIGTERM', 'planned'],
@@ -16,7 +16,9 @@ export async function run(
   name: string,
   start: () => Promise<Result<RunningServer, readonly string[]>>,
 ): Promise<RunningServer | undefined> {
-  const starting = start().catch((error) => ({ ok: false, problem: [messageOf(error)] }) as const);
+  const starting = start().catch((error: unknown) =>
+    failure([error instanceof Error ? error.message : 'unknown fault']),
+  );
   // A signal that arrives during the start counts too.
   for (const [signal, mode] of MODE_OF_SIGNAL) {
     process.once(signal, async () => {
@@ -29,8 +31,4 @@ export async function run(
   process.stderr.write(`${name} does not start:\n${started.problem.map((problem) => `  ${problem}\n`).join('')}`);
   process.exitCode = 1;
   return undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown fault';
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { type Result, success } from '../domain/result.ts';
 import { startPrimary } from './compose-primary.ts';
 import { buildContainer, type Override } from './container.ts';
@@ -27,12 +27,4 @@ export async function startFromEnvironment(
  */
 export async function startService(configuration: Configuration, override?: Override): Promise<RunningServer> {
   return startProcess(await buildContainer(configuration, 'single', override), configuration.settings, 'single');
-}
-
-function readTextFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

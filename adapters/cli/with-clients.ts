@@ -1,26 +1,11 @@
-import type { AddClient } from '../../application/clients/add-client.ts';
-import type { DisableClient } from '../../application/clients/disable-client.ts';
-import type { EnableClient } from '../../application/clients/enable-client.ts';
-import type { ImportClients } from '../../application/clients/import-clients.ts';
-import type { ListClients } from '../../application/clients/list-clients.ts';
-import type { RemoveClient } from '../../application/clients/remove-client.ts';
-import type { RotateSecret } from '../../application/clients/rotate-secret.ts';
-import type { ShowClient } from '../../application/clients/show-client.ts';
+import type { ClientManagement } from '../../application/clients/client-management.ts';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Result } from '../../domain/result.ts';
 import { EXIT, type Outcome, problem } from './outcome.ts';
 
 /** The use cases of the commands, on a store that is open. */
-export interface ClientUseCases {
-  readonly addClient: AddClient;
-  readonly listClients: ListClients;
-  readonly showClient: ShowClient;
-  readonly rotateSecret: RotateSecret;
-  readonly disableClient: DisableClient;
-  readonly enableClient: EnableClient;
-  readonly removeClient: RemoveClient;
-  readonly importClients: ImportClients;
+export interface ClientUseCases extends ClientManagement {
   close(): Promise<void>;
 }
 

@@ -13,16 +13,17 @@ export interface KeyFile {
  * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517). A problem never quotes the
  * file.
  */
-export function readKeyFile(text: string): Result<KeyFile, string> {
+export function readKeyFile(text: string): Result<KeyFile, readonly string[]> {
   const jwk = parseObject(text);
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
-  if (key === undefined) return failure('must be a private key as PKCS#8 PEM without a passphrase, or as a JWK');
-  if (key.asymmetricKeyType !== 'rsa') return failure('must be an RSA key');
+  if (key === undefined) return failure(['must be a private key as PKCS#8 PEM without a passphrase, or as a JWK']);
+  if (key.asymmetricKeyType !== 'rsa') return failure(['must be an RSA key']);
   if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < MODULUS_BITS_MIN) {
-    return failure(`must be an RSA key of at least ${MODULUS_BITS_MIN} bits`);
+    return failure([`must be an RSA key of at least ${MODULUS_BITS_MIN} bits`]);
   }
   const kid = jwk?.['kid'];
-  if (kid !== undefined && (typeof kid !== 'string' || kid === '')) return failure('must have a kid that is a string');
+  if (kid !== undefined && (typeof kid !== 'string' || kid === ''))
+    return failure(['must have a kid that is a string']);
   return success({ key, kid });
 }
 

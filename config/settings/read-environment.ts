@@ -4,8 +4,8 @@ import { failure, type Result, success } from '../../domain/result.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings of a program, as its schema reads them. Answers every problem there is, by the name of its setting and
- * never with a value. A name that begins with one of `ownPrefixes` and is not in the schema is a typo, and so a problem.
+ * Reads the settings of a program with its schema. Fails with every problem, by the name of its setting and never with a
+ * value. A name with one of `ownPrefixes` that is not in the schema is a typo, and so a problem.
  *
  * @param findMore the problems that no setting has by itself.
  */
@@ -24,7 +24,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
   const problems = [
     ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
     ...findMore(given),
-    ...unknown.map((name) => `${name}: is no setting of this service`),
+    ...unknown.map((name) => `${name}: is not a setting of this service`),
   ];
   return parsed.success && problems.length === 0 ? success(parsed.data) : failure(problems);
 }

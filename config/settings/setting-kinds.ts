@@ -28,7 +28,7 @@ export function httpUrl() {
   return z.string('must be set').refine(isHttpUrl, 'must be an http or https URL without user and fragment');
 }
 
-function isHttpUrl(value: string): boolean {
+export function isHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   return (
     url !== null &&

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { SecretText } from '../../adapters/system/secret-text.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
-import { SecretText } from './secret-text.ts';
-import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+import { isHttpUrl, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
-/** A name that begins so is ours, and if we do not know it, it is a typo. */
+/** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
 
 /** Every setting, by its name in the environment. The tables of docs/settings.md are checked against it. */
@@ -46,22 +46,22 @@ export const SETTINGS_SCHEMA = z.object({
 
 type Values = z.output<typeof SETTINGS_SCHEMA>;
 
-/** The settings of a deployment, checked and frozen. Secrets in it do not print. */
+/** The settings of a deployment, checked and frozen. Secrets do not print. */
 export type Settings = Readonly<Omit<Values, keyof Derived> & Derived>;
 
-/** Those whose default is made of something else. */
+/** Settings whose default depends on something else. */
 interface Derived {
   readonly WORKERS: number;
   readonly BASE_URL: string;
   readonly TOKEN_ISSUER: string;
 }
 
-/** Reads the environment. Answers every problem there is, by the name of its setting and never with a value. */
+/** Reads the environment. Fails with every problem, by the name of its setting and never with a value. */
 export function readSettings(environment: Environment): Result<Settings, readonly string[]> {
-  const read = readEnvironment(SETTINGS_SCHEMA, OWN_PREFIXES, environment, missingCompanions);
+  const read = readEnvironment(SETTINGS_SCHEMA, OWN_PREFIXES, environment, contradictions);
   if (!read.ok) return read;
 
-  // A key from a file stays: there is nothing to rotate to.
+  // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
     return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
@@ -71,22 +71,18 @@ export function readSettings(environment: Environment): Result<Settings, readonl
   return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
 }
 
-function missingCompanions(given: Environment): string[] {
-  const problems: string[] = [];
-  if (given['CLIENT_REPOSITORY'] === 'memory' && given['CLIENTS_FILE'] === undefined) {
-    problems.push('CLIENTS_FILE: is required where CLIENT_REPOSITORY is memory');
-  }
-  for (const name of ['CLIENT_REPOSITORY', 'KEY_DIRECTORY']) {
-    if (given[name] !== 'postgres' || given['DATABASE_URL'] !== undefined) continue;
-    problems.push(`DATABASE_URL: is required where ${name} is postgres`);
-  }
-  if (given['KEY_FILE'] !== undefined && (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0') {
-    problems.push('KEY_ROTATION_SECONDS: must be 0 where KEY_FILE is set');
-  }
-  if (given['PORT'] === '0' && given['BASE_URL'] === undefined) {
-    problems.push('BASE_URL: is required where PORT is 0, any free port');
-  }
-  return problems;
+/** The problems that no setting has by itself. */
+function contradictions(given: Environment): readonly string[] {
+  const needsDatabase = ['CLIENT_REPOSITORY', 'KEY_DIRECTORY'].filter((name) => given[name] === 'postgres');
+  const rotates = (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0';
+  return [
+    given['CLIENT_REPOSITORY'] === 'memory' && !given['CLIENTS_FILE']
+      ? ['CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory']
+      : [],
+    given['DATABASE_URL'] ? [] : needsDatabase.map((name) => `DATABASE_URL: is required if ${name} is postgres`),
+    given['KEY_FILE'] && rotates ? ['KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'] : [],
+    given['PORT'] === '0' && !given['BASE_URL'] ? ['BASE_URL: is required if PORT is 0, any free port'] : [],
+  ].flat();
 }
 
 function baseUrl() {
@@ -94,15 +90,7 @@ function baseUrl() {
 }
 
 function isBaseUrl(value: string): boolean {
-  const url = URL.parse(value);
-  return (
-    url !== null &&
-    [value, `${value}/`].includes(url.href) &&
-    ['http:', 'https:'].includes(url.protocol) &&
-    url.username === '' &&
-    url.password === '' &&
-    !/[?#\s]|\/$/.test(value)
-  );
+  return isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
 }
 
 function databaseUrl() {

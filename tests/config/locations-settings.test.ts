@@ -31,9 +31,9 @@ describe('readLocationsSettings', () => {
       'PORT: must be a whole number from 0 to 65535',
       'JWKS_URI: must be set',
       'TOKEN_ISSUER: must be set',
-      'TOKEN_TYPO: is no setting of this service',
-      'JWKS_URL: is no setting of this service',
-      'LOCATION_ORDER: is no setting of this service',
+      'TOKEN_TYPO: is not a setting of this service',
+      'JWKS_URL: is not a setting of this service',
+      'LOCATION_ORDER: is not a setting of this service',
     ]);
   });
 

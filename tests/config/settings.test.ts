@@ -48,24 +48,20 @@ describe('readSettings', () => {
     [
       'memory without a file',
       { CLIENT_REPOSITORY: 'memory' },
-      ['CLIENTS_FILE: is required where CLIENT_REPOSITORY is memory'],
+      ['CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory'],
     ],
     [
       'postgres without a URL',
       { CLIENT_REPOSITORY: 'postgres' },
-      ['DATABASE_URL: is required where CLIENT_REPOSITORY is postgres'],
+      ['DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
     ],
-    ['a typo', { ...MEMORY, TOKEN_LIFETIME: '300' }, ['TOKEN_LIFETIME: is no setting of this service']],
+    ['a typo', { ...MEMORY, TOKEN_LIFETIME: '300' }, ['TOKEN_LIFETIME: is not a setting of this service']],
     [
       'a typo in another prefix',
       { ...MEMORY, CLIENT_FILE: 'x', KEY_ROTATION: '1' },
-      ['CLIENT_FILE: is no setting of this service', 'KEY_ROTATION: is no setting of this service'],
+      ['CLIENT_FILE: is not a setting of this service', 'KEY_ROTATION: is not a setting of this service'],
     ],
-    [
-      'a free port without BASE_URL',
-      { ...MEMORY, PORT: '0' },
-      ['BASE_URL: is required where PORT is 0, any free port'],
-    ],
+    ['a free port without BASE_URL', { ...MEMORY, PORT: '0' }, ['BASE_URL: is required if PORT is 0, any free port']],
   ])('refuses %s', (_name, environment, problems) => {
     expect(problemsOf(environment as Record<string, string>)).toEqual(problems);
   });

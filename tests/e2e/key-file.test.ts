@@ -63,6 +63,6 @@ describe('KEY_FILE', () => {
       KEY_ROTATION_SECONDS: '3600',
     });
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain('KEY_ROTATION_SECONDS: must be 0 where KEY_FILE is set');
+    expect(program.stderr()).toContain('KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set');
   });
 });

@@ -25,7 +25,7 @@ describe('npm start', () => {
     await using program = runProgram('config/main.ts', { ...DEMO, CLIENTS_FILE: 'package.json', TOKEN_TYPO: '1' });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
-      'The service does not start:\n  TOKEN_TYPO: is no setting of this service\n  CLIENTS_FILE: must be a JSON array\n',
+      'The service does not start:\n  TOKEN_TYPO: is not a setting of this service\n  CLIENTS_FILE: must be a JSON array\n',
     );
   });
 

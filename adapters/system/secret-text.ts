@@ -1,4 +1,4 @@
-/** A setting that nobody may see printed: it is in no string, no JSON and no inspection, and leaves by `reveal` alone. */
+/** A setting that never prints: it appears in no string, no JSON and no inspection. Only `reveal` returns it. */
 export class SecretText {
   readonly #text: string;
 

@@ -15,7 +15,7 @@ const jwk = (key: KeyObject, more: object = {}) => JSON.stringify({ ...key.expor
 
 function factoryOf(text: string): KeyFactory {
   const file = readKeyFile(text);
-  if (!file.ok) throw new Error(file.problem);
+  if (!file.ok) throw new Error(file.problem.join());
   return createKeyFactory({ ids: new RandomIdGenerator(), file: file.value });
 }
 
@@ -68,6 +68,6 @@ describe('readKeyFile', () => {
     ['an empty kid', jwk(KEY, { kid: '' }), 'must have a kid that is a string'],
     ['a kid that is not a string', jwk(KEY, { kid: 1 }), 'must have a kid that is a string'],
   ])('refuses %s, without quoting it', (_name, text, problem) => {
-    expect(readKeyFile(text)).toEqual({ ok: false, problem });
+    expect(readKeyFile(text)).toEqual({ ok: false, problem: [problem] });
   });
 });
