@@ -1,9 +1,9 @@
 // Dependencies point inward. Each folder has a list of what it may import; what is not on the list is a violation.
-// tests/architecture shows that each rule bites.
+// tests/architecture shows that each rule finds a violation.
 
 const PACKAGES = { path: '^node_modules/' };
 
-/** Everything that a file of `folder` may not import: all but the paths of the list. */
+/** A rule that forbids the files of `folder` to import anything except the allowed paths. */
 function onlyFrom(name, folder, allowed, instead) {
   return {
     name,
@@ -20,7 +20,7 @@ export default {
       'domain-is-pure',
       '^domain/',
       ['^domain/'],
-      'The domain knows nothing but itself: pass the value in, or put the work behind a port.',
+      'The domain imports only itself: pass the value in, or put the work behind a port.',
     ),
     onlyFrom(
       'application-knows-the-domain-and-its-ports',
@@ -32,7 +32,7 @@ export default {
       'ports-are-types-on-the-domain',
       '^application/ports/',
       ['^application/ports/', '^domain/'],
-      'A port speaks of the domain alone; move the use case out of it.',
+      'A port uses only types of the domain: move the use case out of it.',
     ),
     {
       name: 'adapters-import-no-outer-folder',
@@ -44,7 +44,7 @@ export default {
     {
       name: 'no-adapter-imports-another',
       severity: 'error',
-      comment: 'Two technologies meet in config/ alone, through a port.',
+      comment: 'Two adapters meet only in config/, through a port.',
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
     },
@@ -63,7 +63,7 @@ export default {
     }).map(([adapter, packages = 'none']) => ({
       name: `${adapter}-uses-its-own-packages`,
       severity: 'error',
-      comment: `adapters/${adapter} may use the packages of its allow-list only: use a port, or the adapter that owns the package.`,
+      comment: `adapters/${adapter} may import only the packages of its allow-list: use a port, or the adapter that owns the package.`,
       from: { path: `^adapters/${adapter}/` },
       to: {
         path: '^node_modules/',
@@ -84,35 +84,35 @@ export default {
     {
       name: 'only-config-wires',
       severity: 'error',
-      comment: 'Take your parts as constructor arguments; config/container.ts hands them in.',
+      comment: 'Take dependencies as constructor arguments; config/container.ts passes them in.',
       from: { path: '^(domain|application|adapters)/' },
       to: { path: '^node_modules/(tsyringe|reflect-metadata)/' },
     },
     {
       name: 'production-imports-no-test',
       severity: 'error',
-      comment: 'What production needs too belongs into a production folder.',
+      comment: 'Code that production needs belongs in a production folder.',
       from: { pathNot: '^tests/' },
       to: { path: '^tests/' },
     },
     {
       name: 'production-uses-production-packages',
       severity: 'error',
-      comment: 'A development package is not there in production: move it to dependencies, with a reason.',
+      comment: 'A development package is not installed in production: move it to dependencies, with a reason.',
       from: { path: '^(domain|application|adapters|config)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
     },
     {
       name: 'no-cycles',
       severity: 'error',
-      comment: 'Two files that need each other are one file, or miss a third.',
+      comment: 'Two files import each other: merge them, or move the shared part to a third file.',
       from: {},
       to: { circular: true },
     },
     {
       name: 'no-unresolvable',
       severity: 'error',
-      comment: 'The import names nothing; install the package or mend the path.',
+      comment: 'The import cannot be resolved: install the package or correct the path.',
       from: {},
       to: { couldNotResolve: true },
     },
@@ -126,10 +126,10 @@ export default {
   ],
   options: {
     doNotFollow: PACKAGES,
-    // Programs of other servers, on packages that the benchmark installs when it is run: without them nothing there resolves.
+    // Their imports cannot be resolved here: the benchmark installs the packages when it runs.
     exclude: { path: '^tests/bench/peers/' },
     preserveSymlinks: true,
-    // Without it, `import type` leaks would go unseen.
+    // Without this option, violations by `import type` would not be found.
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },

@@ -14,7 +14,7 @@ RUN npm run build
 FROM node:24-bookworm-slim AS production
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Removes what is not needed: the bcrypt binaries of other platforms, and the types and source maps of packages.
+# Removes unneeded files: the bcrypt binaries of other platforms, and the types and source maps of packages.
 RUN npm ci --omit=dev --no-audit --no-fund \
   && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 -type d ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' \) -delete

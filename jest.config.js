@@ -1,5 +1,5 @@
-// Pact's core counts its runs at a public service otherwise. It reads the environment of the process itself, of which Jest
-// gives a test only a copy, so that a test cannot set it.
+// Without this, Pact's core reports its runs to a public service. It reads the environment of the process. Jest gives tests
+// only a copy of that environment, so a test cannot set the variable.
 process.env['PACT_DO_NOT_TRACK'] = 'true';
 
 export default {
@@ -11,6 +11,6 @@ export default {
   },
   globalSetup: '<rootDir>/tests/support/global-setup.ts',
   globalTeardown: '<rootDir>/tests/support/global-teardown.ts',
-  // Longer than the deadline of tests/support/until.ts, whose error says what was waited for.
+  // Longer than the deadline of tests/support/until.ts, whose error names the condition that did not hold.
   testTimeout: 120_000,
 };

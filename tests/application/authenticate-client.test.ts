@@ -23,7 +23,7 @@ const CLIENT = {
 const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
 const LIFETIME_SECONDS = 300;
 
-/** The use case on the service's own adapters. Each look-up, slot and verification is written down, in order. */
+/** The use case with the service's own adapters. Each look-up, slot and verification is recorded, in order. */
 function world() {
   const calls: string[] = [];
   const clock = new FixedClock();
@@ -112,7 +112,7 @@ describe('AuthenticateClient', () => {
     }
   });
 
-  it('verifies each refusal again', async () => {
+  it('verifies a secret again after each refusal', async () => {
     const { authenticateClient, verifications } = world();
     for (let time = 1; time <= 3; time += 1) {
       for (const [clientId, clientSecret] of [
@@ -158,7 +158,7 @@ describe('AuthenticateClient', () => {
     expect(verifications()).toBe(2);
   });
 
-  it('serves from the cache where no slot is free for the renewal, until the lifetime is over', async () => {
+  it('serves from the cache if no slot is free for the renewal, until the lifetime is over', async () => {
     const { authenticateClient, clock, replaceSlots } = world();
     await authenticateClient.execute(CREDENTIALS, A_CALLER);
     const outage = new DependencyUnavailable('secret verification', new Error('no slot was free in time'));
@@ -169,7 +169,7 @@ describe('AuthenticateClient', () => {
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
   });
 
-  it('refuses with slow_down where the attempts are exhausted, and no longer answers that caller from the cache', async () => {
+  it('refuses with slow_down if the attempts are exhausted, and no longer uses the cache for that caller', async () => {
     const { authenticateClient, replaceSlots } = world();
     const at = (address: string, clientSecret: string) =>
       authenticateClient.execute({ ...CREDENTIALS, clientSecret }, { ...A_CALLER, address });
@@ -182,7 +182,7 @@ describe('AuthenticateClient', () => {
     expect((await at('192.0.2.1', GOOD_SECRET)).ok).toBe(true);
   });
 
-  it('gives the slot back and passes the fault on where the verification fails', async () => {
+  it('frees the slot and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
     const repository = new InMemoryClientRepository(new RandomIdGenerator());
     const broken: SecretVerifier = { costOf: () => 4, verify: () => Promise.reject(new TypeError('a bug')) };
@@ -191,14 +191,14 @@ describe('AuthenticateClient', () => {
     expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
   });
 
-  it('refuses a client from the moment when it is removed', async () => {
+  it('refuses a client as soon as it is removed', async () => {
     const { authenticateClient, repository } = world();
     expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
     repository.remove(CLIENT.clientId);
     expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(false);
   });
 
-  it('passes an outage of the repository on as it is, and verifies no secret', async () => {
+  it('passes on an outage of the repository unchanged, and verifies no secret', async () => {
     const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
     let verifications = 0;
     const authenticateClient = authenticateClientWith({

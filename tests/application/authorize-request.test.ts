@@ -57,7 +57,7 @@ function refused(code: string, reason: string, clientId?: string) {
 }
 
 describe('AuthorizeRequest', () => {
-  it('answers the client and the id of a valid token', async () => {
+  it('returns the client and the id of a valid token', async () => {
     expect(await ask()).toEqual(CALLER);
   });
 
@@ -80,7 +80,7 @@ describe('AuthorizeRequest', () => {
       expect(await ask({ at: 0 })).toEqual(early);
     });
 
-    it('uses nbf where it differs from iat', async () => {
+    it('uses nbf if it differs from iat', async () => {
       const claims = { nbf: NOW + 60 };
       expect(await ask({ claims, at: NOW + 59 })).toEqual(refused('invalid_token', 'token_not_yet_valid', CLAIMS.sub));
       expect(await ask({ claims, at: NOW + 60 })).toEqual(CALLER);
@@ -130,7 +130,7 @@ describe('AuthorizeRequest', () => {
     });
   });
 
-  it('accepts a token for any audience where none is expected', async () => {
+  it('accepts a token for any audience if none is expected', async () => {
     expect(await ask({ claims: { aud: 'https://other.test' } })).toEqual(CALLER);
   });
 
@@ -145,7 +145,7 @@ describe('AuthorizeRequest', () => {
     expect(await ask({ claims: { iss } })).toEqual(refused('invalid_token', 'token_issuer_foreign'));
   });
 
-  it('does not name the client of another issuer, whatever else is wrong', async () => {
+  it('does not name the client of another issuer, even if something else is wrong too', async () => {
     expect(await ask({ claims: { iss: 'x' }, at: CLAIMS.exp })).toEqual(
       refused('invalid_token', 'token_issuer_foreign'),
     );
@@ -191,7 +191,7 @@ describe('AuthorizeRequest', () => {
     });
   });
 
-  it('accepts a token with any scope where none is required', async () => {
+  it('accepts a token with any scope if none is required', async () => {
     expect(await ask({ claims: { scope: ['read'] } })).toEqual(CALLER);
   });
 

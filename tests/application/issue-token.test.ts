@@ -43,7 +43,7 @@ interface WorldOptions {
   readonly signer?: TokenSigner;
 }
 
-/** The use case on the service's own in-memory adapters, with a count of what is expensive. */
+/** The use case with the service's own in-memory adapters, and a count of the expensive steps. */
 function world({ policy, client, clients, signer }: WorldOptions = {}) {
   const count = { lookUps: 0, verifications: 0 };
   const ids = new RandomIdGenerator();
@@ -81,7 +81,7 @@ const scopeToken = fc.string({ unit: fc.constantFrom(...'abcXYZ019!#:./[]~-_'), 
 const scopeTokens = fc.uniqueArray(scopeToken, { minLength: 1, maxLength: 6 });
 
 describe('IssueToken', () => {
-  it('issues a token that the verifier accepts, with the claims that it answers', async () => {
+  it('issues a token that the verifier accepts, with the claims that it returns', async () => {
     const { accessToken, claims } = await issued(world());
     expect(await new JoseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
   });
@@ -91,7 +91,7 @@ describe('IssueToken', () => {
     expect(claims).toMatchObject({ iss: POLICY.issuer, sub: CLIENT.clientId, aud: CLIENT.clientId });
   });
 
-  it('gives every token a new id, also within one second', async () => {
+  it('gives every token a new id, even within one second', async () => {
     const here = world();
     const ids = new Set<string>();
     const tokens = new Set<string>();
@@ -137,7 +137,7 @@ describe('IssueToken', () => {
 });
 
 describe('IssueToken, for a requested scope', () => {
-  it('grants all registered scopes where none is requested', async () => {
+  it('grants all registered scopes if none is requested', async () => {
     const { scope, claims } = await issued(world({ policy: { scopeClaim: 'array' } }));
     expect(scope).toBe('read write');
     expect(claims.scope).toEqual(['read', 'write']);

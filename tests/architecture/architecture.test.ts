@@ -14,7 +14,7 @@ interface Violation {
   readonly rule: { readonly name: string };
 }
 
-/** Runs the project's own rules, with the project's own configuration, on the tree below a folder. */
+/** Runs the project's own rules and configuration on a folder. */
 async function violationsIn(folder: string): Promise<readonly Violation[]> {
   const cruiser = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const args = [cruiser, '--config', join(folder, '.dependency-cruiser.mjs'), '--output-type', 'json', ...FOLDERS];
@@ -24,7 +24,7 @@ async function violationsIn(folder: string): Promise<readonly Violation[]> {
   return JSON.parse(json).summary.violations;
 }
 
-/** One file for each rule, which breaks it. A type leak counts as much as a value. */
+/** For each rule, one file that violates it. Importing only a type is a violation too. */
 const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: string }>> = {
   'domain-is-pure': {
     file: 'domain/planted.ts',
@@ -137,11 +137,11 @@ describe('the architecture', () => {
   });
   afterAll(() => rm(tree, { recursive: true }));
 
-  it('is kept', async () => {
+  it('has no violation', async () => {
     expect(await violationsIn(ROOT)).toEqual([]);
   });
 
-  it('is guarded: a planted violation of each rule is found, and nothing else is', async () => {
+  it('is checked: a planted violation of each rule is found, and nothing else', async () => {
     const violations = await violationsIn(tree);
     for (const [rule, { file }] of Object.entries(PLANTED)) {
       expect(violations).toContainEqual(
@@ -154,7 +154,7 @@ describe('the architecture', () => {
     expect(violations.map(({ from }) => from).filter((from) => !from.includes('planted'))).toEqual([]);
   });
 
-  it('has a planted violation for every rule that there is', async () => {
+  it('has a planted violation for every rule', async () => {
     const { default: configuration } = await import(join(ROOT, '.dependency-cruiser.mjs'));
     const rules = configuration.forbidden.map((rule: { name: string }) => rule.name);
     expect(Object.keys(PLANTED).toSorted()).toEqual(rules.toSorted());

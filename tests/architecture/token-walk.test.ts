@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 const FILES_FOR_A_KNOWN_CLIENT = 25;
 const FILES_FOR_A_NEW_CLIENT = 30;
 
-/** Timers may fire during one request, hardly during each of several. */
+/** A timer may fire during one request, but hardly during each of several. */
 const REQUESTS = 4;
 
 const CLIENTS = Array.from({ length: REQUESTS + 1 }, (_, number) => ({
@@ -23,7 +23,7 @@ const CLIENTS = Array.from({ length: REQUESTS + 1 }, (_, number) => ({
   client_id: `client-${number}`,
 }));
 
-/** A service whose processes write down which files ran. */
+/** A service whose processes record which files ran. */
 async function startService(folder: string, settings: Readonly<Record<string, string>>) {
   const port = await freePort();
   const program = runProgram(
@@ -95,7 +95,7 @@ describe.each([
         await table.add({ clientId: client_id, clientSecret: client_secret, clientName: client_name, scope });
       }
     }
-    // The first request of a process runs what is created when it is first needed.
+    // The first request of a process also runs code that creates objects on first use.
     for (let time = 0; time < 2 * Number(workers); time += 1) await service.filesOf(['client-0']);
   });
   afterAll(async () => {

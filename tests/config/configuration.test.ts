@@ -14,7 +14,7 @@ describe('loadConfiguration', () => {
     expect(configuration).toMatchObject({ ok: true, value: { clients: [] } });
   });
 
-  it('says that the file cannot be read', () => {
+  it('reports that the file cannot be read', () => {
     expect(loadConfiguration(MEMORY, () => undefined)).toEqual({
       ok: false,
       problem: ['CLIENTS_FILE: cannot be read'],

@@ -14,14 +14,14 @@ describe('the management port', () => {
   });
   afterAll(async () => service.stop());
 
-  it('says that the process is alive', async () => {
+  it('reports that the process is alive', async () => {
     const answer = await send(url, '/livez');
     expect(answer.status).toBe(200);
     expect(answer.json()).toEqual({ status: 'alive' });
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  it('says that the service is ready, check by check', async () => {
+  it('reports that the service is ready, with each check', async () => {
     const answer = await send(url, '/readyz');
     expect(answer.status).toBe(200);
     expect(answer.json()).toEqual({
@@ -33,19 +33,19 @@ describe('the management port', () => {
     });
   });
 
-  it('answers nothing else without a token, the token endpoint neither', async () => {
+  it('serves nothing else without a token, not even the token endpoint', async () => {
     for (const path of ['/', '/oauth2/token', '/oauth2/jwks', '/livez/', '/metrics/']) {
       expect((await send(url, path)).status).toBe(401);
     }
   });
 
-  it('takes only GET and HEAD', async () => {
+  it('accepts only GET and HEAD', async () => {
     const answer = await send(url, '/readyz', { method: 'POST' });
     expect(answer.status).toBe(405);
     expect(answer.headers['allow']).toBe('GET, HEAD');
   });
 
-  it('is apart from the public port, which knows nothing of health', async () => {
+  it('is separate from the public port, which does not serve health checks', async () => {
     expect((await send(service.url, '/livez')).status).toBe(401);
     expect((await send(service.url, '/readyz')).status).toBe(401);
   });
@@ -56,7 +56,7 @@ describe('the management port', () => {
     expect(service.logLines().length).toBe(before);
   });
 
-  it('says not ready while the service stops, with the reason', async () => {
+  it('reports that the service is not ready while it stops, with the reason', async () => {
     service.container.resolve(TOKENS.lifecycle).stop();
     const answer = await send(url, '/readyz');
     expect(answer.status).toBe(503);
@@ -71,8 +71,8 @@ describe('the management port', () => {
   });
 });
 
-describe('the management port, while the database is out of reach', () => {
-  it('says which check is not ready and why, and that the process is alive all the same', async () => {
+describe('the management port, while the database is unavailable', () => {
+  it('reports which check is not ready and why, and that the process is still alive', async () => {
     const managementPort = await freePort();
     const url = `http://127.0.0.1:${managementPort}`;
     await using service = await startServiceUnderTest({

@@ -22,14 +22,14 @@ describe('the metrics of the management port', () => {
   const scrape = (): Promise<HttpAnswer> => send(url, '/metrics');
   const samples = async (): Promise<readonly Sample[]> => readSamples((await scrape()).text);
 
-  /** By how much the count of requests with these labels grows by that. */
+  /** By how much the action increases the count of requests with these labels. */
   async function growth(labels: Readonly<Record<string, string>>, act: () => Promise<unknown>): Promise<number> {
     const before = total(await samples(), REQUESTS, labels);
     await act();
     return total(await samples(), REQUESTS, labels) - before;
   }
 
-  it('are text that a scraper reads, and that no cache keeps', async () => {
+  it('are text in the Prometheus format, which no cache may store', async () => {
     const answer = await scrape();
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -37,7 +37,7 @@ describe('the metrics of the management port', () => {
     expect(readSamples(answer.text).length).toBeGreaterThan(10);
   });
 
-  it('have names of ours alone, each with a help text', async () => {
+  it('have only our own names, each with a help text', async () => {
     const { text } = await scrape();
     for (const { name } of readSamples(text)) {
       expect(name).toMatch(/^auth_/);
@@ -45,7 +45,7 @@ describe('the metrics of the management port', () => {
     }
   });
 
-  it('count a token, a wrong secret and a path that there is not', async () => {
+  it('count a token, a wrong secret and an unknown path', async () => {
     const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
     const at = { route: '/oauth2/token', method: 'POST' };
     expect(await growth({ ...at, status: '200', reason: 'none' }, () => requestToken(service.url, FORM))).toBe(1);
@@ -56,7 +56,7 @@ describe('the metrics of the management port', () => {
     expect(await growth(none, nowhere)).toBe(1);
   });
 
-  it('count how long each took', async () => {
+  it('count the duration of each request', async () => {
     const labels = { route: '/oauth2/token', status_class: '2xx' };
     const count = async () => total(await samples(), 'auth_request_duration_seconds_count', labels);
     const before = await count();
@@ -69,7 +69,7 @@ describe('the metrics of the management port', () => {
     expect(await growth({}, scrape)).toBe(0);
   });
 
-  it('have as many series after odd requests as after one of them', async () => {
+  it('do not get more series with every unusual request', async () => {
     const odd = async (number: number) => {
       const method = ['PROPFIND', 'MKCOL', 'PURGE', 'LINK', 'SEARCH'][number % 5] ?? '';
       await send(service.url, `/nowhere-${number}/%00/"}`, { method });
@@ -85,7 +85,7 @@ describe('the metrics of the management port', () => {
     expect([...methods].toSorted()).toEqual(['GET', 'POST', 'other', 'unparsed']);
   });
 
-  it('hold no secret, no token, no client id and nothing that a caller sent', async () => {
+  it('contain no secret, no token, no client id and nothing that a caller sent', async () => {
     const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
     await send(service.url, `/private-path?client_secret=${GOOD_SECRET}`, {
       headers: { Authorization: `Bearer ${token}` },
@@ -94,7 +94,7 @@ describe('the metrics of the management port', () => {
     expect(text).not.toMatch(/-secret|eyJ|client_id|good-client|odd|private-path|nowhere|127\.0\.0\.1/);
   });
 
-  it('show the verifications that run and that wait', async () => {
+  it('show how many verifications run and how many wait', async () => {
     const queue = service.container.resolve(TOKENS.verificationQueue);
     const verifications = async (): Promise<readonly number[]> => {
       const now = await samples();
@@ -117,14 +117,14 @@ describe('the metrics of the management port', () => {
     expect(await verifications()).toEqual([0, 0, 0]);
   });
 
-  it('show one process, named primary, that answers', async () => {
+  it('show one process, named primary, which answers requests', async () => {
     const now = await samples();
     expect(total(now, 'auth_workers')).toBe(1);
     expect(total(now, 'auth_workers_listening')).toBe(1);
     expect(new Set(now.flatMap(({ labels }) => labels['process'] ?? []))).toEqual(new Set(['primary']));
   });
 
-  it('say ready as /readyz does', async () => {
+  it('show the same readiness as /readyz', async () => {
     expect(total(await samples(), 'auth_ready')).toBe(1);
     service.container.resolve(TOKENS.lifecycle).stop();
     expect(total(await samples(), 'auth_ready')).toBe(0);

@@ -11,7 +11,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readSettings', () => {
-  it('has a safe default for everything but the repository', () => {
+  it('has a safe default for everything except the repository', () => {
     const settings = readSettings(MEMORY);
     expect(settings).toMatchObject({
       ok: true,
@@ -96,16 +96,16 @@ describe('readSettings', () => {
     );
   });
 
-  it('takes an empty value for none', () => {
+  it('treats an empty value as not set', () => {
     expect(problemsOf({ ...MEMORY, PORT: '', TOKEN_ISSUER: '', TOKEN_X: '' })).toEqual([]);
     expect(problemsOf({ ...MEMORY, CLIENTS_FILE: '' })).toHaveLength(1);
   });
 
-  it('leaves names alone that are not ours', () => {
+  it('ignores names that do not belong to the service', () => {
     expect(problemsOf({ ...MEMORY, PATH: 'x', CLIENTS_X: 'x', HOSTNAME: 'x' })).toEqual([]);
   });
 
-  it('gives settings that cannot be changed', () => {
+  it('returns settings that cannot be changed', () => {
     const settings = readSettings(MEMORY);
     expect(settings.ok && Object.isFrozen(settings.value)).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 
-/** A log, and what can be read of it afterwards, as events again. */
+/** A log, and the events that can be read from it afterwards. */
 export interface AuditLogFixture {
   readonly auditLog: AuditLog;
   readonly recorded: () => readonly AuditEvent[];
@@ -25,20 +25,20 @@ export function describeAuditLog(name: string, fresh: () => AuditLogFixture): vo
       { event: 'key_published', at: 1_800_000_000, keyId: 'a-key' },
       { event: 'key_signing', at: 1_800_000_000, keyId: 'a-key' },
       { event: 'key_retired', at: 1_800_000_000, keyId: 'a-key' },
-    ])('keeps all of $event', (event) => {
+    ])('keeps every member of $event', (event) => {
       const { auditLog, recorded } = fresh();
       auditLog.record(event);
       expect(recorded()).toEqual([event]);
     });
 
-    it('keeps the order', () => {
+    it('keeps the order of events', () => {
       const { auditLog, recorded } = fresh();
       const events = [3, 1, 2].map((at) => ({ ...ISSUED, at }));
       for (const event of events) auditLog.record(event);
       expect(recorded()).toEqual(events);
     });
 
-    it('keeps what was recorded, whatever becomes of the object', () => {
+    it('is not affected by changes to an event after it was recorded', () => {
       const { auditLog, recorded } = fresh();
       const event = { ...ISSUED };
       auditLog.record(event);

@@ -31,7 +31,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
     const find = (clientId: string) => under.repository.findByClientId(clientId);
 
-    test('knows no client where none is registered', async () => {
+    test('finds no client if none is registered', async () => {
       expect(await find('client-1')).toEqual({ kind: 'unknown' });
     });
 
@@ -69,7 +69,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['a NUL', 'client-1\0'],
       ['half a surrogate pair', 'client-1\ud800'],
       ['nothing', ''],
-      ['the limit of length and one more', 'x'.repeat(256)],
+      ['one character more than the longest id', 'x'.repeat(256)],
     ])('treats %s as a different client id', async (_what, clientId) => {
       await under.add(A_CLIENT);
       expect(await find(clientId)).toEqual({ kind: 'unknown' });
@@ -112,7 +112,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       expect((await find('client-1')).kind).toBe('unknown');
     });
 
-    test('finds a client whose secret nothing can match: it is locked, not broken', async () => {
+    test('finds a client whose stored secret cannot match: it is locked, not broken', async () => {
       await under.add({ ...A_CLIENT, clientSecret: '!locked' });
       const lookup = await find('client-1');
       expect(lookup.kind === 'found' && lookup.registration.clientSecret.kind).toBe('unusable');

@@ -7,7 +7,7 @@ import { A_CLIENT } from './client-repository.ts';
 /** An empty store. */
 export interface ClientStoreUnderTest {
   readonly store: ClientStore;
-  /** Another store on the same clients, as a second administrator has. */
+  /** Another store with the same clients, as a second administrator has. */
   another(): Promise<ClientStore>;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await store.find('client-1')).toEqual([]);
     });
 
-    it('stores clients, each with an id of its own, and finds them as they were given', async () => {
+    it('stores clients unchanged, each with its own id, and finds them', async () => {
       const saved = await store.save([A_CLIENT, ANOTHER]);
       if (!saved.ok) throw new Error('taken');
       expect(saved.value.added).toHaveLength(2);
@@ -42,7 +42,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(new Set((await list()).map(({ id }) => id)).size).toBe(2);
     });
 
-    it('stores nothing where it is given nothing', async () => {
+    it('stores nothing if it is given no clients', async () => {
       expect(await store.save([])).toEqual({ ok: true, value: { added: [], replaced: [] } });
       expect(await store.save([], replaceSecret)).toEqual({ ok: true, value: { added: [], replaced: [] } });
     });
@@ -60,7 +60,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     });
 
     it.each(['CLIENT-1', 'client-1 ', ' client-1', 'client', 'client-_', '%', ''])(
-      'does not take %j for another client id',
+      'does not confuse %j with another client id',
       async (clientId) => {
         await store.save([A_CLIENT]);
         expect(await store.find(clientId)).toEqual([]);
@@ -71,7 +71,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       },
     );
 
-    it('refuses ids that are taken, names them, and stores none of the clients', async () => {
+    it('refuses ids that are already registered, returns them, and stores none of the clients', async () => {
       await store.save([A_CLIENT]);
       const before = await list();
       const refused = await store.save([ANOTHER, { ...A_CLIENT, clientName: 'Renamed' }]);
@@ -95,7 +95,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await secretOf('client-1')).toBe('!$2b$new');
     });
 
-    it('changes nothing where the replacement of one secret throws', async () => {
+    it('changes nothing if the replacement of one secret throws', async () => {
       await store.save([A_CLIENT, ANOTHER]);
       const before = await list();
       const clients = [ANOTHER, { ...A_CLIENT, clientName: 'Renamed' }, { ...A_CLIENT, clientId: 'client-3' }];
@@ -114,7 +114,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await list()).toEqual([expected, stored(ANOTHER)]);
     });
 
-    it('says where a secret is what it should be already', async () => {
+    it('reports whether a change made a difference to the secret', async () => {
       await store.save([A_CLIENT]);
       expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: true });
       expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: false });
@@ -129,7 +129,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await secretOf('client-1')).toBe('!locked by hand');
     });
 
-    it('changes nothing where the change of a secret throws, and works afterwards', async () => {
+    it('changes nothing if the change of a secret throws, and works afterwards', async () => {
       await store.save([A_CLIENT]);
       const change = store.changeSecret('client-1', () => {
         throw new TypeError('no change');
@@ -139,14 +139,14 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: true });
     });
 
-    it('removes a client and answers what it was, once', async () => {
+    it('removes a client once, and returns what was removed', async () => {
       await store.save([A_CLIENT, ANOTHER]);
       expect(await store.remove('client-1')).toEqual([stored(A_CLIENT)]);
       expect(await store.remove('client-1')).toEqual([]);
       expect(await list()).toEqual([stored(ANOTHER)]);
     });
 
-    it('adds a client once, of many that add it at the same time', async () => {
+    it('adds a client only once if many add it at the same time', async () => {
       const stores = await severalStores();
       const saves = await Promise.all(
         stores.map((rival, number) => rival.save([{ ...A_CLIENT, clientName: `name ${number}` }])),
@@ -156,14 +156,14 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await store.find('client-1')).toEqual(winners);
     });
 
-    it('loses no change of many that are made at the same time', async () => {
+    it('loses no change if many are made at the same time', async () => {
       await store.save([{ ...A_CLIENT, clientSecret: '' }]);
       const stores = await severalStores();
       await Promise.all(stores.map((rival) => rival.changeSecret('client-1', (secret) => `${secret}x`)));
       expect(await secretOf('client-1')).toBe('x'.repeat(AT_ONCE));
     });
 
-    it('has the lock and the new secret, of two that lock and rotate at the same time', async () => {
+    it('keeps both the lock and the new secret if they are set at the same time', async () => {
       await store.save([A_CLIENT]);
       const [one, two, three] = await severalStores();
       await Promise.all([
@@ -174,7 +174,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await secretOf('client-1')).toBe('!$2b$new');
     });
 
-    it('stores all clients of one import and none of the other, of two that overlap and run at the same time', async () => {
+    it('stores all clients of one import and none of the other if two overlapping imports run at the same time', async () => {
       const [one, two] = await severalStores();
       const imports = await Promise.all([
         one?.save([A_CLIENT, ANOTHER]),
@@ -184,7 +184,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await list()).toHaveLength(2);
     });
 
-    /** Each has been used, so that they are equally fast. */
+    /** Each store has been used once, so all of them have a connection. */
     async function severalStores(): Promise<readonly ClientStore[]> {
       const stores = await Promise.all(Array.from({ length: AT_ONCE }, () => under.another()));
       await Promise.all(stores.map((another) => another.find('client-1')));

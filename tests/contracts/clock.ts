@@ -3,7 +3,7 @@ import type { Clock } from '../../application/ports/clock.ts';
 
 export function describeClock(name: string, fresh: () => Clock): void {
   describe(`${name} keeps the promises of Clock`, () => {
-    it('answers whole seconds since the epoch', () => {
+    it('returns whole seconds since the epoch', () => {
       const now = fresh().now();
       expect(Number.isSafeInteger(now)).toBe(true);
       // Between the years 2020 and 2100: seconds, not milliseconds.

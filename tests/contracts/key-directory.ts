@@ -59,7 +59,7 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
     });
 
     it.each([
-      ['in case alone', 'key', 'KEY'],
+      ['only in case', 'key', 'KEY'],
       ['in a space after', 'key', 'key '],
       ['in how an accent is written', 'caf\u00e9', 'cafe\u0301'],
       ['from a quote', "key'", "key''"],
@@ -80,7 +80,7 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
       expect(await directory.trusted(NOW)).toEqual([long]);
     });
 
-    it('lets exactly one of many first publishers at the same time find no other key', async () => {
+    it('finds no other key for exactly one of many replicas that publish first at the same time', async () => {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, number) => directory.publish([aKey(`key-${number}`)], NOW)),
       );

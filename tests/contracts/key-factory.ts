@@ -7,7 +7,7 @@ const DATA = new TextEncoder().encode('to be signed');
 
 export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory>): void {
   describe(`${name} as a key factory`, () => {
-    it('makes a pair whose halves belong together, and reads the public half back', async () => {
+    it('generates a matching pair, and reads the public half back', async () => {
       const factory = await fresh();
       const { kid, publicKey, jwk, sign } = await factory.make();
       const signature = Buffer.from(sign(DATA));
@@ -17,7 +17,7 @@ export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory
       expect(jwk).toEqual({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: expect.any(String), e: expect.any(String) });
     });
 
-    it('makes keys whose private half cannot be read', async () => {
+    it('generates keys whose private half cannot be exported', async () => {
       expect(inspect(await (await fresh()).make(), { depth: null, showHidden: true })).not.toMatch(/private/i);
     });
 

@@ -22,7 +22,7 @@ export function describeKeyProvider(name: string, fresh: () => Promise<KeyProvid
       expect(await isSignedBy(publicKey, Buffer.from(sign(DATA)))).toBe(true);
     });
 
-    it('finds each published key by its id, and publishes no two of one id', async () => {
+    it('finds each published key by its id, and publishes each id only once', async () => {
       const keys = await fresh();
       const published = await keys.publicKeys();
       for (const { kid, n } of published) {
@@ -49,7 +49,7 @@ export function describeKeyProvider(name: string, fresh: () => Promise<KeyProvid
       }
     });
 
-    it('does not expose the private key: it signs, and nothing of it can be read', async () => {
+    it('does not expose the private key: it can sign, but it cannot be read', async () => {
       const key = await (await fresh()).signingKey();
       expect(inspect(key, { depth: null, showHidden: true })).not.toMatch(/private/i);
       expect(JSON.stringify(key)).not.toMatch(/"(d|p|q|dp|dq|qi)"/);

@@ -17,11 +17,14 @@ export function describeLocationCatalog(name: string, fresh: (places: readonly L
       expect(await fresh([place]).findByCode('NYC_USA')).toEqual(place);
     });
 
-    it.each(['nyc_usa', 'NYC_USA ', 'NYC', '', '__proto__', 'constructor'])('finds nothing by %j', async (code) => {
-      expect(await fresh([place]).findByCode(code)).toBeUndefined();
-    });
+    it.each(['nyc_usa', 'NYC_USA ', 'NYC', '', '__proto__', 'constructor'])(
+      'finds nothing with the code %j',
+      async (code) => {
+        expect(await fresh([place]).findByCode(code)).toBeUndefined();
+      },
+    );
 
-    it('finds nothing where there is nothing', async () => {
+    it('finds nothing if it is empty', async () => {
       expect(await fresh([]).findByCode('NYC_USA')).toBeUndefined();
     });
   });

@@ -6,14 +6,14 @@ import { StoredSecret } from '../../domain/stored-secret.ts';
 /** What every SecretEncoder promises. */
 export function describeSecretEncoder(name: string, encoder: SecretEncoder): void {
   describe(`${name} as SecretEncoder`, () => {
-    it('gives a BCrypt encoding of the cost that matches the secret and no other', async () => {
+    it('returns a BCrypt encoding with the given cost that matches this secret and no other', async () => {
       const encoded = await encoder.encode('a sécret', 5);
       expect(StoredSecret.parse(encoded)).toMatchObject({ kind: 'bcrypt', cost: 5 });
       expect(await bcrypt.compare('a sécret', encoded)).toBe(true);
       expect(await bcrypt.compare('a secret', encoded)).toBe(false);
     });
 
-    it('salts each encoding anew', async () => {
+    it('uses a new salt for each encoding', async () => {
       expect(await encoder.encode('secret', 4)).not.toBe(await encoder.encode('secret', 4));
     });
   });

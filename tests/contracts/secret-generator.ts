@@ -6,14 +6,14 @@ export function describeSecretGenerator(name: string, generator: SecretGenerator
   describe(`${name} as SecretGenerator`, () => {
     const secrets = Array.from({ length: 2_000 }, () => generator.secret());
 
-    it('gives text that needs no escaping in forms, Basic credentials, URLs and shells', () => {
+    it('generates text that needs no escaping in forms, Basic credentials, URLs and shells', () => {
       for (const secret of secrets) {
         expect(secret).toMatch(/^[A-Za-z0-9]{43}$/);
         expect(new URLSearchParams({ secret }).toString()).toBe(`secret=${secret}`);
       }
     });
 
-    it('gives 256 bits, and no secret twice', () => {
+    it('generates 256 bits, and no secret twice', () => {
       expect(43 * Math.log2(62)).toBeGreaterThanOrEqual(256);
       expect(new Set(secrets).size).toBe(secrets.length);
     });

@@ -29,7 +29,7 @@ export function describeSecretVerifier(name: string, fresh: () => SecretVerifier
       expect(await verifier.verify(presented, await store(stored))).toBe('mismatch');
     });
 
-    it('matches nothing where there is no stored secret', async () => {
+    it('matches nothing if there is no stored secret', async () => {
       expect(await fresh().verifier.verify('a-secret', undefined)).toBe('mismatch');
     });
 

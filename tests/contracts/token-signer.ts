@@ -42,19 +42,19 @@ export function describeTokenSigner(name: string, fresh: () => Promise<SignerUnd
       expect(decode(await signer.sign(CLAIMS)).payload).toEqual(CLAIMS);
     });
 
-    it('writes the scope as an array of strings where the claims have one', async () => {
+    it('writes the scope as an array of strings if the claims have one', async () => {
       const { signer } = await fresh();
       const claims = Object.freeze({ ...CLAIMS, scope: Object.freeze(['read', 'write']) });
       expect(decode(await signer.sign(claims)).payload).toEqual({ ...CLAIMS, scope: ['read', 'write'] });
     });
 
-    it('takes times from the claims alone, whatever the year', async () => {
+    it('takes times only from the claims, in any year', async () => {
       const { signer } = await fresh();
       const claims = { ...CLAIMS, iat: 0, nbf: 0, exp: 1 };
       expect(decode(await signer.sign(claims)).payload).toEqual(claims);
     });
 
-    it('signs so that others can verify it with the published key, whatever the texts of the claims', async () => {
+    it('signs any texts in the claims, and the signature verifies with the published key', async () => {
       const { signer, keys } = await fresh();
       const { kid } = await keys.signingKey();
       const published = (await keys.publicKeys()).find((key) => key.kid === kid);

@@ -4,7 +4,7 @@ import type { SigningKey, VerificationKeys } from '../../application/ports/key-p
 const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const DATA = new TextEncoder().encode('to be signed');
 
-/** Keys to verify with, and the private half of one that is among them. */
+/** Keys to verify with, and the private half of one of them. */
 export interface VerificationKeysUnderTest {
   readonly keys: VerificationKeys;
   readonly trusted: SigningKey;
@@ -28,7 +28,7 @@ export function describeVerificationKeys(name: string, fresh: () => Promise<Veri
       expect(found[0]).toBeDefined();
     });
 
-    it('knows no key of any other id, however it is spelled', async () => {
+    it('finds no key with any other id, however it is spelled', async () => {
       const { keys, trusted } = await fresh();
       const { kid } = trusted;
       const others = [

@@ -13,7 +13,7 @@ export function slotRequest(more: Partial<SlotRequest> = {}): SlotRequest {
   return { clientId: 'a-client', registered: true, cost: 4, caller: A_CALLER, purpose: 'attempt', ...more };
 }
 
-/** A verification that ends with a verdict when the test says so. */
+/** A verification that ends with the verdict that the test gives it, at that moment. */
 export function heldVerification() {
   const { promise, resolve } = Promise.withResolvers<SecretVerdict>();
   return { end: resolve, verify: () => promise };
@@ -94,7 +94,7 @@ export function describeVerificationSlots(name: string, fresh: () => ClosableVer
       expect(began).toBe(false);
     });
 
-    it('tells a caller who disconnected during the verification nothing, and frees the slot', async () => {
+    it('sends nothing to a caller who disconnected during the verification, and frees the slot', async () => {
       const slots = fresh();
       const leaving = new AbortController();
       const caller = { ...A_CALLER, disconnected: leaving.signal };

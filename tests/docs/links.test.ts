@@ -17,7 +17,7 @@ const PAGES = [
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path)),
 ].filter((path) => path.endsWith('.md'));
 
-/** The pages that show their statements by tests. */
+/** The pages that cite tests for their statements. */
 const CITING_PAGES = ['SECURITY.md', 'docs/rfc-conformance.md'];
 
 /** `file` › "name", or `file` › "name" › "case". */
@@ -25,7 +25,7 @@ const CITATION = /`(tests\/[^`]+)` › "([^"]+)"(?: › "([^"]+)")?/g;
 
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** A page without its code blocks, which show links of other places. */
+/** A page without its code blocks, which may contain links for other places. */
 const proseOf = (page: string) => textOf(page).replace(/^```[\s\S]*?^```/gm, '');
 
 /** What is wrong with the links between pages: files that are missing, and headings that are missing in them. */
@@ -78,7 +78,7 @@ describe('the documents', () => {
     expect(await brokenLinksOf(pages)).toEqual([]);
   });
 
-  it('would show a link to a missing file, and one to a missing heading of another page', async () => {
+  it('would report a link to a missing file, and one to a missing heading of another page', async () => {
     const value = '[file](docs/missing.md) [heading](docs/glossary.md#missing) [page](docs/glossary.md#glossary)';
     const broken = await brokenLinksOf([new VFile({ cwd: ROOT, path: 'planted.md', value })]);
     expect(broken).toEqual([expect.stringContaining('missing.md'), expect.stringContaining('#missing')]);
@@ -99,7 +99,7 @@ describe('the documents', () => {
     expect(cited).toBe(named);
   });
 
-  it('would show a test that was renamed, and a case that was deleted', () => {
+  it('would report a test that was renamed, and a case that was deleted', () => {
     const source = "it('refuses %s', async () => {});\nconst rows = [['a case', 401]];";
     expect(hasTest(source, 'refuses %s')).toBe(true);
     expect(hasTest(source, 'refuses')).toBe(false);

@@ -80,7 +80,7 @@ describe('the README', () => {
     const shown = blocks('sh');
     expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);
     for (const block of known) expect(shown).toContain(block);
-    // tests/e2e runs these files as processes of their own; CI runs `npm ci`, `npm run check` and `npm test`.
+    // tests/e2e runs these files in separate processes; CI runs `npm ci`, `npm run check` and `npm test`.
     expect(SCRIPTS).toMatchObject({
       demo: 'node config/demo.ts',
       start: 'node config/main.ts',

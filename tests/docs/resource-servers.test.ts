@@ -25,7 +25,7 @@ const SNIPPETS = new Map(
 
 /** Writes the snippets to files, with another key set URL. */
 async function unpack(keySetUrl: string): Promise<{ folder: string } & AsyncDisposable> {
-  // In this folder, so that the snippets find the packages of the project.
+  // In this folder, the snippets find the packages of the project.
   const folder = fileURLToPath(new URL(`snippets-${randomUUID()}/`, import.meta.url));
   await mkdir(folder);
   for (const [name, text] of SNIPPETS) {

@@ -30,7 +30,7 @@ describe('ClientRegistration', () => {
     expect(ClientRegistration.of({ ...FIELDS, clientId }).ok).toBe(true);
   });
 
-  it('accepts a stored secret that nothing matches, which locks the client', () => {
+  it('accepts a stored secret that nothing can match: the client is locked', () => {
     const registration = ClientRegistration.of({ ...FIELDS, clientSecret: '!' });
     expect(registration.ok && registration.value.clientSecret.kind).toBe('unusable');
   });

@@ -46,7 +46,7 @@ describe('StoredSecret', () => {
 describe('the lock of a stored secret', () => {
   const HASH = `$2b$10$${'a'.repeat(53)}`;
 
-  it('stands in front of the hash, once', () => {
+  it('is put in front of the hash only once', () => {
     expect(lock(HASH)).toBe(`!${HASH}`);
     expect(lock(lock(HASH))).toBe(`!${HASH}`);
     expect([HASH, lock(HASH), ''].map(isLocked)).toEqual([false, true, false]);
@@ -57,17 +57,17 @@ describe('the lock of a stored secret', () => {
     expect(StoredSecret.parse(lock('{noop}plain')).kind).toBe('unusable');
   });
 
-  it('comes off a hash, however often it was locked by hand', () => {
+  it('is removed from a hash completely, even if it was put there several times by hand', () => {
     expect(unlock(lock(HASH))).toBe(HASH);
     expect(unlock(`!!${HASH}`)).toBe(HASH);
     expect(unlock(HASH)).toBe(HASH);
   });
 
-  it.each(['!', '!locked by hand', '!{noop}plain', '!!'])('stays where no hash is behind it: %s', (stored) => {
+  it.each(['!', '!locked by hand', '!{noop}plain', '!!'])('stays if no hash is behind it: %s', (stored) => {
     expect(unlock(stored)).toBe(stored);
   });
 
-  it('passes from an old secret to the new one', () => {
+  it('is kept when the secret is replaced', () => {
     expect(replaceSecret(HASH, '$2b$new')).toBe('$2b$new');
     expect(replaceSecret(lock(HASH), '$2b$new')).toBe('!$2b$new');
     expect(replaceSecret(lock(HASH), lock('$2b$new'))).toBe('!$2b$new');

@@ -83,7 +83,7 @@ describe('TokenPolicy', () => {
     );
   });
 
-  it('adds client_id and the granted scopes as one string to a token of RFC 9068, whatever the scope claim of the default profile is', () => {
+  it('adds client_id and the granted scopes as one string to a token of RFC 9068, whether or not the default profile has a scope claim', () => {
     fc.assert(
       fc.property(
         registration,

@@ -29,7 +29,7 @@ async function secretOf(...args: readonly string[]): Promise<string> {
 }
 
 describe('a client that is managed with the program', () => {
-  it('gets tokens from the running service, and whatever is changed counts at the next request', async () => {
+  it('gets tokens from the running service, and each change takes effect at the next request', async () => {
     const first = await secretOf('add', 'billing', '--name', 'Billing', '--scope', 'read write');
     expect((await ask(first)).json()).toMatchObject({ token_type: 'Bearer', access_token: expect.any(String) });
 

@@ -50,7 +50,7 @@ describe('KEY_FILE', () => {
       'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
     ],
     ['that does not exist', { KEY_FILE: 'no-such-file' }, 'KEY_FILE: cannot be read'],
-  ])('prevents the start where it names a file %s', async (_name, environment, problem) => {
+  ])('prevents the start if it names a file %s', async (_name, environment, problem) => {
     await using program = runProgram('config/main.ts', { ...ENVIRONMENT, ...environment });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(`The service does not start:\n  ${problem}\n`);

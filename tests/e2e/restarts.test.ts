@@ -57,7 +57,7 @@ describe('restarts', () => {
     const folder = await mkdtemp(join(tmpdir(), 'clients-'));
     const file = join(folder, 'clients.json');
     // At cost 13 a verification takes about 0.4 s of a core, and 100 of them 20 s of two cores. The queue takes all of them.
-    // All times below are multiples of what it takes on this machine now, which may be busy.
+    // All times below are multiples of the time that one takes on this machine now, which may be busy.
     const begin = performance.now();
     const secret = await bcrypt.hash('its-secret', 13);
     const verificationMs = Math.ceil(performance.now() - begin);
@@ -86,7 +86,7 @@ describe('restarts', () => {
     expect(performance.now() - signalledAt).toBeLessThan(25 * verificationMs);
 
     const statuses = (await Promise.all(flood)).map((answer) => answer?.status);
-    // 401 after a verification, 503 where the shutdown came first; no connection was cut.
+    // 401 after a verification, 503 if the shutdown came first. No connection was cut.
     expect(new Set(statuses)).toEqual(new Set([401, 503]));
     await rm(folder, { recursive: true });
   });

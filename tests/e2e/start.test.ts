@@ -29,7 +29,7 @@ describe('npm start', () => {
     );
   });
 
-  it('does not start where its port is in use, and prints the reason', async () => {
+  it('does not start if its port is in use, and prints the reason', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();

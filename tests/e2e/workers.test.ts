@@ -132,7 +132,7 @@ describe('a service with workers', () => {
     await expect(requestToken(service.url, DEMO_TOKEN_REQUEST)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('does not start where the port is in use, and prints the reason once', async () => {
+  it('does not start if the port is in use, and prints the reason once', async () => {
     const port = await freePort();
     const taken = createServer().listen(port, '127.0.0.1');
     await once(taken, 'listening');

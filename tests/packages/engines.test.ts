@@ -6,14 +6,14 @@ import { readLockfile, requiredPackages } from './lockfile.ts';
 
 const LOCKFILE = readLockfile();
 
-/** The versions of Node.js that an installed package supports, as its own package.json says. */
+/** The versions of Node.js that an installed package supports, as stated in its own package.json. */
 function supportedNode(path: string): string {
   const file = fileURLToPath(new URL(`../../${path}/package.json`, import.meta.url));
   return JSON.parse(readFileSync(file, 'utf8')).engines?.node ?? '*';
 }
 
 describe('the packages', () => {
-  it('make `npm ci` print no engine warning (where this fails: npm run lockfile)', () => {
+  it('make `npm ci` print no engine warning (if this fails: npm run lockfile)', () => {
     const warned = requiredPackages(LOCKFILE).filter((path) => LOCKFILE.packages[path]?.engines !== undefined);
     expect(warned).toEqual([]);
   });

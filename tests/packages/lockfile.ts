@@ -17,7 +17,7 @@ export function readLockfile(): Lockfile {
   return JSON.parse(readFileSync(PATH, 'utf8'));
 }
 
-/** Paths of the packages that are always installed. npm skips the optional ones that do not fit the platform, silently. */
+/** Paths of the packages that are always installed. npm silently skips optional ones that do not fit the platform. */
 export function requiredPackages({ packages }: Lockfile): readonly string[] {
   return Object.keys(packages).filter((path) => path !== '' && packages[path]?.optional !== true);
 }

@@ -50,7 +50,7 @@ describe('the verification', () => {
   it('passes a contract of another team that the service fulfils', () => verifyRefusal(KNOWN, ERROR), VERIFY_MS_MAX);
 
   it.each([
-    ['asks for a field that the service does not return', KNOWN, { ...ERROR, reason: 'no token' }, 'reason'],
+    ['requires a field that the service does not return', KNOWN, { ...ERROR, reason: 'no token' }, 'reason'],
     ['names an unknown state', { name: 'the moon is full' }, ERROR, 'unknown provider state "the moon is full"'],
     ['names a state that cannot be', { ...KNOWN, params: { code: 'X' } }, ERROR, 'location X is not known'],
     ['names a state without its parameter', { name: KNOWN.name }, ERROR, 'the parameter code is missing'],

@@ -6,7 +6,7 @@ import { AuthenticateClient, type AuthenticateClientParts } from '../../applicat
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { FixedClock } from './fixed-clock.ts';
 
-/** BCrypt at the lowest cost, which calls `onVerify` with what it compares with. */
+/** BCrypt at the lowest cost. Calls `onVerify` with the stored secret that it compares with. */
 export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['verify']>[1]) => void): SecretVerifier {
   const bcrypt = new BcryptSecretVerifier(4);
   return {
@@ -18,7 +18,7 @@ export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['veri
   };
 }
 
-/** The use case on the service's own cache and queue, of which each call makes new ones. */
+/** The use case with the service's own cache and queue. Each call creates new ones. */
 export function authenticateClientWith(
   parts: Pick<AuthenticateClientParts, 'clients' | 'secrets'> & Partial<AuthenticateClientParts>,
 ): AuthenticateClient {

@@ -21,7 +21,7 @@ export interface Backend {
 const PROBE_EVERY_MS = 20;
 
 /**
- * How long a ready answer counts, from the moment of its question. Much shorter than the grace time of a replica, so that
+ * How long a ready answer counts, from the time of its probe. Much shorter than the grace time of a replica, so that
  * a request never reaches one that has closed its port, however late the probes are on a busy machine.
  */
 const READY_FOR_MS = 100;
@@ -31,7 +31,7 @@ const READY_FOR_MS = 100;
  * keeps connections to them open. It does not retry: a request that a backend loses is answered 502.
  */
 export class Balancer {
-  /** When the last question was asked that a backend answered with 200; without the backends that are not ready. */
+  /** For each ready backend, when the last probe was sent that it answered with 200. */
   readonly #readyAt = new Map<Backend, number>();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
   readonly #server: Server;
@@ -83,7 +83,7 @@ export class Balancer {
     incoming.pipe(forwarded);
   }
 
-  /** Round robin. Waits for the next probe where no answer is recent enough; undefined where no backend is ready. */
+  /** Round robin. Waits for the next probe if no answer is recent enough. Undefined if no backend is ready. */
   async #nextBackend(): Promise<Backend | undefined> {
     let recent: readonly Backend[] = [];
     await until(() => {

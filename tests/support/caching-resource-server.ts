@@ -26,7 +26,7 @@ export class CachingResourceServer {
     return this.#fetched;
   }
 
-  /** Whether the token is valid. Throws where there is no key set to verify it with. */
+  /** Whether the token is valid. Throws if there is no key set to verify it with. */
   async accepts(token: string, issuer: string): Promise<boolean> {
     if (performance.now() >= this.#freshUntil) await this.#keySet.reload();
     try {

@@ -21,7 +21,7 @@ process.on('SIGUSR2', async () => {
   const files = result
     .filter(({ url }) => url.startsWith('file://'))
     .map(({ url, functions }) => ({ file: fileURLToPath(url).slice(ROOT.length), functions }))
-    // The whole module counts as a function too, which is the first and has no name.
+    // The first entry has no name and stands for the whole module.
     .filter(({ file, functions }) => PRODUCTION.test(file) && functions.some(wasCalled))
     .map(({ file }) => file);
   count += 1;

@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 import { runAt } from './test-database.ts';
 import { until } from './until.ts';
 
-/** A PostgreSQL server for one test, on loopback, which the test can kill and freeze. Always the server from npm, even where there is a container engine. */
+/** A PostgreSQL server for one test, on loopback, which the test can kill and freeze. Always the server from npm, even if a container engine is available. */
 export class DatabaseServer implements AsyncDisposable {
   readonly port: number;
   readonly #directory: string;
@@ -59,7 +59,7 @@ export class DatabaseServer implements AsyncDisposable {
     return runAt(this.urlOf('postgres', 'postgres'), text, values);
   }
 
-  /** Resolves when it answers queries, also on a standby. Tries again where the start fails because of what a killed server left behind. */
+  /** Resolves when it answers queries, also on a standby. Tries again if the start fails because of files that a killed server left behind. */
   async start(): Promise<void> {
     let ended = true;
     await until(async () => {
@@ -76,7 +76,7 @@ export class DatabaseServer implements AsyncDisposable {
   /** Ends every process at once, as a power cut does. */
   async kill(): Promise<void> {
     const main = await this.#mainProcess();
-    // Stopped first: else it could fork a child that is not in the list.
+    // Stopped first. Otherwise it could fork a child that is not in the list.
     signal(main, 'SIGSTOP');
     for (const pid of [...(await childrenOf(main)), main]) signal(pid, 'SIGKILL');
     await until(() => !signal(main, 0), 'the database server has ended');
@@ -143,7 +143,7 @@ async function childrenOf(parent: number): Promise<readonly number[]> {
     .map(([pid = 0]) => pid);
 }
 
-/** False where there is no such process. */
+/** False if there is no such process. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);

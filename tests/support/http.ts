@@ -5,7 +5,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The body, parsed. Throws where it is not JSON. */
+  /** The body, parsed. Throws if it is not JSON. */
   json(): Record<string, unknown>;
 }
 
@@ -58,7 +58,7 @@ export function requestToken(
   });
 }
 
-/** The access token of a client with valid credentials. Throws where no token is issued. */
+/** The access token of a client with valid credentials. Throws if no token is issued. */
 export async function getAccessToken(
   url: string,
   clientId: string,

@@ -5,19 +5,19 @@ import { until } from './until.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A program of this project that runs in a process of its own. */
+/** A program of this project that runs in a separate process. */
 export interface Program extends AsyncDisposable {
   readonly process: ChildProcess;
   /** What it has written so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves when standard output matches; rejects when the program ends first. */
+  /** Resolves when standard output matches; rejects if the program ends first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** The exit code, once it has ended; null where a signal ended it. */
+  /** The exit code, once it has ended; null if a signal ended it. */
   ended(): Promise<number | null>;
 }
 
-/** Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and what is given here. */
+/** Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and the given variables. */
 export function runProgram(
   file: string,
   environment: Readonly<Record<string, string>>,

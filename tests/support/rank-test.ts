@@ -1,6 +1,6 @@
 /**
  * The Mann-Whitney U test: how many standard errors the ranks of one sample are above those of the other, by the normal
- * approximation. 0 where the two cannot be told apart; beyond ±3 by chance in three of a thousand comparisons.
+ * approximation. 0 if the two do not differ; beyond ±3 by chance in three of a thousand comparisons.
  */
 export function rankZ(one: readonly number[], other: readonly number[]): number {
   let above = 0;

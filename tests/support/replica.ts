@@ -14,7 +14,7 @@ export async function freeBackend(): Promise<Backend> {
   return { port: await freePort(), managementPort: await freePort() };
 }
 
-/** The service in a process of its own, with the demo's clients in memory and a short grace time. */
+/** The service in a separate process, with the demo's clients in memory and a short grace time. */
 export function startReplica({ port, managementPort }: Backend, more: Readonly<Record<string, string>> = {}): Program {
   return runProgram('config/main.ts', {
     CLIENT_REPOSITORY: 'memory',

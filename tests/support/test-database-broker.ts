@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startTestDatabaseSource, type TestDatabaseSource } from './test-database-source.ts';
 
-/** Environment variable with the URL at which a test asks for the database server. */
+/** Environment variable with the URL from which a test gets the database server. */
 export const BROKER_VARIABLE = 'TEST_DATABASE_BROKER';
 
 /**

@@ -82,8 +82,8 @@ describe('clients import', () => {
   });
 
   it.each([
-    ['is no array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
-    ['has a member missing', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+    ['is not an array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
+    ['lacks a member', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
     ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
     [
       'has half a surrogate pair',
@@ -95,7 +95,7 @@ describe('clients import', () => {
       [GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'a\0b' }],
       'entry 1: client_name must be Unicode text without NUL',
     ],
-  ])('refuses a file that %s, and shows nothing of its secrets', async (_what, entries, message) => {
+  ])('refuses a file that %s, and shows none of its secrets', async (_what, entries, message) => {
     const run = await importClients(entries);
     expect(run).toMatchObject({
       exitCode: 1,

@@ -13,7 +13,7 @@ let clients: RunClients;
 beforeAll(async () => {
   database = await createTestDatabase();
   clients = clientsProgram(database.url);
-  // Makes the table.
+  // Creates the table.
   await clients(['list']);
 }, 120_000);
 afterAll(() => database.drop());
@@ -93,7 +93,7 @@ describe('clients remove', () => {
   });
 });
 
-describe('two administrators at once', () => {
+describe('two administrators at the same time', () => {
   let rival: pg.Client;
   beforeEach(async () => {
     rival = new pg.Client({ connectionString: database.url });

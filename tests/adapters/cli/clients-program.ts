@@ -1,21 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../support/program.ts';
 
-/** What one run of the program came to. */
+/** The result of one run of the program. */
 export interface Run {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** The document on standard output; throws where it is none. */
+  /** The JSON document on standard output. Throws if it is not JSON. */
   json(): Record<string, unknown>;
 }
 
 export type RunClients = (args: readonly string[], stdin?: string | Buffer) => Promise<Run>;
 
-/** Compiled files of the program, kept from run to run: starting it is most of what these tests cost. */
+/** The compiled files of the program are kept between runs, because most of the time of these tests is spent on starting it. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/clients-program', import.meta.url));
 
-/** `npm run clients --` against a database, as a process of its own. */
+/** `npm run clients --` against a database, in a separate process. */
 export function clientsProgram(databaseUrl: string): RunClients {
   const environment = { DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE: COMPILE_CACHE };
   return async (args, stdin = '') => {

@@ -72,7 +72,7 @@ describe('clients add', () => {
     expect((await clients(['add', 'billing', ...BILLING.slice(0, 4), '--json'])).json()['bcrypt_cost']).toBe(10);
   });
 
-  it('takes a secret from standard input, without one line break, and never shows it', async () => {
+  it('reads a secret from standard input, removes one line break at its end, and never shows it', async () => {
     const run = await clients(['add', 'billing', ...BILLING, '--secret-stdin', '--json'], ' my sécret \n');
     expect(run.exitCode).toBe(0);
     expect(run.json()).not.toHaveProperty('client_secret');
@@ -110,7 +110,7 @@ describe('clients add', () => {
       ['add', 'x', '--name', 'X', '--scope', 'a  b'],
       'scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3).',
     ],
-  ])('refuses %s as wrong usage', async (_what, args, message) => {
+  ])('refuses %s as a usage error', async (_what, args, message) => {
     expect(await clients(args)).toMatchObject({ exitCode: 2, stdout: '', stderr: `${message}\n` });
   });
 });

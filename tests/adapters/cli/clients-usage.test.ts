@@ -25,8 +25,8 @@ describe('npm run clients', () => {
   it.each([
     ['nothing', [], 'Usage: npm run clients -- [options] [command]'],
     ['an unknown command', ['frobnicate'], "error: unknown command 'frobnicate'"],
-    ['an argument missing', ['show'], "error: missing required argument 'client-id'"],
-    ['an option missing', ['add', 'x', '--scope', 'a'], "error: required option '--name <name>' not specified"],
+    ['a missing argument', ['show'], "error: missing required argument 'client-id'"],
+    ['a missing option', ['add', 'x', '--scope', 'a'], "error: required option '--name <name>' not specified"],
     ['a secret as an option', ['rotate', 'x', '--secret=hunter2'], "error: unknown option '--secret'"],
     ['a secret as an argument', ['rotate', 'x', 'hunter2'], 'error: too many arguments'],
     ['a cost of 15', ['hash', '--cost', '15'], 'It must be a whole number from 4 to 14.'],
@@ -45,7 +45,7 @@ describe('npm run clients', () => {
   });
 });
 
-describe('a database that cannot be used', () => {
+describe('npm run clients, on a database that cannot be used', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -92,7 +92,7 @@ describe('a database that cannot be used', () => {
     await database.query(`revoke all on clients from ${role.name}`);
   });
 
-  it('is not confused with a reader that closes before the answer is written', async () => {
+  it('exits with code 1 if standard output is closed before the whole answer is written', async () => {
     const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
     await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
     program.process.stdout?.destroy();

@@ -8,7 +8,7 @@ describe('printable', () => {
     ['a line break', 'a\r\nb', 'a\\u{d}\\u{a}b'],
     ['text that reads backwards', 'a\u202eb', 'a\\u{202e}b'],
     ['characters without width', 'a\u200bb', 'a\\u{200b}b'],
-    ['invisible tags', '\u{e0041}', '\\u{e0041}'],
+    ['an invisible tag', '\u{e0041}', '\\u{e0041}'],
     ['a line separator', '\u2028', '\\u{2028}'],
     ['half a surrogate pair', '\ud800', '\\u{d800}'],
   ])('escapes %s', (_what, text, shown) => {

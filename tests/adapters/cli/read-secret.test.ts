@@ -13,8 +13,8 @@ describe('readSecret', () => {
     ['a Windows line', ['secret\r\n'], 'secret'],
     ['two line breaks', ['secret\n\n'], 'secret\n'],
     ['spaces', [' secret \n'], ' secret '],
-    ['a carriage return alone', ['secret\r'], 'secret\r'],
-    ['a byte order mark, as it is', ['\ufeffsecret'], '\ufeffsecret'],
+    ['a carriage return that is not followed by a line feed', ['secret\r'], 'secret\r'],
+    ['a byte order mark, unchanged', ['\ufeffsecret'], '\ufeffsecret'],
     ['72 bytes and a line break', [`${'x'.repeat(72)}\r\n`], 'x'.repeat(72)],
     ['a letter in two chunks', [new Uint8Array([0xc3]), new Uint8Array([0xa9])], 'é'],
   ])('accepts %s', async (_what, chunks, secret) => {
@@ -23,7 +23,7 @@ describe('readSecret', () => {
 
   it.each([
     ['nothing', [], 'is empty.'],
-    ['a line break alone', ['\n'], 'is empty.'],
+    ['only a line break', ['\n'], 'is empty.'],
     ['73 bytes', ['x'.repeat(73)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
     ['73 bytes of letters with accents', ['é'.repeat(37)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
     ['a whole file', ['x'.repeat(70), '\n'.repeat(70)], 'has more than 72 bytes; BCrypt would ignore the rest.'],
@@ -36,7 +36,7 @@ describe('readSecret', () => {
     });
   });
 
-  it('reads no more of an endless input than it needs', async () => {
+  it('stops reading an endless input as soon as it is too long', async () => {
     const endless = Readable.from(
       (function* () {
         while (true) yield Buffer.alloc(64, 'x');

@@ -28,7 +28,7 @@ function notCalled(): never {
   throw new Error('this test does not call this');
 }
 
-/** A queue in one place, and two workers with slots of it, with real message ports between them. */
+/** One queue, and two workers that get their slots from it over real message ports. */
 function world(limits: Partial<typeof LIMITS> = {}) {
   const queue = new VerificationQueue({ ...LIMITS, ...limits });
   opened.push(queue);
@@ -53,7 +53,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       metrics: notCalled,
       stop: notCalled,
     });
-    /** What the primary does when the worker's process has ended. */
+    /** Does what the primary does when the worker's process has ended. */
     const die = () => {
       slots.close();
       toWorker.$close();
@@ -69,7 +69,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
 describeVerificationSlots('RemoteVerificationSlots', () => world().one.remote);
 
 describe('RemoteVerificationSlots', () => {
-  it('lets the verification of one worker wait for that of another', async () => {
+  it('lets one worker wait until the verification of another has ended', async () => {
     const { queue, one, other } = world();
     const first = heldVerification();
     const running = verifyInSlot(one.remote, slotRequest(), first.verify);
@@ -105,12 +105,12 @@ describe('RemoteVerificationSlots', () => {
     await expect(wrong).rejects.toMatchObject({ cause: { message: 'no slot was free in time' } });
   });
 
-  it('knows a full queue from other faults', async () => {
+  it('distinguishes a full queue from other faults', async () => {
     const { one } = world({ unanswered: 0 });
     await expect(one.remote.acquire(slotRequest())).rejects.toThrow(VerificationQueueFull);
   });
 
-  it('frees the slot of a worker that died, and drops what it waited for', async () => {
+  it('frees the slot of a worker that has ended, and drops its waiting requests', async () => {
     const { queue, one, other } = world();
     const running = verifyInSlot(one.remote, slotRequest(), heldVerification().verify);
     const waiting = verifyInSlot(one.remote, slotRequest(), heldVerification().verify);

@@ -4,7 +4,7 @@ import type { WorkerProcess } from '../../../adapters/cluster/worker-process.ts'
 import { createLogBuffer } from '../../support/log-buffer.ts';
 import { until } from '../../support/until.ts';
 
-/** As much of a worker as the pool needs, without a process. */
+/** The part of a worker that the pool uses, without a process. */
 function fakeWorker(id: number) {
   const { promise: ended, resolve: end } = Promise.withResolvers<{ code: number; signal: null }>();
   const die = () => end({ code: 1, signal: null });
@@ -22,7 +22,7 @@ function world(fork: WorkerPoolParts['fork']) {
 }
 
 describe('WorkerPool', () => {
-  it('tries again where the system starts no process for a worker that ended', async () => {
+  it('tries again if the replacement of a worker cannot be started', async () => {
     const workers = [1, 2, 3].map(fakeWorker);
     let forks = 0;
     const {
@@ -44,7 +44,7 @@ describe('WorkerPool', () => {
     await pool.stop('immediate', 1_000);
   });
 
-  it('leaves none behind where one of the first cannot be started', async () => {
+  it('leaves no worker behind if one of the first cannot be started', async () => {
     const first = fakeWorker(1);
     let forks = 0;
     const { pool } = world(() => {

@@ -44,7 +44,7 @@ describe('every other path', () => {
     '*',
   ];
 
-  it.each(paths)('asks for a token first: %s', async (path) => {
+  it.each(paths)('requires a token first: %s', async (path) => {
     for (const method of ['GET', 'POST']) {
       const answer = await send(service().url, path, { method });
       expect(answer.status).toBe(401);
@@ -56,7 +56,7 @@ describe('every other path', () => {
   });
 
   it.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
-    'asks for a token first, whatever the method: %s',
+    'requires a token first, for every method: %s',
     async (method) => {
       expect((await send(service().url, LOCATION, { method })).status).toBe(401);
     },
@@ -87,7 +87,7 @@ describe('every other path', () => {
     expect(logLineOf(service(), answer)).toMatchObject({ reason });
   });
 
-  it('refuses two Authorization headers even where the first is good', async () => {
+  it('refuses two Authorization headers even if the first is valid', async () => {
     const answer = await send(service().url, LOCATION, { headers: { authorization: [`Bearer ${token}`, 'Bearer x'] } });
     expect(answer.status).toBe(400);
   });
@@ -111,7 +111,7 @@ describe('every other path', () => {
     expect(answer.text).toBe('{"error":"unauthorized"}');
   });
 
-  it('good token, code known: answers the location in the declared order and logs the client of the token', async () => {
+  it('valid token, known code: returns the location in the declared order and logs the client of the token', async () => {
     const answer = await send(service().url, LOCATION, { headers: bearer() });
     expect(answer.status).toBe(200);
     expect(answer.text).toBe(
@@ -143,20 +143,20 @@ describe('every other path', () => {
     '/V1/locations/NYC_USA',
     '/v1/locations/NYC_USA/x',
     '/nothing',
-  ])('good token, code unknown or no such route: %s', async (path) => {
+  ])('valid token, unknown code or no such route: %s', async (path) => {
     const answer = await send(service().url, path, { headers: bearer() });
     expect(answer.status).toBe(404);
     expect(answer.text).toBe('{"error":"not_found"}');
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('good token, wrong method on a known route: %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('valid token, wrong method on a known route: %s', async (method) => {
     const answer = await send(service().url, LOCATION, { method, headers: bearer() });
     expect(answer.status).toBe(405);
     expect(answer.headers['allow']).toBe('GET, HEAD');
     expect(answer.json()['error']).toBe('invalid_request');
   });
 
-  it('serves the key set and the metadata to a good token', async () => {
+  it('returns the key set and the metadata for a valid token', async () => {
     const keySet = await send(service().url, '/oauth2/jwks', { headers: bearer() });
     expect(keySet.json()).toEqual({
       keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: expect.any(String), n: expect.any(String), e: 'AQAB' }],
@@ -178,7 +178,7 @@ describe('every other path', () => {
     expect(metadata.text).not.toContain('evil');
   });
 
-  it('token expired: refuses it from the second of its exp on', async () => {
+  it('expired token: refuses it from its exp on', async () => {
     const own = await getAccessToken(service().url, 'good-client', GOOD_SECRET);
     const headers = { authorization: `Bearer ${own}` };
     clock.advance(299);
@@ -200,7 +200,7 @@ describe('every other path', () => {
   });
 });
 
-describe('good token, route that requires a scope', () => {
+describe('valid token, route that requires a scope', () => {
   const service = serviceForSuite({
     environment: { TOKEN_SCOPE_CLAIM: 'true' },
     override: (container) => {
@@ -221,7 +221,7 @@ describe('good token, route that requires a scope', () => {
     },
   });
 
-  it('accepts a token that holds it', async () => {
+  it('accepts a token with this scope', async () => {
     const token = await getAccessToken(service().url, 'good-client', GOOD_SECRET);
     expect((await send(service().url, '/write', { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
   });
@@ -229,7 +229,7 @@ describe('good token, route that requires a scope', () => {
   it.each([
     ['/both', 'read write', 'write admin'],
     ['/write', 'read', 'write'],
-  ])('%s: refuses a token that holds only %s', async (path, scope, required) => {
+  ])('%s: refuses a token that has only %s', async (path, scope, required) => {
     const token = await getAccessToken(service().url, 'good-client', GOOD_SECRET, { scope });
     const answer = await send(service().url, path, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(403);

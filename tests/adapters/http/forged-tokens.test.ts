@@ -109,7 +109,7 @@ async function expectInvalidToken(token: string, reason: string): Promise<void> 
   });
 }
 
-/** One forgery a row: what it is, how it is made, what the log says of it. */
+/** One forgery per row: its name, how it is made, and its reason in the log. */
 type Forgeries = readonly (readonly [string, () => string | Promise<string>, string])[];
 
 function refuses(forgeries: Forgeries): void {
@@ -152,17 +152,17 @@ describe('a token that is not signed, or with another algorithm', () => {
     'as JWK': () => JSON.stringify(publicKey.export({ format: 'jwk' })),
     'by its modulus as bytes': () => Buffer.from(String(publicKey.export({ format: 'jwk' }).n), 'base64url'),
     'by its modulus as text': () => String(publicKey.export({ format: 'jwk' }).n),
-    'by nothing': () => '',
+    'replaced by an empty key': () => '',
   };
   refuses(
     Object.entries(publicSecrets).flatMap(([what, secret]) => [
       [
-        `HS256 under the public key ${what}`,
+        `HS256 with the public key ${what}`,
         () => forged(header({ alg: 'HS256' }), claims(), hmac(secret)),
         'token_algorithm_refused',
       ],
       [
-        `an HMAC under the public key ${what} that calls itself RS256`,
+        `an HMAC with the public key ${what}, in a header with RS256`,
         () => forged(header(), claims(), hmac(secret)),
         'token_signature_wrong',
       ],
@@ -182,7 +182,7 @@ describe('a token that is not signed, or with another algorithm', () => {
         'token_algorithm_refused',
       ],
       [
-        `${alg} by the key of the service that calls itself RS256`,
+        `${alg} by the key of the service, in a header with RS256`,
         () => forged(header(), claims(), signature),
         'token_signature_wrong',
       ],
@@ -224,7 +224,7 @@ describe('a token of another key', () => {
       'token_key_unknown',
     ],
     [
-      'a token of another instance under our kid',
+      'a token of another instance with our kid',
       async () => {
         const [, payload, signature] = (await getAccessToken(elsewhere.url, GOOD_CLIENT.client_id, GOOD_SECRET)).split(
           '.',
@@ -245,12 +245,12 @@ describe('a token of another key', () => {
   refuses(
     Object.entries(brought).flatMap(([name, more]) => [
       [
-        `${name} of another key under our kid`,
+        `${name} of another key with our kid`,
         () => forged(header(more), claims(), byAttacker),
         'token_signature_wrong',
       ],
       [
-        `${name} of another key under its own kid`,
+        `${name} of another key with its own kid`,
         () => forged(header({ ...more, kid: 'attacker' }), claims(), byAttacker),
         'token_key_unknown',
       ],
@@ -317,7 +317,7 @@ describe('a token in another form', () => {
       'token_signature_wrong',
     ],
     ['a signature of zeros', () => forged(header(), claims(), () => Buffer.alloc(256)), 'token_signature_wrong'],
-    ['a header that is no JSON', () => forged('header'), 'token_malformed'],
+    ['a header that is not JSON', () => forged('header'), 'token_malformed'],
     ['a header that is null', () => forged('null'), 'token_malformed'],
     ['a header that is an array', () => forged('[]'), 'token_malformed'],
     ['a JWE', () => `${encode({ alg: 'RSA-OAEP', enc: 'A256GCM', kid })}.AA.AAAAAAAAAAAAAAAA.AA.AA`, 'token_malformed'],
@@ -331,7 +331,7 @@ describe('a token in another form', () => {
     ],
   ]);
 
-  it('refuses a token of other parts than those that were signed', async () => {
+  it('refuses a token whose parts come from two tokens', async () => {
     const [one, other] = [forged().split('.'), forged().split('.')];
     await expectInvalidToken(one.with(1, String(other[1])).join('.'), 'token_signature_wrong');
     await expectInvalidToken(one.with(2, String(other[2])).join('.'), 'token_signature_wrong');
@@ -408,7 +408,7 @@ describe('a token outside of its validity period', () => {
   refuses([
     ['nbf one second ahead', at(NOW + 1, NOW + LIFETIME), 'token_not_yet_valid'],
     ['nbf a year ahead', at(NOW + 31_536_000, NOW + 31_536_300), 'token_not_yet_valid'],
-    ['exp at this very second', at(NOW - LIFETIME, NOW), 'token_expired'],
+    ['exp in this second', at(NOW - LIFETIME, NOW), 'token_expired'],
     ['exp one second ago', at(NOW - LIFETIME, NOW - 1), 'token_expired'],
     ['exp at the epoch', at(0, 1), 'token_expired'],
   ]);
@@ -444,7 +444,7 @@ describe('credentials that are not a bearer token', () => {
     ['two tokens', () => `${forged()} ${forged()}`],
     ['two tokens with a comma between', () => `${forged()}, ${forged()}`],
     ['quotation marks around it', () => `"${forged()}"`],
-    ['the scheme said twice', () => `Bearer ${forged()}`],
+    ['the scheme twice', () => `Bearer ${forged()}`],
     ['percent-encoding', () => forged().replace('.', '%2E')],
     ['nothing', () => ''],
   ])('refuses %s as a malformed header', async (_what, credentials) => {
@@ -464,7 +464,7 @@ describe('credentials that are not a bearer token', () => {
 });
 
 describe('every forgery', () => {
-  it('is refused, whichever character of a valid token is replaced', async () => {
+  it('is refused if any character of a valid token is replaced', async () => {
     const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
     const change = fc.tuple(fc.nat({ max: token.length - 1 }), fc.constantFrom('A', 'g', 'w', '_', '0', '.'));
     await fc.assert(
@@ -490,7 +490,7 @@ describe('every forgery', () => {
     for (const part of token.split('.')) expect(service.logText()).not.toContain(part);
   });
 
-  it('is logged with its client only where the key of the service signed it', async () => {
+  it('is logged with its client only if the key of the service signed it', async () => {
     const ours = await show(forged(header(), claims({ nbf: 1, exp: 2 })));
     const theirs = await show(forged(header(), claims({ nbf: 1, exp: 2 }), byAttacker));
     expect(logLineOf(ours)?.['client_id']).toBe(GOOD_CLIENT.client_id);
@@ -506,7 +506,7 @@ function nextCharacter(character: string): string {
   return String.fromCharCode(character.charCodeAt(0) + 1);
 }
 
-/** The JSON of an object whose last base64url character has unused bits, by a member that is long enough. */
+/** The JSON of an object, with a member of such a length that the last base64url character has unused bits. */
 function withSpareBits(object: object, member: string): string {
   const texts = ['x', 'xx'].map((value) => JSON.stringify({ ...object, [member]: value }));
   return texts.find((text) => text.length % 3 !== 0) ?? '';

@@ -7,7 +7,7 @@ import { serviceForSuite } from './service-for-suite.ts';
 const FORM = 'grant_type=client_credentials&client_id=good-client&client_secret=good-secret';
 const POST = 'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
-/** The last of the answers on a connection, in parts. */
+/** The parts of the last answer on a connection. */
 function lastAnswer(received: string): { status: number; headers: string; body: Record<string, unknown> } {
   const answer = received.split(/(?=HTTP\/1\.1 \d{3} )/).at(-1) ?? '';
   const [headers = '', body = ''] = answer.split('\r\n\r\n');
@@ -103,7 +103,7 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(lastAnswer(answer)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
   });
 
-  it('refuses a body over 16 KiB by counting it, where no length is declared', async () => {
+  it('refuses a body over 16 KiB by counting it, if no length is declared', async () => {
     const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
     const answer = await sendRaw(
       service().port,

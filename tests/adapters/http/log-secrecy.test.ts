@@ -7,7 +7,7 @@ import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 const SECRET = 'sent-in-the-wrong-place-secret';
 const GOOD = { grant_type: 'client_credentials', client_id: 'good-client', client_secret: GOOD_SECRET };
 
-// serviceForSuite searches the log for secrets and tokens when the suite has ended; each case here puts them where they do not belong.
+// When the suite has ended, serviceForSuite searches the log for secrets and tokens. Each case puts them in an unexpected place.
 describe('secrets and tokens appear in no log and no answer, wherever they are sent', () => {
   const service = serviceForSuite();
 
@@ -20,7 +20,7 @@ describe('secrets and tokens appear in no log and no answer, wherever they are s
     ['the name of a parameter', { form: { ...GOOD, [SECRET]: '1' } }],
     ['grant_type', { form: { ...GOOD, grant_type: SECRET } }],
     ['scope', { form: { ...GOOD, scope: SECRET } }],
-    ['a scope off the grammar', { form: { ...GOOD, scope: `"${SECRET}` } }],
+    ['a malformed scope', { form: { ...GOOD, scope: `"${SECRET}` } }],
     ['the Content-Type', { headers: { 'content-type': SECRET } }],
     ['the Content-Encoding', { headers: { 'content-encoding': SECRET } }],
     ['the Authorization scheme', { headers: { authorization: SECRET } }],
@@ -50,7 +50,7 @@ describe('secrets and tokens appear in no log and no answer, wherever they are s
     expect(await sendRaw(service().port, `${SECRET} / HTTP/1.1\r\nHost: x\r\n\r\n`)).not.toContain(SECRET);
   });
 
-  it('a token as the path, and behind Bearer', async () => {
+  it('a token, as the path and after Bearer', async () => {
     const token = await getAccessToken(service().url, 'good-client', GOOD_SECRET);
     await send(service().url, `/${token}`);
     await send(service().url, '/', { headers: { authorization: `Bearer ${token}` } });
@@ -58,7 +58,7 @@ describe('secrets and tokens appear in no log and no answer, wherever they are s
   });
 });
 
-describe('a fault that carries the secret in its members', () => {
+describe('a fault that has the secret in its members', () => {
   const service = serviceForSuite({
     override: (container) =>
       container.registerInstance(TOKENS.clientRepository, {

@@ -34,7 +34,7 @@ describe('METADATA_SCOPES', () => {
 describe('documents that caches may store', () => {
   const open = serviceForSuite({ environment: { PUBLIC_METADATA: 'true', KEY_PUBLICATION_SECONDS: '100' } });
 
-  it('the key set says for how long: half of the time between publishing a key and signing with it', async () => {
+  it('the key set: for half of the time between publishing a key and signing with it', async () => {
     const answer = await send(open().url, '/oauth2/jwks');
     expect(answer.headers['cache-control']).toBe('public, max-age=50');
     expect(answer.headers['pragma']).toBeUndefined();
@@ -57,7 +57,7 @@ describe('documents that caches may store', () => {
     },
   );
 
-  it('only the bearer may store them where they require a token', async () => {
+  it('only the cache of the bearer, if they require a token', async () => {
     await using closed = await startServiceUnderTest();
     const token = await getAccessToken(closed.url, 'plain-client', 'plain-secret');
     const answer = await send(closed.url, '/oauth2/jwks', { headers: { authorization: `Bearer ${token}` } });

@@ -49,7 +49,7 @@ function recordedParts(more: Partial<RunningServerParts> = {}) {
 }
 
 describe('startServer', () => {
-  it('is ready from when it listens until it stops, and closes in reverse what was opened', async () => {
+  it('is ready while it listens, and closes everything in the reverse order when it stops', async () => {
     const { events, parts } = recordedParts();
     expect(parts.lifecycle.readiness()).toEqual({ ready: false, reason: 'starting' });
     const server = await startServer(parts);
@@ -62,7 +62,7 @@ describe('startServer', () => {
     expect(events).toEqual(['started', 'stopping', 'end waits', 'close second', 'close first', 'stopped']);
   });
 
-  it('stops once, however often it is asked to', async () => {
+  it('stops only once, even if stop is called again', async () => {
     const { events, parts } = recordedParts();
     const server = await startServer(parts);
     await Promise.all([server.stop('immediate'), server.stop('planned')]);
@@ -79,7 +79,7 @@ describe('startServer', () => {
     await stopped;
   });
 
-  it('rejects with the reason where a port is taken, and leaves nothing open', async () => {
+  it('rejects with the reason if a port is in use, and leaves nothing open', async () => {
     const taken = await startServer(recordedParts().parts);
     const [first, second] = [emptyServer(), emptyServer()];
     const { events, parts } = recordedParts({

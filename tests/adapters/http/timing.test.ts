@@ -13,7 +13,7 @@ import { serviceForSuite } from './service-for-suite.ts';
 const SAMPLES = 200;
 /** Refusals cost 2^7 rounds and more, about 8 ms: far more than the noise of a request. */
 const COST = 7;
-/** Standard errors from which on two cases count as told apart. */
+/** Two cases count as distinguishable if their ranks differ by more than this number of standard errors. */
 const Z_MAX = 3;
 const TIMEOUT_MS = 300_000;
 
@@ -75,7 +75,7 @@ async function ranksOf(
 }
 
 /**
- * The cases that time tells apart from a wrong secret: those that are beyond the limit on the same side in two runs. A
+ * The cases that differ in time from a wrong secret: those that are beyond the limit on the same side in two runs. A
  * single run would be beyond it by chance once in fifty times; a difference that an attacker can use repeats.
  */
 async function casesToldApart(service: ServiceUnderTest): Promise<readonly Case[]> {

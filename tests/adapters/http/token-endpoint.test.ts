@@ -18,7 +18,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 describe('POST /oauth2/token: valid client_id and client_secret', () => {
   const service = serviceForSuite();
 
-  it('answers a Bearer token, its type and its lifetime, and nothing else', async () => {
+  it('returns a Bearer token, its type and its lifetime, and nothing else', async () => {
     const answer = await requestToken(service().url, GOOD);
     expect(answer.status).toBe(200);
     expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
@@ -44,7 +44,7 @@ describe('POST /oauth2/token: valid client_id and client_secret', () => {
     expect(claims.iat).toBeLessThanOrEqual(after);
   });
 
-  it('issues a new token with a new jti at every call', async () => {
+  it('issues a new token with a new jti for every request', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => requestToken(service().url, GOOD)));
     const ids = answers.map((answer) => decodeJwt(String(answer.json()['access_token'])).jti);
     expect(new Set(ids).size).toBe(10);
@@ -72,7 +72,7 @@ describe('POST /oauth2/token: valid client_id and client_secret', () => {
     ['scope=write+read', 'write read'],
     ['scope=read%20write', 'read write'],
     ['scope=read+read', 'read'],
-  ])('returns the granted scope where the client asked for one: %s', async (parameter, granted) => {
+  ])('returns the granted scope if the client requested one: %s', async (parameter, granted) => {
     const answer = await requestToken(service().url, `${new URLSearchParams(GOOD)}&${parameter}`);
     expect(answer.json()['scope']).toBe(granted);
   });
@@ -130,7 +130,7 @@ describe('POST /oauth2/token: the cases of invalid_client look the same', () => 
       { ...GOOD_CLIENT, client_id: 'other-encoder', client_secret: `$2y$04$${BCRYPT_SALT_AND_HASH}` },
     ],
     override: (container) => {
-      // What the clients file may not hold but a table can.
+      // These values are not allowed in a clients file, but a table can contain them.
       const clients = container.resolve(TOKENS.clientRepository);
       if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
       const unusable: [string, string][] = [
@@ -194,7 +194,7 @@ describe('POST /oauth2/token: the cases of invalid_client look the same', () => 
     expect(logLineOf(service(), answer)).toMatchObject({ level: 'info', status: 401, error: 'invalid_client', reason });
   });
 
-  it('sends the same header fields in the same order with the same values, but for the request id and the date', async () => {
+  it('sends the same header fields in the same order with the same values, except the request id and the date', async () => {
     const answers = await Promise.all(
       cases.map(([, differences]) => requestToken(service().url, { ...GOOD, ...differences })),
     );
@@ -463,7 +463,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
     ['without a grant_type', 'x=1'],
     ['with a client_id, which is no credential', 'grant_type=client_credentials&client_id=good-client'],
     ['without a body', ''],
-  ])('refuses Authorization alone with a challenge, %s', async (_name, body) => {
+  ])('refuses an Authorization header without credentials in the body, with a challenge: %s', async (_name, body) => {
     const answer = await send(service().url, '/oauth2/token', {
       method: 'POST',
       headers: { authorization: basic, ...(body !== '' && { 'content-type': 'application/x-www-form-urlencoded' }) },
@@ -540,7 +540,7 @@ describe('POST /oauth2/token: no capacity', () => {
     override: (container) => container.registerInstance(TOKENS.verificationQueue, new VerificationQueue(NO_CAPACITY)),
   });
 
-  it('answers 503 with Retry-After at once where it cannot verify a secret, and continues to serve a client whose secret is verified', async () => {
+  it('answers 503 with Retry-After at once if it cannot verify a secret, and continues to serve a client whose secret is verified', async () => {
     expect((await requestToken(service().url, GOOD)).status).toBe(200);
     const flood = Array.from({ length: 20 }, () => requestToken(service().url, { ...GOOD, client_id: 'nobody' }));
     const good = await requestToken(service().url, GOOD);
@@ -644,7 +644,7 @@ describe('POST /oauth2/token: faults', () => {
       }),
   });
 
-  it('answers 503 with Retry-After where storage is unavailable, never invalid_client', async () => {
+  it('answers 503 with Retry-After if storage is unavailable, never invalid_client', async () => {
     fault = new DependencyUnavailable('client repository', new Error('connection refused'));
     const answer = await requestToken(service().url, GOOD);
     expect(answer.status).toBe(503);
@@ -658,7 +658,7 @@ describe('POST /oauth2/token: faults', () => {
     });
   });
 
-  it('answers 500 to anything unforeseen and keeps the detail for the log', async () => {
+  it('answers 500 after an unforeseen error, with the details only in the log', async () => {
     fault = new TypeError('the detail');
     const answer = await requestToken(service().url, GOOD);
     expect(answer.status).toBe(500);

@@ -22,7 +22,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
   });
   const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 
-  it('answers as by default: a Bearer token, its type and its lifetime, and nothing else', async () => {
+  it('returns the same as by default: a Bearer token, its type and its lifetime, and nothing else', async () => {
     const answer = await requestToken(service().url, GOOD);
     expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
   });
@@ -44,7 +44,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
     });
   });
 
-  it('names in the token the scopes that were granted, not those that are registered', async () => {
+  it('names in the token the granted scopes, not all registered ones', async () => {
     const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET, { scope: 'write' });
     expect(decodeJwt(token)['scope']).toBe('write');
   });

@@ -107,17 +107,17 @@ describe('a token of another algorithm', () => {
     'by its modulus as bytes': () => Buffer.from(modulus().n, 'base64url'),
     'by its modulus as text': () => modulus().n,
     'by its id': () => kid,
-    'by nothing': () => '',
+    'replaced by an empty key': () => '',
   };
   refuses(
     Object.entries(publicSecrets).flatMap(([what, secret]) => [
       [
-        `HS256 under the public key ${what}`,
+        `HS256 with the public key ${what}`,
         () => forged(header({ alg: 'HS256' }), PAYLOAD, hmac(secret)),
         'token_algorithm_refused',
       ],
       [
-        `an HMAC under the public key ${what} that calls itself RS256`,
+        `an HMAC with the public key ${what}, in a header with RS256`,
         () => forged(header(), PAYLOAD, hmac(secret)),
         'token_signature_wrong',
       ],
@@ -135,7 +135,7 @@ describe('a token of another algorithm', () => {
     Object.entries(rightKeyOtherwise).flatMap(([alg, signature]) => [
       [`${alg} by the right key`, () => forged(header({ alg }), PAYLOAD, signature), 'token_algorithm_refused'],
       [
-        `${alg} by the right key that calls itself RS256`,
+        `${alg} by the right key, in a header with RS256`,
         () => forged(header(), PAYLOAD, signature),
         'token_signature_wrong',
       ],
@@ -208,9 +208,9 @@ describe("a token that contains or links the attacker's key", () => {
   };
   refuses(
     Object.entries(members).flatMap(([what, more]) => [
-      [`${what}, under our kid`, () => forged(header(more), PAYLOAD, byAttacker), 'token_signature_wrong'],
+      [`${what}, with our kid`, () => forged(header(more), PAYLOAD, byAttacker), 'token_signature_wrong'],
       [
-        `${what}, under its own kid`,
+        `${what}, with its own kid`,
         () => forged(header({ ...more, kid: 'attacker' }), PAYLOAD, byAttacker),
         'token_key_unknown',
       ],

@@ -29,7 +29,7 @@ describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', (
   const groups = readGroups(directory);
   const rs256 = groups.filter((group) => group.public?.alg === 'RS256');
 
-  it(`takes all ${RS256_VECTORS} RS256 vectors as they say, but for the empty payload`, async () => {
+  it(`takes all ${RS256_VECTORS} RS256 vectors as they are marked, except the one with an empty payload`, async () => {
     let checked = 0;
     const disagreements: string[] = [];
     for (const { public: jwk = {}, tests } of rs256) {
@@ -44,7 +44,7 @@ describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', (
     expect(checked).toBe(RS256_VECTORS);
   });
 
-  it('refuses the one valid vector that is no token of ours, since its payload is empty', async () => {
+  it('refuses the one valid vector whose payload is empty, because it cannot be a token of this service', async () => {
     const empty = rs256.flatMap(({ public: jwk = {}, tests }) =>
       tests.filter(({ comment }) => comment === 'emptyPayload').map(({ jws, result }) => ({ jwk, jws, result })),
     );
@@ -54,7 +54,7 @@ describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', (
     }
   });
 
-  it('cannot be given the key that is for encryption by its key_ops', async () => {
+  it('cannot use a key whose key_ops allow only encryption', async () => {
     const keys = groups.flatMap(({ public: jwk }) => (jwk?.kty === 'RSA' && jwk.key_ops?.[0] === 'encrypt' ? jwk : []));
     expect(keys).toHaveLength(1);
     for (const key of keys) await expect(importJWK(key, 'RS256')).rejects.toThrow();
@@ -69,7 +69,7 @@ async function isAccepted(jws: string, jwk: JWK): Promise<boolean> {
   return (await verifyCompactJws(jws, trusting(jwk))).ok;
 }
 
-/** Answers the key whatever id is asked for, so that the signature decides. */
+/** Returns the key for every id, so that only the signature decides. */
 function trusting(jwk: JWK) {
   return {
     async verificationKey() {

@@ -25,16 +25,16 @@ describe('readClientsFile', () => {
     ['not JSON', '{"client_secret": "its-secret"', 'must be a JSON array'],
     ['empty', '', 'must be a JSON array'],
     ['an object', { ...ENTRY }, 'must be a JSON array'],
-    ['an entry that is no object', ['its-secret'], 'entry 0: it must be an object'],
+    ['an entry that is not an object', ['its-secret'], 'entry 0: it must be an object'],
     ['an entry that is an array', [[]], 'entry 0: it must be an object'],
-    ['a member missing', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
+    ['a missing member', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
     ['a member that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
     [
-      'a member too many',
+      'an unknown member',
       [{ ...ENTRY, secret: 'its-secret' }],
       'entry 0: it has members other than client_id, client_secret, client_name and scope',
     ],
-    ['a client_id twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
+    ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
     [
       'a client_id with a control character',
       [{ ...ENTRY, client_id: 'a\n' }],
@@ -67,7 +67,7 @@ describe('readClientsFile', () => {
     expect(problems.join()).not.toContain('its-secret');
   });
 
-  it('names every problem at once', () => {
+  it('reports every problem at once', () => {
     expect(problemsOf([{}, ENTRY, { ...ENTRY, client_secret: 'x' }])).toEqual([
       'entry 0: client_id is missing',
       'entry 0: client_secret is missing',

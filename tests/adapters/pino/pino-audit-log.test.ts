@@ -12,11 +12,11 @@ const MEMBERS: Record<string, string> = {
   key_id: 'keyId',
 };
 
-/** The event that a line of the log tells. */
+/** The event in a line of the log. */
 function eventOf(line: string): AuditEvent {
-  const { level: _level, time: _time, ...told } = JSON.parse(line);
+  const { level: _level, time: _time, ...event } = JSON.parse(line);
   return Object.fromEntries(
-    Object.entries(told).map(([member, value]) => [MEMBERS[member] ?? member, value]),
+    Object.entries(event).map(([member, value]) => [MEMBERS[member] ?? member, value]),
   ) as unknown as AuditEvent;
 }
 

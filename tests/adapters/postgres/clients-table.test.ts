@@ -41,7 +41,7 @@ describe('a missing table clients', () => {
     }
   });
 
-  it('stops the start if the role may not create it', async () => {
+  it('prevents the start if the role may not create it', async () => {
     const { url } = await database.createRole();
     await expect(open(url)).rejects.toThrow('table clients does not exist, and the database role may not create it');
   });
@@ -59,7 +59,7 @@ describe('a table clients of another application', () => {
   });
 
   it.each(['id', 'client_id', 'client_secret', 'client_name', 'scope'])(
-    'stops the start if it lacks %s',
+    'prevents the start if it lacks %s',
     async (name) => {
       await database.query(TABLE);
       await database.query(`alter table clients drop column ${name}`);
@@ -85,7 +85,7 @@ describe('a table clients of another application', () => {
     expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
   });
 
-  it('stops the start if the role may not read it, and names the columns', async () => {
+  it('prevents the start if the role may not read it, and names the columns', async () => {
     await database.query(TABLE);
     const role = await database.createRole();
     await database.query(`grant select (id, client_id, client_name) on clients to ${role.name}`);

@@ -13,7 +13,7 @@ import { openRepository } from './open-repository.ts';
 const ROLE = 'service';
 const PASSWORD = 'database-password';
 const DEADLINE_MS = 800;
-/** What an answer may take beyond the deadline, for the machine's sake. */
+/** How much later than the deadline an answer may come on a busy machine. */
 const SLACK_MS = 800;
 
 /** The program as `npm start` runs it, so that a crash or an unhandled rejection cannot hide. */
@@ -21,7 +21,7 @@ interface Service {
   readonly program: Program;
   readonly url: string;
   ask(): Promise<HttpAnswer>;
-  /** A token that it issued, once it was well. */
+  /** A token that it issued while the database was available. */
   token?: string;
 }
 
@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  // Whatever the database did: alive up to the end, nothing on standard error, and no secret in the log.
+  // After every fault: the process still runs, standard error is empty, and the log has no secret.
   service.program.process.kill('SIGTERM');
   expect(await service.program.ended()).toBe(0);
   expect(service.program.stderr()).toBe('');
@@ -57,7 +57,7 @@ describe('a database that is down when the service starts', () => {
     service = await startService(url());
     await expectUnavailable();
     await server.start();
-    await untilWell();
+    await untilAvailable();
     expect(events()).toEqual(['database_unavailable', 'database_available']);
   });
 
@@ -70,7 +70,7 @@ describe('a database that is down when the service starts', () => {
     await expectUnavailable();
     expect(service.program.stdout()).toContain('table clients lacks the column scope');
     await server.query('alter table clients rename column scopes to scope');
-    await untilWell();
+    await untilAvailable();
   });
 
   it('may refuse the password at first', async () => {
@@ -78,31 +78,31 @@ describe('a database that is down when the service starts', () => {
     await expectUnavailable();
     expect(service.program.stdout()).toContain('28P01');
     await server.query(`alter role ${ROLE} password 'another-password'`);
-    await untilWell();
+    await untilAvailable();
     await server.query(`alter role ${ROLE} password '${PASSWORD}'`);
   });
 
-  it('may have no connection left', async () => {
-    const hogs = await takeAllConnections();
+  it('may have no free connection at first', async () => {
+    const connections = await takeAllConnections();
     service = await startService(url());
     await expectUnavailable();
     expect(service.program.stdout()).toContain('53300');
-    await Promise.all(hogs.map((hog) => hog.end()));
-    await untilWell();
+    await Promise.all(connections.map((connection) => connection.end()));
+    await untilAvailable();
   });
 
   it('may be a read-only copy that has the table', async () => {
     await server.restartAsStandby();
     service = await startService(url());
-    await untilWell();
+    await untilAvailable();
     await server.restartAsPrimary();
-    await untilWell();
+    await untilAvailable();
   });
 });
 
 describe('a database that fails while the service runs', () => {
   it('is killed and restarted under load', async () => {
-    await startWell();
+    await startAndGetToken();
     let loaded = true;
     const answers: HttpAnswer[] = [];
     const load = Array.from({ length: 4 }, async () => {
@@ -116,11 +116,11 @@ describe('a database that fails while the service runs', () => {
     loaded = false;
     await Promise.all(load);
     answers.forEach(expectTokenOrUnavailable);
-    await untilWell();
+    await untilAvailable();
   });
 
-  it('is frozen', async () => {
-    await startWell();
+  it('is frozen: 503 until it responds again', async () => {
+    await startAndGetToken();
     await server.freeze();
     await Promise.all([
       expectUnavailable(),
@@ -131,11 +131,11 @@ describe('a database that fails while the service runs', () => {
     ]);
     await expectUnavailable();
     await server.thaw();
-    await untilWell();
+    await untilAvailable();
   });
 
   it('is frozen, and the service stops on SIGTERM all the same', async () => {
-    await startWell();
+    await startAndGetToken();
     await server.freeze();
     await expectUnavailable();
     const asked = service.ask();
@@ -147,12 +147,12 @@ describe('a database that fails while the service runs', () => {
 
   it('is behind a network that drops every packet', async () => {
     await using proxy = await FaultyProxy.to(server.port);
-    await startWell(url(PASSWORD, proxy.port));
+    await startAndGetToken(url(PASSWORD, proxy.port));
     await fillPool(proxy);
     proxy.network = { kind: 'silent' };
     await expectUnavailable();
     proxy.network = { kind: 'well' };
-    // The connections that idled meanwhile are as dead as the one that was used; none of them may be met now.
+    // The idle connections are broken too, like the one that was used. No request may get one of them now.
     const answers = await Promise.all(Array.from({ length: 4 }, askInTime));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 
@@ -160,22 +160,22 @@ describe('a database that fails while the service runs', () => {
     await Promise.all(Array.from({ length: 8 }, expectUnavailable));
     await expectUnavailable();
     proxy.network = { kind: 'well' };
-    await untilWell();
+    await untilAvailable();
   });
 
   it('is behind a slow network: tokens as long as the answer comes within the deadline', async () => {
     await using proxy = await FaultyProxy.to(server.port);
-    await startWell(url(PASSWORD, proxy.port));
+    await startAndGetToken(url(PASSWORD, proxy.port));
     proxy.network = { kind: 'slow', delayMs: 50 };
     expect((await askInTime()).status).toBe(200);
     proxy.network = { kind: 'slow', delayMs: DEADLINE_MS };
     await expectUnavailable();
     proxy.network = { kind: 'well' };
-    await untilWell();
+    await untilAvailable();
   });
 
   it('closes its connections again and again', async () => {
-    await startWell();
+    await startAndGetToken();
     let ending = true;
     const terminator = (async () => {
       while (ending)
@@ -186,64 +186,64 @@ describe('a database that fails while the service runs', () => {
     }
     ending = false;
     await terminator;
-    await untilWell();
+    await untilAvailable();
   });
 
   it('is asked again on a new connection if the old one broke unnoticed', async () => {
     await using proxy = await FaultyProxy.to(server.port);
-    await startWell(url(PASSWORD, proxy.port));
+    await startAndGetToken(url(PASSWORD, proxy.port));
     await fillPool(proxy);
     proxy.forgetConnections();
     expect((await askInTime()).status).toBe(200);
     expect(events()).toEqual([]);
   });
 
-  it('has no connection left', async () => {
-    await startWell();
+  it('has no free connection', async () => {
+    await startAndGetToken();
     await server.query(`alter role ${ROLE} connection limit 0`);
     await server.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [ROLE]);
     await expectUnavailable();
     expect(service.program.stdout()).toContain('53300');
     await server.query(`alter role ${ROLE} connection limit -1`);
-    await untilWell();
+    await untilAvailable();
   });
 
-  it('fails over to a read-only copy', async () => {
-    await startWell();
+  it('fails over to a read-only standby', async () => {
+    await startAndGetToken();
     await server.restartAsStandby();
-    await untilWell();
+    await untilAvailable();
     await server.restartAsPrimary();
-    await untilWell();
+    await untilAvailable();
   });
 
   it('has its table locked', async () => {
-    await startWell();
+    await startAndGetToken();
     const locker = await connectAsOwner();
     await locker.query('begin');
     await locker.query('lock table clients in access exclusive mode');
     await Promise.all([expectUnavailable(), expectUnavailable()]);
     await locker.query('rollback');
     await locker.end();
-    await untilWell();
+    await untilAvailable();
   });
 
   it('loses its table: no client is refused as unknown, and the table is not created again', async () => {
-    await startWell();
+    await startAndGetToken();
     await server.query('alter table clients rename to clients_elsewhere');
     await expectUnavailable();
     await until(() => events().includes('table_unusable'), 'the log names the problem');
     await expectUnavailable();
     expect(await server.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
     await server.query('alter table clients_elsewhere rename to clients');
-    await untilWell();
+    await untilAvailable();
   });
 
   it('revokes the privilege to read', async () => {
-    await startWell();
+    await startAndGetToken();
     await server.query('alter table clients owner to postgres');
     await expectUnavailable();
     await server.query(`grant select on clients to ${ROLE}`);
-    await untilWell();
+    await untilAvailable();
   });
 });
 
@@ -251,7 +251,7 @@ function url(password = PASSWORD, port = server.port): string {
   return server.urlOf(ROLE, password, port);
 }
 
-/** Look-ups that take long enough to need a connection each. */
+/** Sends look-ups that are slow enough to need one connection each. */
 async function fillPool(proxy: FaultyProxy): Promise<void> {
   proxy.network = { kind: 'slow', delayMs: 5 };
   await Promise.all(Array.from({ length: 4 }, () => service.ask()));
@@ -274,7 +274,7 @@ async function startService(databaseUrl: string): Promise<Service> {
     DATABASE_POOL_SIZE: '4',
     DATABASE_DEADLINE_MS: String(DEADLINE_MS),
     PORT: String(port),
-    // Each worker finds out for itself how the database is.
+    // Each worker would detect the state of the database on its own.
     WORKERS: '1',
     MANAGEMENT_PORT: '0',
     SHUTDOWN_GRACE_MS: '0',
@@ -292,14 +292,14 @@ async function startService(databaseUrl: string): Promise<Service> {
   };
 }
 
-async function startWell(databaseUrl = url()): Promise<void> {
+async function startAndGetToken(databaseUrl = url()): Promise<void> {
   service = await startService(databaseUrl);
   const answer = await service.ask();
   expect(answer.status).toBe(200);
   service.token = String(answer.json()['access_token']);
 }
 
-/** A token request, which is answered by the deadline whatever happens. */
+/** Sends a token request, and expects an answer within the deadline in every case. */
 async function askInTime(): Promise<HttpAnswer> {
   const begin = performance.now();
   const answer = await service.ask();
@@ -321,19 +321,19 @@ function askLocation(): Promise<HttpAnswer> {
   return send(service.url, '/v1/locations/NYC_USA', { headers });
 }
 
-/** Never `invalid_client`: that would tell a client in good standing to give up. */
+/** Never `invalid_client`, because a valid client could then discard its credentials. */
 function expectTokenOrUnavailable(answer: HttpAnswer): void {
   if (answer.status === 200) return;
   expect([answer.status, answer.json()['error']]).toEqual([503, 'temporarily_unavailable']);
   expect(answer.headers['retry-after']).toMatch(/^\d+$/);
 }
 
-async function untilWell(): Promise<void> {
+async function untilAvailable(): Promise<void> {
   await until(async () => {
     const answer = await askInTime();
     expectTokenOrUnavailable(answer);
     return answer.status === 200;
-  }, 'there are tokens again');
+  }, 'tokens are issued again');
 }
 
 /** The log's events that are about the database, oldest first. */
@@ -354,15 +354,15 @@ async function connectAsOwner(): Promise<pg.Client> {
 
 /** Opens connections of the service's role until the server refuses. */
 async function takeAllConnections(): Promise<readonly pg.Client[]> {
-  const hogs: pg.Client[] = [];
+  const connections: pg.Client[] = [];
   for (;;) {
-    const hog = new pg.Client({ connectionString: url() });
-    hog.on('error', () => {});
+    const connection = new pg.Client({ connectionString: url() });
+    connection.on('error', () => {});
     try {
-      await hog.connect();
-      hogs.push(hog);
+      await connection.connect();
+      connections.push(connection);
     } catch {
-      return hogs;
+      return connections;
     }
   }
 }

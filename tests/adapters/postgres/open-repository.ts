@@ -5,7 +5,7 @@ import { PostgresClientRepository } from '../../../adapters/postgres/postgres-cl
 import { openTable } from '../../../adapters/postgres/table.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 
-/** A repository, and the table that it reads. */
+/** A repository and the table that it reads. */
 export interface OpenRepository extends AsyncDisposable {
   readonly repository: PostgresClientRepository;
   readiness(): Readiness;

@@ -108,7 +108,7 @@ describe('PostgresClientRepository', () => {
     expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_unusable', 'database_available']);
   });
 
-  it('opens no more connections than its pool has, and leaves none behind', async () => {
+  it('opens no more connections than its pool size, and leaves none behind', async () => {
     const count = async () =>
       Number((await database.query(CONNECTIONS, ['client-credentials-authorization-service']))[0]?.['count']);
     await Promise.all(Array.from({ length: 100 }, () => find('client-1')));

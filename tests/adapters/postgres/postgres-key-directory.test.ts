@@ -73,7 +73,7 @@ describe('the table signing_keys', () => {
     expect(await directory.publish([aKey('one', NOW + 200)], NOW + 1)).toEqual([aKey('one', NOW + 200)]);
   });
 
-  it.each(['insert', 'update', 'delete'])('stops the start if its role may not %s', async (privilege) => {
+  it.each(['insert', 'update', 'delete'])('prevents the start if its role may not %s', async (privilege) => {
     await open();
     const role = await database.createRole();
     await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
@@ -83,14 +83,14 @@ describe('the table signing_keys', () => {
     );
   });
 
-  it('stops the start if it lacks a column', async () => {
+  it('prevents the start if it lacks a column', async () => {
     await database.query('create table signing_keys (kid text primary key, n text, e text)');
     await expect(open()).rejects.toThrow('table signing_keys lacks the column trusted_until');
   });
 });
 
 describe('PostgresKeyDirectory', () => {
-  it('shows exactly one of eight replicas that publish at the same time no other key', async () => {
+  it('finds no other key for exactly one of eight replicas that publish at the same time', async () => {
     const directories = await Promise.all(Array.from({ length: 8 }, () => open()));
     for (let round = 0; round < 10; round += 1) {
       await database.query('delete from signing_keys');

@@ -22,7 +22,7 @@ describe('ProcessMetrics of requests', () => {
     ]);
   });
 
-  it('counts durations in buckets of seconds, by route and class of status', async () => {
+  it('counts durations in buckets of seconds, by route and status class', async () => {
     const metrics = new ProcessMetrics('primary');
     for (const duration_ms of [0.4, 0.6, 30, 9_000]) metrics.count({ ...TOKEN, duration_ms });
     metrics.count({ ...TOKEN, status: 503, reason: 'dependency_unavailable' });
@@ -75,7 +75,7 @@ describe('ProcessMetrics of the process', () => {
     if (process.platform === 'linux') expect(total(samples, 'auth_process_open_fds')).toBeGreaterThan(2);
   });
 
-  it('show the CPU seconds since the start, also when they are read twice', async () => {
+  it('show the CPU seconds since the start, even when they are read twice', async () => {
     const metrics = new ProcessMetrics('primary');
     const seconds = async () => total(await samplesOf(metrics), 'auth_process_cpu_seconds_total');
     const first = await seconds();

@@ -51,7 +51,7 @@ describe('AttemptLimiter', () => {
     expect(await attempt('match', 'b-client')).toBe('match');
   });
 
-  it('does not count a match, and takes nothing off the count for one', async () => {
+  it('does not count a match, and does not reduce the count because of one', async () => {
     const { attempt } = world();
     for (let time = 0; time < 10; time += 1) expect(await attempt('match')).toBe('match');
     for (let time = 0; time < FAILURES; time += 1) {
@@ -81,7 +81,7 @@ describe('AttemptLimiter', () => {
     for (let time = 0; time < FAILURES; time += 1) {
       const leaving = new AbortController();
       const waiting = slots.acquire(slotRequest({ caller: { ...A_CALLER, disconnected: leaving.signal } }));
-      // The limiter looks the count up before it asks for a slot.
+      // The limiter looks the count up before it requests a slot.
       setImmediate(() => leaving.abort());
       await expect(waiting).rejects.toThrow(DependencyUnavailable);
     }
@@ -100,7 +100,7 @@ describe('AttemptLimiter', () => {
     }
   });
 
-  it('grants a slot for the renewal of a verified secret, whatever failed at that address', async () => {
+  it('grants a slot for the renewal of a verified secret, however many attempts failed at that address', async () => {
     const { slots, attempt } = world();
     for (let time = 0; time < FAILURES; time += 1) await attempt('mismatch');
     const renewal = slotRequest({ purpose: 'renewal' });

@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { FairShare } from '../../../adapters/secrets/waiting-verifications.ts';
 
 describe('FairShare', () => {
-  it('gives flows that always wait the same work, within one piece of the largest', () => {
+  it('gives flows that always wait equal shares of the work, up to the size of the largest pieces', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 2, maxLength: 6 }), (pieces) => {
         const share = new FairShare<number>();
         const done = pieces.map(() => 0);
         const flows = [...pieces.keys()];
-        for (let turn = 0; turn < 500; turn += 1) {
+        for (let round = 0; round < 500; round += 1) {
           const flow = share.next(flows) ?? -1;
           const work = pieces[flow] ?? 0;
           share.charge(flow, work);
@@ -20,9 +20,9 @@ describe('FairShare', () => {
     );
   });
 
-  it('lets a flow that was away save nothing up', () => {
+  it('does not let a flow save up its share while it is idle', () => {
     const share = new FairShare<string>();
-    for (let turn = 0; turn < 10; turn += 1) share.charge('busy', 1);
+    for (let round = 0; round < 10; round += 1) share.charge('busy', 1);
     const order = Array.from({ length: 4 }, () => {
       const flow = share.next(['busy', 'back']) ?? '';
       share.charge(flow, 1);
@@ -31,14 +31,14 @@ describe('FairShare', () => {
     expect(order.filter((flow) => flow === 'back').length).toBeLessThanOrEqual(2);
   });
 
-  it('lets nobody jump the queue by going away between two pieces of work', () => {
+  it('lets no flow get ahead by leaving between two pieces of work', () => {
     const share = new FairShare<string>();
     share.charge('a', 1);
-    share.charge('dear', 100);
-    expect(share.next(['dear', 'b'])).toBe('b');
+    share.charge('expensive', 100);
+    expect(share.next(['expensive', 'b'])).toBe('b');
   });
 
-  it('has nobody come next where nobody waits', () => {
+  it('selects no flow if none waits', () => {
     expect(new FairShare<string>().next([])).toBeUndefined();
   });
 });

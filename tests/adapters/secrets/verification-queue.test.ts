@@ -35,7 +35,7 @@ function world(limits: Partial<VerificationQueueLimits> = {}) {
       running.push(held);
       return held.verify();
     });
-    // A test awaits the outcome where it matters.
+    // A test that needs the outcome awaits it.
     verified.catch(() => {});
     return verified;
   };
@@ -68,7 +68,7 @@ describe('VerificationQueue', () => {
     expect(began).toEqual(['a', 'b', 'c']);
   });
 
-  it('runs one verification beside those that are much more expensive, and no other', async () => {
+  it('runs one additional verification beside those that are much more expensive, and no more', async () => {
     const { began, verify, step } = world();
     for (const [name, cost] of [
       ['expensive', 8],
@@ -96,7 +96,7 @@ describe('VerificationQueue', () => {
     expect(began).toEqual(['running', 'flooding', 'fifo', 'good']);
   });
 
-  it('gives all unregistered ids one client queue together', async () => {
+  it('puts all unregistered ids in one client queue', async () => {
     const { began, verify, step, fillFifo } = world();
     fillFifo();
     for (let count = 0; count < 20; count += 1) void verify(`unknown ${count}`, { registered: false });
@@ -105,7 +105,7 @@ describe('VerificationQueue', () => {
     expect(began).toContain('good');
   });
 
-  it('shares by work: a client with expensive verifications is served less often in proportion', async () => {
+  it('shares by work: a client with expensive verifications is served proportionally less often', async () => {
     const { began, verify, step, fillFifo } = world();
     fillFifo();
     for (let count = 0; count < 3; count += 1) void verify('expensive', { cost: COST + 2 });
@@ -147,7 +147,7 @@ describe('VerificationQueue', () => {
   });
 
   it.each(['registered', 'unknown'])(
-    'serves the FIFO queue at one speed beside an overflow of %s clients',
+    'serves the FIFO queue at the same speed beside an overflow queue of %s clients',
     async (kind) => {
       const { began, verify, step, fillFifo } = world({ fifoRounds: 6 * 2 ** COST });
       fillFifo();
@@ -162,7 +162,7 @@ describe('VerificationQueue', () => {
     },
   );
 
-  it('refuses at once when its limit of unanswered requests is reached, and accepts the next when one is answered', async () => {
+  it('refuses at once when its limit of unanswered requests is reached, and accepts the next one when a request is answered', async () => {
     const { queue, verify, step, fillFifo } = world({ unanswered: 3 });
     fillFifo();
     void verify('overflow');
@@ -189,7 +189,7 @@ describe('VerificationQueue', () => {
     for (const verified of flooding) await expect(verified).rejects.toThrow(DependencyUnavailable);
   });
 
-  it('starts the next that may run when a caller ahead of it disconnects', async () => {
+  it('starts the next verification that fits when a caller ahead of it disconnects', async () => {
     const { began, verify } = world({ fifoRounds: 10_000 });
     const leaving = new AbortController();
     void verify('expensive', { cost: 8 });
@@ -202,7 +202,7 @@ describe('VerificationQueue', () => {
     expect(began).toEqual(['expensive', 'cheap']);
   });
 
-  it('holds nothing of requests that were answered', async () => {
+  it('keeps nothing of requests that were answered', async () => {
     const { queue, verify, step, fillFifo } = world({ waitMs: 20 });
     const { first, fifo } = fillFifo();
     await Promise.allSettled([...fifo, verify('overflow'), verify('overflow')]);
@@ -211,7 +211,7 @@ describe('VerificationQueue', () => {
     expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
   });
 
-  it('lets the verification that runs end, once it is closed, and refuses all others', async () => {
+  it('lets the running verification end when it is closed, and refuses all others', async () => {
     const { queue, verify, step, fillFifo } = world();
     const { first, fifo } = fillFifo();
     const overflow = verify('overflow');

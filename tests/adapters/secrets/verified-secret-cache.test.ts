@@ -22,7 +22,7 @@ function world(options: { clientsMax?: number; lifetimeSeconds?: number } = {}) 
 }
 
 describe('VerifiedSecretCache', () => {
-  it('has a verified secret until its lifetime is over, and wants it renewed in the last fifth', () => {
+  it('returns a verified secret until its lifetime is over, and requests its renewal in the last fifth', () => {
     const { clock, cache, state } = world();
     expect(state()).toBe('absent');
     cache.lookUp(presented()).store();
@@ -35,7 +35,7 @@ describe('VerifiedSecretCache', () => {
     expect(state()).toBe('absent');
   });
 
-  it('has the same entry for a registration that was read again', () => {
+  it('finds the entry again for a registration that was read again', () => {
     const { cache, state } = world();
     cache.lookUp(presented()).store();
     expect(state({ stored: StoredSecret.parse(ENCODING) })).toBe('fresh');
@@ -48,7 +48,7 @@ describe('VerifiedSecretCache', () => {
     ['a registration with a new secret', { stored: StoredSecret.parse(ENCODING.replace('1a0o', '1b0o')) }],
     ['a registration that is locked', { stored: StoredSecret.parse(`!${ENCODING}`) }],
     ['a registration whose encoding is now a plain secret', { stored: StoredSecret.parse(`{noop}${ENCODING}`) }],
-    ['parts that were moved across their borders', { clientId: 'a-client8:', clientSecret: 'a-secret' }],
+    ['the same text, divided differently between id and secret', { clientId: 'a-client8:', clientSecret: 'a-secret' }],
   ])('misses for %s', (_case, more) => {
     const { cache, state } = world();
     cache.lookUp(presented()).store();
@@ -71,7 +71,7 @@ describe('VerifiedSecretCache', () => {
     expect(['one', 'two', 'three'].map((clientId) => state({ clientId }))).toEqual(['fresh', 'absent', 'fresh']);
   });
 
-  it('does not answer a caller who failed too often, except where the client was verified at that address', () => {
+  it('is not used for a caller who failed too often, except at an address where the client was verified', () => {
     const { cache, state } = world();
     cache.lookUp(presented({ address: '192.0.2.1' })).store();
     cache.lookUp(presented({ address: '192.0.2.2' })).suspend();
@@ -81,7 +81,7 @@ describe('VerifiedSecretCache', () => {
     expect(state({ address: '192.0.2.3' })).toBe('fresh');
   });
 
-  it('accepts the entries of another worker with the same key, and none under another key', () => {
+  it('accepts entries of another worker with the same key, and none with another key', () => {
     const key = randomBytes(32);
     const sent: VerifiedSecret[] = [];
     const clock = new FixedClock();
@@ -98,7 +98,7 @@ describe('VerifiedSecretCache', () => {
     }
   });
 
-  it('copies the digest of a received entry, so that it does not keep the memory around it', () => {
+  it('copies the digest of a received entry instead of keeping the whole message in memory', () => {
     const { cache, clock } = world();
     const around = new Uint8Array(1024);
     cache.receive({ clientId: 'a-client', digest: around.subarray(0, 32), at: clock.now() });
@@ -106,13 +106,13 @@ describe('VerifiedSecretCache', () => {
     expect(cache.lookUp(presented()).state()).toBe('absent');
   });
 
-  it('holds nothing where its lifetime is 0', () => {
+  it('keeps nothing if its lifetime is 0', () => {
     const { cache, state } = world({ lifetimeSeconds: 0 });
     cache.lookUp(presented()).store();
     expect(state()).toBe('absent');
   });
 
-  it('holds no secret that an inspection of the process would show', () => {
+  it('keeps no secret that an inspection of the process could show', () => {
     const { cache } = world();
     cache.lookUp(presented()).store();
     expect(inspect(cache, { depth: 9, showHidden: true })).not.toContain('a-secret');

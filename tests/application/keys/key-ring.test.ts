@@ -90,7 +90,7 @@ describe('the rotation of a key', () => {
     expect(await kidsOf(ring)).not.toContain(first);
   });
 
-  it('signs with no key that a verifier lacks which caches the set as long as it may, over many rotations', async () => {
+  it('never signs with a key that is missing from a cached set, however long verifiers may cache it, over many rotations', async () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, ...TIMES });
     let cached = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
@@ -102,7 +102,7 @@ describe('the rotation of a key', () => {
     }
   });
 
-  it('keeps one key forever if it is switched off', async () => {
+  it('keeps one key forever if rotation is switched off', async () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, ...TIMES, rotationSeconds: 0 });
     const first = await signingKid(ring);
@@ -210,7 +210,7 @@ describe('a slow directory', () => {
 });
 
 describe('keys that were read long ago', () => {
-  it('may be cached only until a key that they lack may sign', async () => {
+  it('may be cached only until a key that is not among them may sign', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const ring = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
     expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
@@ -225,7 +225,7 @@ describe('keys that were read long ago', () => {
     expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
   });
 
-  it('refuse no key id without a query, even if keys are published for less than five seconds', async () => {
+  it('do not cause an unknown key id to be refused without a query, even if keys are published for less than five seconds', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const times = { rotationSeconds: 4, publicationSeconds: 2, tokenLifetimeSeconds: 10 };
     const ring = await freshKeyRing({ clock, directory, ...times });
@@ -236,7 +236,7 @@ describe('keys that were read long ago', () => {
 });
 
 describe('an unknown key id', () => {
-  it('causes one query for all requests that wait, and finds what was published meanwhile', async () => {
+  it('causes one query for all requests that wait, and finds keys that were published in the meantime', async () => {
     const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
     const one = await freshKeyRing({ clock, directory, ...TIMES });
     clock.advance(10);
@@ -337,7 +337,7 @@ describe('a listener for changes of the ring', () => {
     expect(signing).toHaveLength(2);
   });
 
-  it('is called at the end of every advance, also of one that fails', async () => {
+  it('is called at the end of every advance, even of one that fails', async () => {
     const directory = new SwitchedDirectory();
     const ring = unstartedKeyRing({ directory, ...TIMES });
     let calls = 0;
