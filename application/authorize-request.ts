@@ -6,29 +6,29 @@ import type { Clock } from './ports/clock.ts';
 import type { TokenVerifier } from './ports/token-verifier.ts';
 
 export interface BearerRequest {
-  /** The token as it stood behind `Bearer`. */
+  /** The token after `Bearer`, unchanged. */
   readonly token: string;
-  /** The scopes that the resource asks for, all of which the token must hold. */
+  /** The scopes that the resource requires; the token must have all of them. */
   readonly requiredScope?: Scope | undefined;
 }
 
-/** Whose tokens, and for whom. */
+/** The tokens to accept. */
 export interface ExpectedToken {
-  /** Claim `iss`, to the letter. */
+  /** Claim `iss`, compared exactly. */
   readonly issuer: string;
-  /** Claim `aud`; not looked at where it is undefined, since it is the client's own id then. */
+  /** Claim `aud`. If undefined, `aud` is not checked, because it is then the client's own id. */
   readonly audience?: string | undefined;
-  /** Seconds by which the issuer's clock and ours may differ; 0 where they are the same. */
+  /** Seconds by which the issuer's clock and ours may differ; 0 if they are the same clock. */
   readonly leewaySeconds?: number;
 }
 
-/** Whom the token names. */
+/** The client and the token. */
 export interface Bearer {
   readonly clientId: string;
   readonly tokenId: string;
 }
 
-/** May this bearer call this resource? (RFC 6750. Not RFC 6749's authorization request, in which a user consents.) */
+/** Decides whether a bearer may call a resource (RFC 6750). Not RFC 6749's authorization request, which asks a user for consent. */
 export class AuthorizeRequest {
   readonly #verifier: TokenVerifier;
   readonly #clock: Clock;

@@ -1,7 +1,7 @@
 import type { Location } from '../domain/location.ts';
 import type { LocationCatalog } from './ports/location-catalog.ts';
 
-/** The query of the example resource. */
+/** Finds a location of the example resource. */
 export class FindLocation {
   readonly #catalog: LocationCatalog;
 
@@ -9,7 +9,7 @@ export class FindLocation {
     this.#catalog = catalog;
   }
 
-  /** The place of exactly this code, or undefined. Throws what the catalog throws. */
+  /** The location with exactly this code, or undefined. Throws what the catalog throws. */
   execute(code: string): Promise<Location | undefined> {
     return this.#catalog.findByCode(code);
   }

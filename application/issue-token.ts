@@ -12,13 +12,13 @@ import type { IdGenerator } from './ports/id-generator.ts';
 import type { TokenSigner } from './ports/token-signer.ts';
 
 export interface TokenRequest extends ClientCredentials {
-  /** The `scope` parameter as it was sent; undefined where it was absent or empty. */
+  /** The `scope` parameter as it was sent; undefined if it was absent or empty. */
   readonly scope?: string | undefined;
   readonly caller: Caller;
 }
 
 export interface IssuedToken {
-  /** The compact JWS. A secret: for the response and nothing else. */
+  /** The compact JWS. A secret, only for the response. */
   readonly accessToken: string;
   readonly claims: AccessTokenClaims;
   /** The granted scopes, space-delimited. */
@@ -35,7 +35,7 @@ export interface IssueTokenParts {
   readonly auditLog: AuditLog;
 }
 
-/** The client credentials grant (RFC 6749 section 4.4): credentials against an access token. */
+/** The client credentials grant (RFC 6749 section 4.4): issues an access token for valid credentials. */
 export class IssueToken {
   readonly #parts: IssueTokenParts;
 
@@ -43,7 +43,7 @@ export class IssueToken {
     this.#parts = parts;
   }
 
-  /** A token, or why not. Each call issues a new token of a new id. Throws what the ports throw. */
+  /** A token, or a refusal. Each call issues a new token with a new id. Throws what the ports throw. */
   async execute(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const outcome = await this.#issue(request);
     this.#record(outcome);
@@ -53,7 +53,7 @@ export class IssueToken {
   async #issue({ clientId, clientSecret, scope, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const { authenticateClient, policy, signer, clock, ids } = this.#parts;
 
-    // What is malformed is refused before it costs a hash; what is beyond the registration, only after the secret proved good.
+    // A malformed scope is refused before it costs a hash; an unregistered one only after the secret is verified.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
     if (requested?.ok === false) return failure(refusal('scope_malformed'));
 

@@ -28,7 +28,7 @@ function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
 }
 
-/** What a process does: everything; or, of several processes, everything but requests, or only requests. */
+/** `single` does everything. With workers, `primary` does everything except answering requests, and `worker` answers them. */
 export type ProcessRole = 'single' | 'primary' | 'worker';
 
 /** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */

@@ -2,30 +2,30 @@ import { failure, type Result, success } from './result.ts';
 
 /**
  * The claims of an access token (RFC 7519 section 4.1). Times are whole seconds since the epoch.
- * `scope` stands only in tokens of a deployment that asks for it: as an array of strings, or in tokens of RFC 9068 as
- * one space-delimited string.
+ * `scope` is present only if the deployment enables it: an array of strings, or one space-delimited string in tokens of
+ * RFC 9068.
  */
 export interface AccessTokenClaims {
   readonly iss: string;
   /** The client's id. */
   readonly sub: string;
-  /** The client's id too, as long as the deployment names no audience. */
+  /** The client's id too, unless the deployment sets an audience. */
   readonly aud: string;
   readonly iat: number;
   readonly nbf: number;
   /** The first second in which the token is no longer valid. */
   readonly exp: number;
-  /** A UUID of its own for every token. */
+  /** A UUID, different for every token. */
   readonly jti: string;
   readonly scope?: readonly string[] | string;
-  /** The client's id once more (RFC 8693 section 4.3), in tokens of RFC 9068. */
+  /** The client's id again (RFC 8693 section 4.3), in tokens of RFC 9068. */
   readonly client_id?: string;
 }
 
 /** The media type of an access token, header member `typ` (RFC 9068 section 2.1). */
 export type TokenType = 'at+jwt';
 
-/** Reads the claims of a token whose signature is good: each one there, of its type, times whole and in order. */
+/** Reads the claims of a token with a valid signature. Each must be present and of its type, with times in whole seconds and in order. */
 export function readAccessTokenClaims(payload: unknown): Result<AccessTokenClaims, 'malformed'> {
   return isAccessTokenClaims(payload) ? success(payload) : failure('malformed');
 }
@@ -55,7 +55,7 @@ function isSecond(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** The scopes that a token holds; none where it names none. */
+/** The scopes in a token; empty if it has no `scope` claim. */
 export function scopesOf({ scope = [] }: AccessTokenClaims): readonly string[] {
   return typeof scope === 'string' ? scope.split(' ') : scope;
 }

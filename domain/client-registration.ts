@@ -5,7 +5,7 @@ import { StoredSecret } from './stored-secret.ts';
 /** The grant type of every registration (RFC 6749 section 4.4). */
 export const GRANT_TYPE = 'client_credentials';
 
-/** How every registered client authenticates: id and secret in the body of a POST (RFC 6749 section 2.3.1). */
+/** How every client authenticates: id and secret in the body of a POST (RFC 6749 section 2.3.1). */
 export const CLIENT_AUTHENTICATION_METHOD = 'client_secret_post';
 
 /** The longest client identifier, in Unicode characters. */
@@ -20,7 +20,7 @@ export function isClientId(text: string): boolean {
   return length >= 1 && length <= CLIENT_ID_MAX_LENGTH && !/\p{Cc}/u.test(text);
 }
 
-/** A registration as storage has it, before its invariants are known to hold. */
+/** A registration as it is stored, before its invariants are checked. */
 export interface ClientRegistrationFields {
   /** The registration's own identifier: numeric in a table, random in memory. Not the client's. */
   readonly id: string;
@@ -69,7 +69,7 @@ export class ClientRegistration {
 
   /**
    * A registration, or the first invariant that its fields break. A secret that nothing can match is no problem here:
-   * it is how a client is locked, and is refused when the client comes.
+   * this is how a client is locked, and the client is refused when it requests a token.
    */
   static of(fields: ClientRegistrationFields): Result<ClientRegistration, RegistrationProblem> {
     if (fields.id === '') return failure({ field: 'id', rule: 'must not be empty' });

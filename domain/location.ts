@@ -1,6 +1,6 @@
-/** A place, the read model of the example resource. */
+/** A location, the read model of the example resource. */
 export interface Location {
-  /** The catalog's own name for the place, such as `NYC_USA`; compared to the letter. */
+  /** The catalog's own name for the location, such as `NYC_USA`; compared exactly. */
   readonly code: string;
   readonly cityName: string;
   readonly regionName: string;

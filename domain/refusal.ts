@@ -1,6 +1,6 @@
 /**
- * Why not, as a value. Each reason stands for one case that an operator may want to tell apart; the caller is told
- * only the code that the reason belongs to, so that the log knows more than an attacker does.
+ * Why a request is refused, as a value. Each reason is one case that an operator may want to distinguish. The caller gets
+ * only the code of the reason, so the log has more details than an attacker gets.
  *
  * Codes: RFC 6749 section 5.2 and RFC 8628 section 3.5 (token endpoint), RFC 6750 section 3.1 (bearer tokens).
  */
@@ -33,11 +33,11 @@ export type RefusalReason = keyof typeof CODE_OF_REASON;
 export type RefusalCode = (typeof CODE_OF_REASON)[RefusalReason];
 
 export interface Refusal {
-  /** What the caller is told. */
+  /** For the caller. */
   readonly code: RefusalCode;
-  /** What the log is told. */
+  /** For the log only. */
   readonly reason: RefusalReason;
-  /** Who was refused, for the log; only ever the id of a registered client, since an unknown id may be a secret sent in the wrong field. */
+  /** The refused client, for the log. Only the id of a registered client, because an unknown id may be a secret in the wrong field. */
   readonly clientId?: string;
 }
 
@@ -46,5 +46,5 @@ export function refusal(reason: RefusalReason, clientId?: string): Refusal {
   return clientId === undefined ? { code, reason } : { code, reason, clientId };
 }
 
-/** All reasons, for those who must have an answer to each. */
+/** All reasons, for tables that need an entry for each. */
 export const REFUSAL_REASONS = Object.keys(CODE_OF_REASON) as readonly RefusalReason[];

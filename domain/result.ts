@@ -1,4 +1,4 @@
-/** The outcome of something that may be refused: a value, or the reason why not. A fault (a broken dependency, a bug) is thrown instead. */
+/** A value, or the reason why there is none. A fault (a broken dependency, a bug) is thrown instead. */
 export type Result<Value, Problem> = Success<Value> | Failure<Problem>;
 
 export interface Success<Value> {

@@ -1,25 +1,25 @@
-// Version, cost, and 22 characters of salt with 31 of hash in BCrypt's own base 64. `$2x$` marks hashes of a broken encoder and is no match.
+// Version, cost, and 22 characters of salt with 31 of hash in BCrypt's own base 64. `$2x$` marks hashes of a broken encoder and never matches.
 const BCRYPT_ENCODING = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const PLAIN_PREFIX = '{noop}';
 
-/** BCrypt costs that are checked at all: below, the hash protects nothing; above, one check holds a thread for minutes. */
+/** The accepted BCrypt costs. A lower cost protects nothing; with a higher one, a single check blocks a thread for minutes. */
 export const BCRYPT_COST_MIN = 4;
 export const BCRYPT_COST_MAX = 14;
 
-/** BCrypt reads 72 bytes and stops; what comes after would count for nothing. */
+/** BCrypt reads only the first 72 bytes and ignores the rest. */
 export const SECRET_MAX_BYTES = 72;
 
 export type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
 
 /**
- * A client secret as a registration holds it: a BCrypt encoding, or `{noop}` and the plain secret (in memory only,
- * for demonstrations), or something that no secret can ever match, such as a locked hash.
+ * A client secret as it is stored: a BCrypt encoding, or `{noop}` and the plain secret (in memory only, for
+ * demonstrations), or something that no secret can ever match, such as a locked hash.
  *
- * The text itself leaves this object by `reveal` alone: it is in no JSON, no inspection and no template string.
+ * Only `reveal` returns the text: it is not in JSON, inspections or template strings.
  */
 export class StoredSecret {
   readonly kind: StoredSecretKind;
-  /** The BCrypt cost (log2 of the rounds), 0 where the kind is not `bcrypt`. */
+  /** The BCrypt cost (log2 of the rounds), 0 if the kind is not `bcrypt`. */
   readonly cost: number;
   readonly #text: string;
 
@@ -29,7 +29,7 @@ export class StoredSecret {
     this.#text = text;
   }
 
-  /** Reads what stands in the registration; never fails, since an unusable secret is a case that must cost what a wrong one costs. */
+  /** Parses the stored text. Never fails: refusing an unusable secret must cost as much as refusing a wrong one. */
   static parse(encoded: string): StoredSecret {
     if (encoded.startsWith(PLAIN_PREFIX)) {
       const plain = encoded.slice(PLAIN_PREFIX.length);

@@ -9,21 +9,21 @@ export const LIFETIME_SECONDS_MAX = 86_400;
 
 /** What a deployment decides about its tokens. */
 export interface TokenPolicyOptions {
-  /** Claim `iss`, to the letter. */
+  /** Claim `iss`, exactly as tokens contain it. */
   readonly issuer: string;
   /** `exp - iat`, a whole number of seconds from 1 to 86400. */
   readonly lifetimeSeconds: number;
-  /** `rfc9068`: header `typ` is `at+jwt`, and the claims are those that strict verifiers ask for. */
+  /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
   readonly profile?: TokenProfile;
-  /** Claim `aud`; the client's own id where it is undefined. */
+  /** Claim `aud`; if undefined, the client's own id. */
   readonly audience?: string | undefined;
-  /** Whether a token of the default profile names its scopes: not at all, or as an array of strings. */
+  /** Whether a token of the default profile has its scopes: not at all, or as an array of strings. */
   readonly scopeClaim: 'absent' | 'array';
 }
 
 export type TokenProfile = 'default' | 'rfc9068';
 
-/** One token's own facts. */
+/** The values that differ from token to token. */
 export interface TokenFacts {
   readonly registration: ClientRegistration;
   readonly scope: Scope;
@@ -32,7 +32,7 @@ export interface TokenFacts {
   readonly tokenId: string;
 }
 
-/** Decides what a registration gets: which scopes, and a token with which claims. */
+/** Decides which scopes and claims a token gets. */
 export class TokenPolicy {
   readonly issuer: string;
   readonly lifetimeSeconds: number;
@@ -56,12 +56,12 @@ export class TokenPolicy {
     this.#scopeClaim = scopeClaim;
   }
 
-  /** Header member `typ` (RFC 9068 section 2.1), or undefined where a token has none. */
+  /** Header member `typ` (RFC 9068 section 2.1), or undefined if tokens have none. */
   get type(): TokenType | undefined {
     return this.#profile === 'rfc9068' ? 'at+jwt' : undefined;
   }
 
-  /** The scopes that a request gets: those it asks for, all of the registration's where it asks for none, and never one beyond (RFC 6749 section 3.3). */
+  /** The scopes that a request gets: the requested ones, or all registered ones if none are requested. Never an unregistered scope (RFC 6749 section 3.3). */
   grantScope(registration: ClientRegistration, requested: Scope | undefined): Result<Scope, Refusal> {
     if (requested === undefined) return success(registration.scope);
     return requested.isSubsetOf(registration.scope)

@@ -2,11 +2,11 @@ import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
-/** What the kernel writes to a pipe in one piece, so that the lines of several processes do not mix (POSIX: PIPE_BUF). */
+/** What the kernel writes to a pipe in one piece, so lines of several processes do not mix (POSIX: PIPE_BUF). */
 const PIPE_BUF_BYTES = 4_096;
 
 /**
- * The process's log: one JSON object a line, with `level` and an ISO 8601 `time`, to standard output unless told otherwise.
+ * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`, on standard output by default.
  * @param base members of every line.
  */
 export function createJsonLog(destination?: DestinationStream, base: Readonly<Record<string, unknown>> = {}): Logger {
@@ -22,9 +22,8 @@ export function createJsonLog(destination?: DestinationStream, base: Readonly<Re
 }
 
 /**
- * An error as the log shows it: name, message and code of it and of its causes; none of the other members that libraries
- * hang on errors. Where it stood in the code is told of what is unforeseen, not of a dependency that is out of reach,
- * which under load is told a thousand times a second.
+ * An error as the log shows it: name, message and code of the error and its causes. Other members that libraries add are
+ * left out. The stack is logged only for unforeseen errors: an unavailable dependency can cause thousands per second.
  */
 function describeFault(fault: unknown): unknown {
   return describe(fault, !(fault instanceof DependencyUnavailable));

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 
-/** Writes each event as a line of the JSON log with member `event`; requests, which have `request_id`, are apart from them. */
+/** Writes each event as a line of the JSON log with the member `event`. Request lines have `request_id` instead. */
 export class PinoAuditLog implements AuditLog {
   readonly #log: Logger;
 

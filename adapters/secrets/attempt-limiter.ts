@@ -8,8 +8,8 @@ import {
 
 /**
  * Refuses slots to a client id and address that failed too often within a minute. Attempts are counted for both
- * together, so that nobody is locked out by failures elsewhere. An attempt without an answer, in time or at all, counts
- * as failed, since its verification may have run; one that found the queue full does not. Keeps one small record for
+ * together, so failures at another address cannot lock a client out. An attempt without an answer, in time or at all,
+ * counts as failed, because its verification may have run; one that found the queue full does not. Keeps one small record for
  * each pair that failed in the last minute; the size of the queue keeps them few.
  */
 export class AttemptLimiter implements ClosableVerificationSlots {

@@ -9,7 +9,7 @@ import {
 import { type QueueName, type Waiting, WaitingVerifications } from './waiting-verifications.ts';
 
 export interface VerificationQueueLimits {
-  /** Verifications that run at once; one more where those that run are much more expensive. */
+  /** Verifications that run at once; one more if those that run are much more expensive. */
   readonly concurrent: number;
   /** BCrypt rounds that may wait in the FIFO queue for each of them; one request may, whatever it costs. */
   readonly fifoRounds: number;
@@ -44,10 +44,10 @@ interface Attempt extends Waiting {
 /**
  * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it
  * is full, further requests wait in the overflow queue: each client has a queue in it, unregistered ids share one, and
- * the client is next that had least work done. There, only a right secret is answered when it is verified. Every other
- * request gets 503 when the waiting time is over, neither earlier nor otherwise. So a flood delays a good client by
- * little, and neither an answer nor its time tells a wrong secret from an unknown id. The queues share the work in
- * halves, so that the FIFO queue moves at one speed whoever is in the other. Decision 0202 has the reasons.
+ * the next client is the one for which the least work has been done. There, only a right secret is answered when it is
+ * verified. Every other request gets 503 exactly when the waiting time is over. A flood hardly delays a client with a
+ * valid secret, and neither an answer nor its time tells a wrong secret from an unknown id. Each queue gets half of the
+ * work, so the FIFO queue moves at the same speed whatever waits in the other. Decision 0202 has the reasons.
  */
 export class VerificationQueue implements ClosableVerificationSlots {
   readonly #limits: VerificationQueueLimits;

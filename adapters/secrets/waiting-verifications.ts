@@ -4,7 +4,7 @@ export interface Waiting {
   readonly request: SlotRequest;
 }
 
-/** `fifo`: first come, first served. `overflow`: those for whom the FIFO queue has no room, with a queue for each client. */
+/** `fifo`: first come, first served. `overflow`: used when the FIFO queue is full, with one queue for each client. */
 export type QueueName = 'fifo' | 'overflow';
 
 /** The queue that all client ids share that are not registered. */
@@ -14,7 +14,7 @@ type ClientQueue = string | symbol;
 
 /**
  * The requests that wait for a slot, and which of them is next. The FIFO queue and the overflow queue get half of the
- * work each. Within the overflow queue, the client is next that had least work done.
+ * work each. Within the overflow queue, the next client is the one for which the least work has been done.
  */
 export class WaitingVerifications<Item extends Waiting> {
   readonly #fifoRounds: number;
@@ -103,15 +103,15 @@ function first<Item>(items: Iterable<Item> = []): Item | undefined {
 }
 
 /**
- * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): of several flows with work to do, the one is next that
- * had least work done. An idle flow saves nothing up, and a flow that comes back continues where it was.
+ * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the next flow is the one for which the least work has been
+ * done. An idle flow does not save up its share, and a flow that returns continues where it was.
  */
 export class FairShare<Flow> {
   /** How far each flow is ahead of the others, in units of work. */
   readonly #finished = new Map<Flow, number>();
   #now = 0;
 
-  /** The next of these flows. Among equals: one that had no work lately, then the first. */
+  /** The next of these flows. Among equals: a flow without recent work, then the first. */
   next(waiting: Iterable<Flow>): Flow | undefined {
     let next: Flow | undefined;
     for (const flow of waiting) if (next === undefined || this.#isBefore(flow, next)) next = flow;

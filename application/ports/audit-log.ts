@@ -1,9 +1,9 @@
 import type { RefusalReason } from '../../domain/refusal.ts';
 
-/** What an auditor asks about later: who got a token, who was refused one, and which key signed when. Times in seconds since the epoch. */
+/** Security-relevant events: which client got a token or was refused one, and which key signed when. Times in seconds since the epoch. */
 export type AuditEvent = TokenEvent | KeyEvent;
 
-/** The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may lie ahead. */
+/** The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may be in the future. */
 export interface KeyEvent {
   readonly event: 'key_published' | 'key_signing' | 'key_retired';
   readonly at: number;
@@ -23,12 +23,12 @@ type TokenEvent =
       readonly event: 'token_refused';
       readonly at: number;
       readonly reason: RefusalReason;
-      /** Only where the client is registered: an unknown id may be a secret in the wrong field. */
+      /** Present only if the client is registered: an unknown id may be a secret in the wrong field. */
       readonly clientId?: string;
     };
 
-/** The record of security-relevant events, apart from the request log. */
+/** The record of security-relevant events. The request log is separate. */
 export interface AuditLog {
-  /** Records an event, in the order of the calls. Holds no secret and no token. Never throws: a token is not refused because a line could not be written. */
+  /** Records an event, in the order of the calls, without secrets and tokens. Never throws: a token is not refused because a line could not be written. */
   record(event: AuditEvent): void;
 }

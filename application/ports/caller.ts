@@ -2,6 +2,6 @@
 export interface Caller {
   /** The network address of the connection. Behind a proxy, this is the proxy's address. */
   readonly address: string;
-  /** Aborted when the caller has disconnected and nobody waits for the answer. */
+  /** Aborted when the caller disconnects. */
   readonly disconnected: AbortSignal;
 }

@@ -1,9 +1,9 @@
 /**
- * The fault that an adapter throws when what it stands for cannot be reached or does not answer in time.
- * The caller may come again: the edge answers 503. The cause is for the log only.
+ * The fault that an adapter throws if its dependency cannot be reached or does not answer in time. The response is 503,
+ * so the caller may retry. The cause is for the log only.
  */
 export class DependencyUnavailable extends Error {
-  /** Which dependency, in an operator's word: `client repository`, `key directory`. */
+  /** The name of the dependency, for operators: `client repository`, `key directory`. */
   readonly dependency: string;
 
   constructor(dependency: string, cause: unknown) {

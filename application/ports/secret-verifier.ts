@@ -1,6 +1,6 @@
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** `unusable_*`: that side is something that nothing can match. All but `match` are refusals, and all refusals cost the same. */
+/** `unusable_*`: the stored or the presented secret cannot match anything. All verdicts except `match` are refusals, and cost the same. */
 export type SecretVerdict = 'match' | 'mismatch' | 'unusable_stored' | 'unusable_presented';
 
 /** Compares a presented secret with a stored one. */
@@ -10,8 +10,8 @@ export interface SecretVerifier {
 
   /**
    * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also
-   * where there is no registration (`stored` is undefined, the verdict is `mismatch`): otherwise the time of an answer
-   * would tell which clients exist.
+   * if there is no registration (`stored` is undefined, the verdict is `mismatch`): otherwise the time of an answer
+   * would reveal which clients exist.
    *
    * Costs tens of milliseconds of a core. Call it in a slot of `VerificationSlots`.
    */

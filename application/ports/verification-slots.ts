@@ -29,7 +29,7 @@ export interface VerificationSlot {
 
   /**
    * Gives the slot back and resolves with the verdict as soon as the caller may know it. Throws DependencyUnavailable
-   * where the caller may not know it or has disconnected.
+   * if the caller may not know it or has disconnected.
    */
   settle(verdict: SecretVerdict): Promise<SecretVerdict>;
 
@@ -40,8 +40,8 @@ export interface VerificationSlot {
 /** Limits how many verifications run at once, who runs one next, and how many attempts a caller has. */
 export interface VerificationSlots {
   /**
-   * Resolves when a slot is free, or at once with `attempts_exhausted` where too many attempts failed. Throws
-   * VerificationQueueFull, and DependencyUnavailable where no slot is free in time, the caller disconnects, or the
+   * Resolves when a slot is free, or at once with `attempts_exhausted` if too many attempts failed. Throws
+   * VerificationQueueFull, and DependencyUnavailable if no slot is free in time, the caller disconnects, or the
    * service stops. Neither the answer nor its time depends on whether the client is registered.
    */
   acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'>;

@@ -8,7 +8,7 @@ export interface PresentedSecret extends ClientCredentials {
   readonly address: string;
 }
 
-/** What the cache holds on one presented secret. */
+/** What the cache contains for one presented secret. */
 export interface CachedVerification {
   /** `expiring`: verified, and due for another verification. `absent`: only a verification can tell. */
   state(): 'fresh' | 'expiring' | 'absent';
@@ -16,14 +16,14 @@ export interface CachedVerification {
   /** Records that the secret was verified just now. */
   store(): void;
 
-  /** Records that this caller failed too often: the cache answers such a caller only where the client was verified at that address. */
+  /** Records that this caller failed too often. The cache is then used for this caller only if the client was verified at the same address. */
   suspend(): void;
 }
 
-/** The cache of verified secrets, which spares a known client the cost of a verification. Holds no refusals. */
+/** The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. */
 export interface VerifiedSecrets {
   /**
-   * Looks a presented secret up. A cache hit holds for exactly this stored secret: a new, locked or removed one misses.
+   * Looks up a presented secret. A cache hit is valid for exactly this stored secret: a new, locked or removed one misses.
    * Costs one digest, for an unknown client too. Never fails.
    */
   lookUp(presented: PresentedSecret): CachedVerification;

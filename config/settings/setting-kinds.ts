@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// The kinds of settings that there are: each reads the text of an environment variable, and says its rule without the value.
+// The kinds of settings. Each parses the text of an environment variable; its problem states the rule, never the value.
 
 export function text() {
   return z.string('must be set').refine((value) => value.trim() === value, 'must not begin or end with a space');
@@ -23,7 +23,7 @@ export function wholeNumber(least: number, most: number) {
     .refine((value) => value >= least && value <= most, rule);
 }
 
-/** Where something is asked for; without a password, since the address may be logged. */
+/** A URL to send requests to; without a password, because it may be logged. */
 export function httpUrl() {
   return z.string('must be set').refine(isHttpUrl, 'must be an http or https URL without user and fragment');
 }
