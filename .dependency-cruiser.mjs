@@ -48,22 +48,10 @@ export default {
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
     },
-    ...Object.entries({
-      cli: 'commander|cli-table3',
-      cluster: 'birpc',
-      http: 'koa|@koa/router|koa-bodyparser',
-      'jwks-client': 'jose',
-      jwt: 'jose',
-      memory: 'zod',
-      pino: 'pino',
-      postgres: '@mikro-orm/[^/]+|pg',
-      'prom-client': '@prometheus-io/client',
-      secrets: 'bcrypt|lru-cache|rate-limiter-flexible',
-      system: undefined,
-    }).map(([adapter, packages = 'none']) => ({
+    ...Object.entries(PACKAGES_OF_ADAPTERS).map(([adapter, packages]) => ({
       name: `${adapter}-uses-its-own-packages`,
       severity: 'error',
-      comment: `adapters/${adapter} may import only the packages of its allow-list: use a port, or the adapter that owns the package.`,
+      comment: `adapters/${adapter} may use only the packages of its allow-list: use a port, or the adapter that owns the package.`,
       from: { path: `^adapters/${adapter}/` },
       to: {
         path: '^node_modules/',
@@ -74,10 +62,10 @@ export default {
     {
       name: 'adapters-are-listed',
       severity: 'error',
-      comment: 'Name the packages that the new adapter may use in the list above.',
+      comment: 'List the packages that the new adapter may use in PACKAGES_OF_ADAPTERS.',
       from: {
         path: '^adapters/',
-        pathNot: '^adapters/(cli|cluster|http|jwks-client|jwt|memory|pino|postgres|prom-client|secrets|system)/',
+        pathNot: `^adapters/(${Object.keys(PACKAGES_OF_ADAPTERS).join('|')})/`,
       },
       to: { path: '^node_modules/' },
     },
