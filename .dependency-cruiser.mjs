@@ -3,6 +3,21 @@
 
 const PACKAGES = { path: '^node_modules/' };
 
+/** The packages that each adapter may use. */
+const PACKAGES_OF_ADAPTERS = {
+  cli: 'commander|cli-table3',
+  cluster: 'birpc',
+  http: 'koa|@koa/router|koa-bodyparser',
+  'jwks-client': 'jose',
+  jwt: 'jose',
+  memory: 'zod',
+  pino: 'pino',
+  postgres: '@mikro-orm/[^/]+|pg',
+  'prom-client': '@prometheus-io/client',
+  secrets: 'bcrypt|lru-cache|rate-limiter-flexible',
+  system: 'none',
+};
+
 /** A rule that forbids the files of `folder` to import anything except the allowed paths. */
 function onlyFrom(name, folder, allowed, instead) {
   return {

@@ -6,8 +6,8 @@ import type { Settings } from './settings/settings.ts';
 import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /**
- * Opens what a process of this role depends on, in order, except the parts that the container has already. Rejects, with
- * nothing left open, where one of them cannot be used at all.
+ * Opens what a process of this role depends on, in order: the PostgreSQL adapters, unless the container has an adapter in
+ * memory, and the rotation of keys. Rejects, with nothing left open, if one of them cannot be used at all.
  */
 export async function openDependencies(
   container: DependencyContainer,
