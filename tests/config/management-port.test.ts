@@ -57,7 +57,7 @@ describe('the management port', () => {
   });
 
   it('reports that the service is not ready while it stops, with the reason', async () => {
-    service.container.resolve(TOKENS.lifecycle).stop();
+    service.container.resolve(TOKENS.lifecycle).state = 'stopping';
     const answer = await send(url, '/readyz');
     expect(answer.status).toBe(503);
     expect(answer.json()).toEqual({

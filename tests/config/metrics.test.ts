@@ -126,7 +126,7 @@ describe('the metrics of the management port', () => {
 
   it('show the same readiness as /readyz', async () => {
     expect(total(await samples(), 'auth_ready')).toBe(1);
-    service.container.resolve(TOKENS.lifecycle).stop();
+    service.container.resolve(TOKENS.lifecycle).state = 'stopping';
     expect(total(await samples(), 'auth_ready')).toBe(0);
     expect((await send(url, '/readyz')).status).toBe(503);
   });

@@ -6,27 +6,25 @@ const CHECK_EVERY_MS = 100;
 /** The weight of one check: a single pause of half a second moves the mean by 0.1 s. */
 const WEIGHT = 0.2;
 
-export interface LoadLimits {
+export const LOAD_LIMITS = {
   /** Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need about 0.4 s of a core for their signatures. */
-  readonly inFlight: number;
+  inFlight: 1_000,
   /** The same, while the event loop is late. */
-  readonly inFlightWhenLate: number;
+  inFlightWhenLate: 100,
   /** Mean delay of the event loop, in milliseconds, from which on it counts as late. */
-  readonly lateMs: number;
-}
-
-export const LOAD_LIMITS: LoadLimits = { inFlight: 1_000, inFlightWhenLate: 100, lateMs: 200 };
+  lateMs: 200,
+};
 
 /**
  * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of a token:
  * admitted requests stay fast, and no queue grows, while more requests arrive than can be served.
  */
 export class LoadLimit {
-  readonly #limits: LoadLimits;
+  readonly #limits: typeof LOAD_LIMITS;
   readonly #eventLoop: { readonly delayMs: number };
   #inFlight = 0;
 
-  constructor(limits: LoadLimits, eventLoop: { readonly delayMs: number } = new EventLoopDelay()) {
+  constructor(limits: typeof LOAD_LIMITS, eventLoop = watchEventLoop()) {
     this.#limits = limits;
     this.#eventLoop = eventLoop;
   }
@@ -73,21 +71,13 @@ export class LoadLimit {
 }
 
 /** How late timers fire, in milliseconds, as a moving mean over about a second: how long a request waits before it is read. */
-class EventLoopDelay {
-  #due = performance.now() + CHECK_EVERY_MS;
-  #meanMs = 0;
-
-  constructor() {
-    setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
-  }
-
-  get delayMs(): number {
-    return this.#meanMs;
-  }
-
-  #check(): void {
+function watchEventLoop(): { readonly delayMs: number } {
+  const eventLoop = { delayMs: 0 };
+  let due = performance.now() + CHECK_EVERY_MS;
+  setInterval(() => {
     const now = performance.now();
-    this.#meanMs += WEIGHT * (Math.max(0, now - this.#due) - this.#meanMs);
-    this.#due = now + CHECK_EVERY_MS;
-  }
+    eventLoop.delayMs += WEIGHT * (Math.max(0, now - due) - eventLoop.delayMs);
+    due = now + CHECK_EVERY_MS;
+  }, CHECK_EVERY_MS).unref();
+  return eventLoop;
 }

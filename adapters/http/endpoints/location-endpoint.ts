@@ -1,8 +1,8 @@
 import type { FindLocation } from '../../../application/find-location.ts';
 import type { Location } from '../../../domain/location.ts';
+import type { Handler } from '../server/application.ts';
 import { refuse } from '../server/exchange.ts';
 import { httpRefusal } from '../server/refusals.ts';
-import type { Handler } from '../server/route.ts';
 
 export type LocationFieldOrder = 'declared' | 'alphabetical';
 

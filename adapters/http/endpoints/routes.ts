@@ -3,12 +3,25 @@ import type { IssueToken } from '../../../application/issue-token.ts';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../../../application/ports/health-check.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import type { Access, Route } from '../server/route.ts';
-import { LIVENESS_PATH, livenessEndpoint, READINESS_PATH, readinessEndpoint } from './health-endpoints.ts';
-import { KEY_SET_PATH, keySetEndpoint } from './key-set-endpoint.ts';
+import type { Access, Route } from '../server/application.ts';
+import {
+  KEY_SET_PATH,
+  keySetEndpoint,
+  type MetadataOptions,
+  metadataEndpoint,
+  metadataPath,
+  TOKEN_PATH,
+} from './discovery-endpoints.ts';
 import { LOCATION_PATH, type LocationFieldOrder, locationEndpoint } from './location-endpoint.ts';
-import { type MetadataOptions, metadataEndpoint, metadataPath, TOKEN_PATH } from './metadata-endpoint.ts';
-import { METRICS_PATH, metricsEndpoint, type Scrape } from './metrics-endpoint.ts';
+import {
+  LIVENESS_PATH,
+  livenessEndpoint,
+  METRICS_PATH,
+  metricsEndpoint,
+  READINESS_PATH,
+  readinessEndpoint,
+  type Scrape,
+} from './management-endpoints.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 
 export interface PublicRouteParts {

@@ -6,9 +6,9 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import { type Form, readForm } from '../parsing/form.ts';
 import type { RequestHead } from '../parsing/request-head.ts';
+import type { Handler } from '../server/application.ts';
 import { type Exchange, refuse } from '../server/exchange.ts';
 import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
-import type { Handler } from '../server/route.ts';
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint(issueToken: IssueToken, load: LoadLimit): Handler {

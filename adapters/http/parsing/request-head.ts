@@ -32,8 +32,8 @@ const AUTHORIZATION = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})(?: +(\S.*))?$/;
  * a proxy in front that reads such a request in another way could be used to smuggle one past it.
  */
 export function readRequestHead(request: IncomingMessage): Result<RequestHead, HttpReason> {
-  const { hosts, authorizations, contentEncodings, contentTypes } = fieldValues(request.rawHeaders);
-  if (!isOneHost(hosts, request.httpVersion)) return failure('host_malformed');
+  const { rawHeaders } = request;
+  if (!isOneHost(valuesOf('host', rawHeaders), request.httpVersion)) return failure('host_malformed');
 
   const transferEncoding = request.headers['transfer-encoding'];
   if (!isPlainFraming(transferEncoding, request.httpVersion)) return failure('request_malformed');
@@ -41,38 +41,17 @@ export function readRequestHead(request: IncomingMessage): Result<RequestHead, H
 
   const contentLength = Number(request.headers['content-length'] ?? 0);
   return success({
-    authorization: parseAuthorization(authorizations),
-    contentEncodings,
-    contentTypes,
+    authorization: parseAuthorization(valuesOf('authorization', rawHeaders)),
+    contentEncodings: valuesOf('content-encoding', rawHeaders),
+    contentTypes: valuesOf('content-type', rawHeaders),
     contentLength,
     hasBody: transferEncoding !== undefined || contentLength > 0,
   });
 }
 
-/** Node's `headers` keeps only the first of two Host, Authorization or Content-Type fields; `rawHeaders` has all. */
-function fieldValues(rawHeaders: readonly string[]) {
-  const hosts: string[] = [];
-  const authorizations: string[] = [];
-  const contentEncodings: string[] = [];
-  const contentTypes: string[] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const value = rawHeaders[index + 1] ?? '';
-    switch (rawHeaders[index]?.toLowerCase()) {
-      case 'host':
-        hosts.push(value);
-        break;
-      case 'authorization':
-        authorizations.push(value);
-        break;
-      case 'content-encoding':
-        contentEncodings.push(value);
-        break;
-      case 'content-type':
-        contentTypes.push(value);
-        break;
-    }
-  }
-  return { hosts, authorizations, contentEncodings, contentTypes };
+/** Every value of a field. Node's `headers` keeps only the first of two Host, Authorization or Content-Type fields. */
+function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
 /** RFC 9112 section 3.2: an HTTP/1.1 request has exactly one well-formed Host. Its value is never used. */

@@ -1,10 +1,24 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
+import type { Scope } from '../../../domain/scope.ts';
 import { type Exchange, type ExchangeParts, type ExchangeState, exchange, refuse } from './exchange.ts';
 import { httpRefusal } from './refusals.ts';
 import { requireBearer } from './require-bearer.ts';
-import type { Handler, Route } from './route.ts';
+
+/** Answers a request that has access to its route. */
+export type Handler = (ctx: Exchange) => Promise<void>;
+
+/** Who has access: everyone, or the bearer of a valid token that holds these scopes. There is no third kind and no default. */
+export type Access = { readonly kind: 'public' } | { readonly kind: 'bearer'; readonly scope?: Scope };
+
+/** One path and the methods that it answers. */
+export interface Route {
+  /** Matched exactly: case, trailing slash and percent-encoding count. A segment `:name` matches any one segment. */
+  readonly path: string;
+  readonly access: Access;
+  readonly methods: Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
+}
 
 /** An error of a connection, for the log. A client that disconnects is not the service's fault: its code is enough. */
 export type ConnectionFault =
@@ -22,12 +36,8 @@ export interface ApplicationParts extends ExchangeParts {
  * The Koa application. It denies by default: whether a path is public is a property of the route that matched it, so no
  * second rule about paths can disagree, and a path without a route requires a token before the answer is 404.
  */
-export function createApplication({
-  routes,
-  authorizeRequest,
-  onFault,
-  ...parts
-}: ApplicationParts): Koa<ExchangeState> {
+export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
+  const { routes, authorizeRequest, onFault } = parts;
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
@@ -47,24 +57,13 @@ export function createApplication({
   return application;
 }
 
-async function answer(ctx: Exchange, { methods }: Route): Promise<void> {
-  const handler = handlerOf(methods, ctx.method);
-  if (handler !== undefined) return handler(ctx);
-  const allowed = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  refuse(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));
-}
-
 /** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa omits the body. */
-function handlerOf(methods: Route['methods'], method: string): Handler | undefined {
-  switch (method) {
-    case 'GET':
-    case 'HEAD':
-      return methods.GET;
-    case 'POST':
-      return methods.POST;
-    default:
-      return undefined;
-  }
+async function answer(ctx: Exchange, { methods }: Route): Promise<void> {
+  const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;
+  const handler = method === 'GET' || method === 'POST' ? methods[method] : undefined;
+  if (handler !== undefined) return handler(ctx);
+  const allowed = Object.keys(methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
+  refuse(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));
 }
 
 function connectionFault(fault: unknown): ConnectionFault {

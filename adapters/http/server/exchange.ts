@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import { type RequestHead, readRequestHead } from '../parsing/request-head.ts';
-import { parserRefusalOf } from './parser-errors.ts';
-import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
-import type { RequestCounter, RequestLine, RequestLog } from './request-log.ts';
+import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
+import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
+import type { RequestLine } from './request-log.ts';
 
 /** What one request and its response carry through the middleware. */
 export interface ExchangeState {
@@ -23,13 +22,7 @@ export interface ExchangeState {
 
 export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 
-/** Header fields of every response (RFC 6749 section 5.1). */
-const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
-
-export interface ExchangeParts {
-  readonly ids: IdGenerator;
-  readonly log: RequestLog;
-  readonly metrics?: RequestCounter;
+export interface ExchangeParts extends ParserErrorParts {
   readonly load: LoadLimit;
   readonly rejectionDelay: RejectionDelay;
 }
@@ -69,7 +62,7 @@ async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
 /** Answers with the refusal. `invalid_client` has no description, and all its cases look the same. */
 export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
-  const { status, retryAfter } = ANSWERS[refusal.code];
+  const { status, retryAfter }: Answer = ANSWERS[refusal.code];
   ctx.status = status;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   ctx.set(refusal.headers ?? {});

@@ -6,23 +6,18 @@ import { type ApplicationParts, createApplication } from './application.ts';
 import { answerParserError, type Connection, refuseTunnel } from './parser-errors.ts';
 
 /** How long a client may take, in milliseconds. Node's own limits let a connection hang for five minutes. */
-export interface HttpTimeouts {
+export const HTTP_TIMEOUTS = {
   /** For the header section. */
-  readonly headersMs: number;
-  /** For the whole request. */
-  readonly requestMs: number;
-  /** Between two requests on a connection; longer than the usual 60 s of load balancers, which then close first. */
-  readonly keepAliveMs: number;
-  /** How often the first two are checked. */
-  readonly checkEveryMs: number;
-}
-
-export const HTTP_TIMEOUTS: HttpTimeouts = {
   headersMs: 10_000,
+  /** For the whole request. */
   requestMs: 15_000,
+  /** Between two requests on a connection; longer than the usual 60 s of load balancers, which then close first. */
   keepAliveMs: 65_000,
+  /** How often the first two are checked. */
   checkEveryMs: 1_000,
 };
+
+export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
 /** Further connections are closed at once; each open connection needs about 20 KiB. */
 const CONNECTIONS_MAX = 10_000;
@@ -62,7 +57,10 @@ export class HttpServer {
     this.#server.maxConnections = CONNECTIONS_MAX;
     // Otherwise a worker passes the connection on to the next one, endlessly where all are full. Not in the types yet.
     Object.assign(this.#server, { dropMaxConnection: true });
-    this.#server.on('connection', (socket: Socket) => this.#connect(socket));
+    this.#server.on('connection', (socket: Socket) => {
+      this.#connections.set(socket, { socket, unsent: [] });
+      socket.once('close', () => this.#connections.delete(socket));
+    });
     // An unknown expectation is ignored, as RFC 9110 section 10.1.1 allows, instead of answered 417 without a body;
     // `100-continue` is answered when the body is read.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
@@ -110,11 +108,6 @@ export class HttpServer {
     ];
     await closed;
     for (const timer of timers) clearTimeout(timer);
-  }
-
-  #connect(socket: Socket): void {
-    this.#connections.set(socket, { socket, unsent: [] });
-    socket.once('close', () => this.#connections.delete(socket));
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {

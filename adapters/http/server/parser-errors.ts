@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
-import { ANSWERS, type HttpRefusal, httpRefusal, refusalBody } from './refusals.ts';
+import { ANSWERS, type HttpReason, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
 import type { RequestCounter, RequestLog } from './request-log.ts';
 
 /** One open connection, as the server tracks it. */
@@ -17,6 +17,16 @@ export interface ParserErrorParts {
   readonly log: RequestLog;
   readonly metrics?: RequestCounter;
 }
+
+/** The reasons by the code of the parser's error; any other code is a malformed request. */
+const REASONS: Readonly<Record<string, HttpReason>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'header_fields_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content_too_large',
+  ECONNRESET: 'client_disconnected',
+  EPIPE: 'client_disconnected',
+  HPE_INVALID_EOF_STATE: 'client_disconnected',
+};
 
 const refusedByParser = new WeakMap<IncomingMessage, HttpRefusal>();
 
@@ -34,7 +44,7 @@ export function answerParserError(
   { socket, unsent, lastRequest: request }: Connection,
   parts: ParserErrorParts,
 ): void {
-  const refusal = refusalOf(error);
+  const refusal = httpRefusal(REASONS[error.code ?? ''] ?? 'request_malformed');
   const response = unsent.at(-1);
   if (!socket.writable || refusal.reason === 'client_disconnected') {
     if (request?.complete === false) refusedByParser.set(request, refusal);
@@ -45,7 +55,8 @@ export function answerParserError(
     else answer(socket, refusal, parts);
   } else if (response.req.complete) {
     // The request before the error is well-formed: it gets its response, which ends the connection.
-    endAfter(response, socket);
+    if (!response.headersSent) response.setHeader('Connection', 'close');
+    response.once('finish', () => socket.end());
     logRefusal(refusal, parts.ids.uuid(), socket, parts);
   } else {
     // The error is in the body of the request in progress, which is logged when it fails.
@@ -67,46 +78,20 @@ function answer(socket: Socket, refusal: HttpRefusal, parts: ParserErrorParts): 
   logRefusal(refusal, requestId, socket, parts);
 }
 
-function logRefusal(
-  { code, reason }: HttpRefusal,
-  requestId: string,
-  socket: Socket,
-  { log, metrics }: ParserErrorParts,
-): void {
+function logRefusal(refusal: HttpRefusal, requestId: string, socket: Socket, parts: ParserErrorParts): void {
+  const { status, error } = ANSWERS[refusal.code];
   const line = {
     request_id: requestId,
     method: 'unparsed',
     route: 'none',
-    status: ANSWERS[code].status,
+    status,
     duration_ms: 0,
     remote_address: socket.remoteAddress ?? 'disconnected',
-    error: ANSWERS[code].error,
-    reason,
+    error,
+    reason: refusal.reason,
   };
-  metrics?.count(line);
-  log.info(line);
-}
-
-function endAfter(response: ServerResponse, socket: Socket): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
-  response.once('finish', () => socket.end());
-}
-
-function refusalOf(error: NodeJS.ErrnoException): HttpRefusal {
-  switch (error.code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return httpRefusal('request_timeout');
-    case 'HPE_HEADER_OVERFLOW':
-      return httpRefusal('header_fields_too_large');
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'HPE_INVALID_EOF_STATE':
-      return httpRefusal('client_disconnected');
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return httpRefusal('content_too_large');
-    default:
-      return httpRefusal('request_malformed');
-  }
+  parts.metrics?.count(line);
+  parts.log.info(line);
 }
 
 function writeRefusal(socket: Socket, refusal: HttpRefusal, requestId: string): void {
@@ -114,8 +99,7 @@ function writeRefusal(socket: Socket, refusal: HttpRefusal, requestId: string): 
   const body = JSON.stringify(refusalBody(refusal));
   const headers = {
     Date: new Date().toUTCString(),
-    'Cache-Control': 'no-store',
-    Pragma: 'no-cache',
+    ...RESPONSE_HEADERS,
     'X-Request-Id': requestId,
     ...refusal.headers,
     'Content-Type': 'application/json; charset=utf-8',

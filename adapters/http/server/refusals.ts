@@ -1,20 +1,9 @@
-import type { Refusal, RefusalCode, RefusalReason } from '../../../domain/refusal.ts';
+import type { RefusalCode, RefusalReason } from '../../../domain/refusal.ts';
 
-/** The code of a refusal: one of the domain's, or one that exists only in HTTP. */
-export type AnswerCode =
-  | RefusalCode
-  | 'invalid_request'
-  | 'unsupported_grant_type'
-  | 'unauthorized'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'request_timeout'
-  | 'content_too_large'
-  | 'unsupported_media_type'
-  | 'header_fields_too_large'
-  | 'server_error'
-  | 'temporarily_unavailable';
+/** Header fields of every response (RFC 6749 section 5.1). */
+export const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
+/** How a code is answered. */
 export interface Answer {
   readonly status: number;
   /** Header field `Retry-After`, in seconds. */
@@ -24,7 +13,7 @@ export interface Answer {
 }
 
 /** The one table that maps a code to its status and header fields. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
-export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
+export const ANSWERS = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
   invalid_scope: { status: 400, error: 'invalid_scope' },
@@ -41,7 +30,10 @@ export const ANSWERS: Readonly<Record<AnswerCode, Answer>> = {
   header_fields_too_large: { status: 431, error: 'invalid_request' },
   server_error: { status: 500, error: 'server_error' },
   temporarily_unavailable: { status: 503, error: 'temporarily_unavailable', retryAfter: 1 },
-};
+} satisfies Record<RefusalCode, Answer> & Record<string, Answer>;
+
+/** The code of a refusal: one of the domain's, or one that exists only in HTTP. */
+export type AnswerCode = keyof typeof ANSWERS;
 
 /** The reasons of refusals that are made here, outside of the use cases, and the code of each. */
 const CODE_OF_HTTP_REASON = {
@@ -80,7 +72,7 @@ export type HttpReason = keyof typeof CODE_OF_HTTP_REASON;
  * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of
  * the request is reflected. `invalid_client` has none, since any detail would help an attacker.
  */
-export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
+const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
   request_malformed: 'the request is not well-formed HTTP/1.1',
   host_malformed: 'HTTP/1.1 asks for exactly one Host header',
   header_fields_too_large: 'the header fields are larger than 16 KiB',
@@ -119,7 +111,7 @@ export function httpRefusal(reason: HttpReason, headers?: Readonly<Record<string
 }
 
 /** The JSON body of a refusal. */
-export function refusalBody({ code, reason }: HttpRefusal | Refusal): { error: string; error_description?: string } {
+export function refusalBody({ code, reason }: HttpRefusal): { error: string; error_description?: string } {
   const description = DESCRIPTIONS[reason];
   return { error: ANSWERS[code].error, ...(description !== undefined && { error_description: description }) };
 }

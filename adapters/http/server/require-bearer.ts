@@ -1,42 +1,40 @@
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { type Exchange, refuse } from './exchange.ts';
-import { httpRefusal } from './refusals.ts';
+import { type HttpRefusal, httpRefusal } from './refusals.ts';
 
 // RFC 6750 section 2.1: b64token = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
 const B64TOKEN = /^[\w.~+/-]+=*$/;
 
-/** Whether the request has a valid bearer token that holds the scopes. Where it has not, the refusal is answered (RFC 6750 section 3). */
+const MALFORMED = 'Bearer error="invalid_request"';
+
+/** Whether the request has a valid bearer token that holds the scope. If not, answers with the refusal (RFC 6750 section 3). */
 export async function requireBearer(
   ctx: Exchange,
   authorizeRequest: AuthorizeRequest,
   requiredScope?: Scope,
 ): Promise<boolean> {
   const { authorization } = ctx.state.head;
-  if (authorization.kind === 'repeated') return refuseMalformed(ctx, 'authorization_repeated');
-  if (authorization.kind === 'malformed') return refuseMalformed(ctx, 'authorization_malformed');
+  if (authorization.kind === 'repeated') return challenge(ctx, httpRefusal('authorization_repeated'), MALFORMED);
+  if (authorization.kind === 'malformed') return challenge(ctx, httpRefusal('authorization_malformed'), MALFORMED);
   if (authorization.kind === 'absent' || authorization.scheme.toLowerCase() !== 'bearer') {
-    refuse(ctx, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }));
-    return false;
+    return challenge(ctx, httpRefusal('token_missing'), 'Bearer');
   }
   const token = authorization.credentials;
-  if (!B64TOKEN.test(token)) return refuseMalformed(ctx, 'authorization_malformed');
+  if (!B64TOKEN.test(token)) return challenge(ctx, httpRefusal('authorization_malformed'), MALFORMED);
 
   const bearer = await authorizeRequest.execute({ token, requiredScope });
   if (!bearer.ok) {
-    const scope = bearer.problem.code === 'insufficient_scope' ? `, scope="${requiredScope}"` : '';
-    refuse(ctx, {
-      ...bearer.problem,
-      headers: { 'WWW-Authenticate': `Bearer error="${bearer.problem.code}"${scope}` },
-    });
-    return false;
+    const { code } = bearer.problem;
+    const scope = code === 'insufficient_scope' ? `, scope="${requiredScope}"` : '';
+    return challenge(ctx, bearer.problem, `Bearer error="${code}"${scope}`);
   }
   ctx.state.clientId = bearer.value.clientId;
   ctx.state.tokenId = bearer.value.tokenId;
   return true;
 }
 
-function refuseMalformed(ctx: Exchange, reason: 'authorization_repeated' | 'authorization_malformed'): false {
-  refuse(ctx, httpRefusal(reason, { 'WWW-Authenticate': 'Bearer error="invalid_request"' }));
+function challenge(ctx: Exchange, refusal: HttpRefusal, authenticate: string): false {
+  refuse(ctx, { ...refusal, headers: { 'WWW-Authenticate': authenticate } });
   return false;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HealthCheck } from '../../../application/ports/health-check.ts';
+import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
 import type { HttpServer } from './http-server.ts';
 
 /** `planned`: a load balancer sends requests here and gets the grace time to stop. `immediate`: a person waits. */
@@ -7,12 +7,6 @@ export type ShutdownMode = 'planned' | 'immediate';
 
 export interface Address {
   readonly address: string;
-  readonly port: number;
-}
-
-export interface Listener {
-  readonly server: HttpServer;
-  readonly host: string;
   readonly port: number;
 }
 
@@ -29,7 +23,7 @@ export interface RunningServerParts {
   /** Started before the listeners open and stopped before they close. */
   readonly workers?: Workers;
   /** In the order in which they open. The last is announced, where there are no workers: it serves the public. */
-  readonly listeners: readonly Listener[];
+  readonly listeners: readonly { readonly server: HttpServer; readonly host: string; readonly port: number }[];
   readonly lifecycle: Lifecycle;
   /** Milliseconds of a planned shutdown in which requests are still accepted. */
   readonly graceMs: number;
@@ -52,18 +46,11 @@ export interface RunningServer {
 /** Whether the server accepts requests: from when it listens until it stops. One of the checks of /readyz. */
 export class Lifecycle implements HealthCheck {
   readonly name = 'service';
-  #reason: string | undefined = 'starting';
+  /** Set while the server starts and stops. */
+  state: 'starting' | 'ready' | 'stopping' = 'starting';
 
-  start(): void {
-    this.#reason = undefined;
-  }
-
-  stop(): void {
-    this.#reason = 'stopping';
-  }
-
-  readiness(): ReturnType<HealthCheck['readiness']> {
-    return this.#reason === undefined ? { ready: true } : { ready: false, reason: this.#reason };
+  readiness(): Readiness {
+    return this.state === 'ready' ? { ready: true } : { ready: false, reason: this.state };
   }
 }
 
@@ -72,16 +59,16 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
   const { workers, listeners, lifecycle, log } = parts;
   const opened: HttpServer[] = [];
   try {
-    let last: Address | undefined;
     const shared = await workers?.start();
+    let announced = shared;
     for (const { server, host, port } of listeners) {
-      last = await server.listen(port, host);
+      const own = await server.listen(port, host);
       opened.push(server);
+      announced = shared ?? own;
     }
-    const announced = shared ?? last;
     if (announced === undefined) throw new Error('a server needs a listener or workers');
     const { address, port } = announced;
-    lifecycle.start();
+    lifecycle.state = 'ready';
     log('started', { address, port });
 
     let stopped: Promise<void> | undefined;
@@ -103,7 +90,7 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
 async function stopServer(parts: RunningServerParts, opened: readonly HttpServer[], mode: ShutdownMode): Promise<void> {
   const { workers, lifecycle, graceMs, drainMs, log } = parts;
   log('stopping');
-  lifecycle.stop();
+  lifecycle.state = 'stopping';
   for (const server of opened) server.retire();
   if (mode === 'planned' && workers === undefined) await delay(graceMs);
   await closeAll(parts, opened, mode, drainMs);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Route } from '../../../adapters/http/server/route.ts';
+import type { Route } from '../../../adapters/http/server/application.ts';
 import { TOKENS } from '../../../config/tokens.ts';
 import { Scope } from '../../../domain/scope.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

@@ -1,10 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import { CLIENT_AUTHENTICATION_METHOD, GRANT_TYPE } from '../../../domain/client-registration.ts';
-import type { Handler } from '../server/route.ts';
-import { answerCacheable, type Cacheability } from './cacheable.ts';
-import { KEY_SET_PATH } from './key-set-endpoint.ts';
+import type { Handler } from '../server/application.ts';
+import type { Exchange } from '../server/exchange.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export const TOKEN_PATH = '/oauth2/token';
+export const KEY_SET_PATH = '/oauth2/jwks';
+
+/** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
+export type Cacheability = 'public' | 'private';
 
 /** The document changes only with the settings. */
 const MAX_AGE_SECONDS = 3_600;
@@ -38,4 +43,32 @@ export function metadataEndpoint({ issuer, baseUrl, scopes, cacheability }: Meta
     response_types_supported: [],
   };
   return async (ctx) => answerCacheable(ctx, metadata, cacheability, MAX_AGE_SECONDS);
+}
+
+/** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as a reader misses no new key. */
+export function keySetEndpoint(publishKeys: PublishKeys, cacheability: Cacheability): Handler {
+  return async (ctx) => {
+    const { keySet, maxAgeSeconds } = await publishKeys.execute();
+    answerCacheable(ctx, keySet, cacheability, maxAgeSeconds);
+  };
+}
+
+/**
+ * Answers with a JSON document that caches may store, and a strong validator; a client that has the same document gets
+ * 304 (RFC 9110 section 13.1.2).
+ */
+function answerCacheable(ctx: Exchange, document: object, cacheability: Cacheability, maxAgeSeconds: number): void {
+  const body = JSON.stringify(document);
+  ctx.remove('Pragma');
+  ctx.set({
+    'Cache-Control': `${cacheability}, max-age=${maxAgeSeconds}`,
+    ETag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+  });
+  ctx.status = 200;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  ctx.type = 'application/json';
+  ctx.body = body;
 }
