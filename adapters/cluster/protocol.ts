@@ -1,4 +1,5 @@
 import type { KeyRingState } from '../../application/keys/key-ring.ts';
+import type { Readiness } from '../../application/ports/health-check.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
 
@@ -24,12 +25,7 @@ export interface SentVerifiedSecret {
 }
 
 /** The state of something that a worker depends on. */
-export interface SentHealth {
-  readonly name: string;
-  readonly ready: boolean;
-  readonly reason?: string;
-  readonly note?: string;
-}
+export type SentHealth = Readiness & { readonly name: string };
 
 /** The metrics of a worker, as plain data. The cluster only carries them. */
 export type SentMetrics = readonly {
@@ -50,8 +46,14 @@ export interface WorkerStart {
   readonly cacheKey: Uint8Array;
 }
 
-/** Where a worker listens, or why it could not start. */
-export type WorkerStarted = { readonly address: string; readonly port: number } | { readonly problem: string };
+/** Where a worker listens. */
+export interface WorkerAddress {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** `planned`: requests are still accepted during the grace time. */
+export type ShutdownMode = 'planned' | 'immediate';
 
 /** What a worker asks of the primary. */
 export interface PrimaryFunctions {
@@ -71,11 +73,12 @@ export interface PrimaryFunctions {
 
 /** What the primary asks of a worker. */
 export interface WorkerFunctions {
-  start(start: WorkerStart): Promise<WorkerStarted>;
+  /** Resolves when the worker listens, or with the reason why it cannot. */
+  start(start: WorkerStart): Promise<WorkerAddress | { readonly problem: string }>;
   /** A heartbeat: a blocked event loop does not answer it. */
   ping(): void;
   takeKeys(keys: SentKeys): Promise<void>;
   cacheSecret(secret: SentVerifiedSecret): void;
   metrics(): Promise<SentMetrics>;
-  stop(mode: 'planned' | 'immediate'): Promise<void>;
+  stop(mode: ShutdownMode): Promise<void>;
 }

@@ -35,14 +35,9 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     const stopListening = () => caller.disconnected.removeEventListener('abort', onDisconnected);
     caller.disconnected.addEventListener('abort', onDisconnected);
     const answer = await this.#orClosed(this.#primary.acquireSlot(id, { ...request, address: caller.address }));
-    if (typeof answer === 'object') {
-      stopListening();
-      throw faultOf(answer);
-    }
-    if (answer === 'attempts_exhausted') {
-      stopListening();
-      return answer;
-    }
+    if (typeof answer === 'object' || answer === 'attempts_exhausted') stopListening();
+    if (typeof answer === 'object') throw faultOf(answer);
+    if (answer === 'attempts_exhausted') return answer;
     const settle = (verdict: SecretVerdict | undefined) =>
       this.#orClosed(this.#primary.settleSlot(id, verdict)).finally(stopListening);
     return {
@@ -62,7 +57,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     };
   }
 
-  /** Refuses what waits, and what comes. */
+  /** Refuses the requests that wait, and new ones. */
   close(): void {
     this.#closed = true;
     for (const reject of this.#waiting) reject(fault('the service stops'));
@@ -81,34 +76,28 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
   }
 }
 
-interface Held {
-  readonly disconnect: AbortController;
-  slot?: VerificationSlot;
-}
-
 /** Acquires slots in the primary on behalf of one worker. */
 export class SlotsForWorker implements SlotFunctions {
   readonly #slots: VerificationSlots;
   /** What the worker waits for or holds, by its own ids. */
-  readonly #held = new Map<number, Held>();
+  readonly #held = new Map<number, { readonly disconnect: AbortController; slot?: VerificationSlot }>();
 
   constructor(slots: VerificationSlots) {
     this.#slots = slots;
   }
 
   readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { address, ...request }) => {
-    const held: Held = { disconnect: new AbortController() };
-    this.#held.set(id, held);
+    const disconnect = new AbortController();
+    this.#held.set(id, { disconnect });
     try {
-      const caller = { address, disconnected: held.disconnect.signal };
-      const slot = await this.#slots.acquire({ ...request, caller });
+      const slot = await this.#slots.acquire({ ...request, caller: { address, disconnected: disconnect.signal } });
       if (slot === 'attempts_exhausted') {
         this.#held.delete(id);
         return slot;
       }
-      // The worker ended in the meantime.
-      if (!this.#held.has(id)) slot.release();
-      held.slot = slot;
+      // The worker may have ended in the meantime.
+      if (this.#held.has(id)) this.#held.set(id, { disconnect, slot });
+      else slot.release();
       return slot.refusals;
     } catch (reason) {
       this.#held.delete(id);

@@ -1,12 +1,9 @@
 import cluster from 'node:cluster';
 import { connectToPrimary, type PrimaryPipe } from './pipe.ts';
-import type { WorkerFunctions, WorkerStart } from './protocol.ts';
+import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
 
 /** A worker that listens, as far as the primary controls it. */
-export interface RunningWorker extends Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'metrics' | 'stop'> {
-  readonly address: string;
-  readonly port: number;
-}
+export type RunningWorker = WorkerAddress & Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'metrics' | 'stop'>;
 
 /**
  * Runs a worker process: waits for the primary to start it, serves the primary's calls, and ends with the primary. It

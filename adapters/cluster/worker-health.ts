@@ -1,4 +1,4 @@
-import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { SentHealth } from './protocol.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -23,15 +23,10 @@ export function worstHealth(reports: readonly (readonly SentHealth[])[]): readon
     const known = worst.get(state.name);
     if (known === undefined || severity(state) > severity(known)) worst.set(state.name, state);
   }
-  return [...worst.values()].map((state) => ({ name: state.name, readiness: () => readinessOf(state) }));
+  return [...worst.values()].map((state) => ({ name: state.name, readiness: () => state }));
 }
 
-function severity({ ready, note }: SentHealth): number {
-  if (!ready) return 2;
-  return note === undefined ? 0 : 1;
-}
-
-function readinessOf({ ready, reason = 'unknown', note }: SentHealth): Readiness {
-  if (!ready) return { ready, reason };
-  return note === undefined ? { ready } : { ready, note };
+function severity(state: SentHealth): number {
+  if (!state.ready) return 2;
+  return state.note === undefined ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
-import type { SentMetrics, WorkerFunctions } from './protocol.ts';
+import type { SentMetrics, ShutdownMode, WorkerAddress } from './protocol.ts';
 import { worstHealth } from './worker-health.ts';
-import type { WorkerAddress, WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
 /** A worker that ends before this age is replaced after a delay, so that a fault at the start does not keep a core busy. */
 const YOUNG_MS = 10_000;
@@ -15,12 +15,6 @@ const MISSED_HEARTBEATS_MAX = 5;
 /** A scraper gives up after ten seconds. The other processes' metrics do not wait that long for a worker that hangs. */
 const METRICS_WITHIN_MS = 1_000;
 
-/** Changes of state of the workers, for the operator. */
-export interface WorkerLog {
-  info(line: object): void;
-  error(line: object): void;
-}
-
 export interface WorkerPoolParts {
   readonly size: number;
   /** The workers that there are. The pool adds and deletes them. */
@@ -28,54 +22,47 @@ export interface WorkerPoolParts {
   readonly fork: () => WorkerProcess;
   /** Resolves when the worker listens. */
   readonly start: (worker: WorkerProcess) => Promise<WorkerAddress>;
-  readonly log: WorkerLog;
+  /** Gets the changes of state of the workers, for the operator. */
+  readonly log: { info(line: object): void; error(line: object): void };
 }
 
 /** Keeps a number of workers alive. */
 export class WorkerPool implements HealthCheck {
   readonly name = 'workers';
   readonly #parts: WorkerPoolParts;
-  readonly #workers: Set<WorkerProcess>;
   #stopping = false;
   #endedYoung = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
-    this.#workers = parts.workers;
   }
 
   /** How many workers accept requests. */
   get listening(): number {
-    return [...this.#workers].filter((worker) => worker.listening).length;
+    return [...this.#parts.workers].filter((worker) => worker.listening).length;
   }
 
   /** Resolves when all workers listen. Rejects with the reason of the first that cannot, and leaves none running. */
   async start(): Promise<WorkerAddress> {
-    const { size, fork, start } = this.#parts;
-    const forked: WorkerProcess[] = [];
+    const { size, workers, fork, start } = this.#parts;
     try {
-      for (let count = 0; count < size; count += 1) {
-        const worker = fork();
-        forked.push(worker);
-        this.#workers.add(worker);
-      }
-      const [first] = await Promise.all(
-        forked.map(async (worker) => {
-          const ended = worker.ended.then(({ code, signal }) => {
-            throw new Error(`a worker ended before it listened (${signal ?? code})`);
-          });
-          return Promise.race([start(worker), ended]);
-        }),
-      );
+      for (let count = 0; count < size; count += 1) workers.add(fork());
+      const startOf = async (worker: WorkerProcess) => {
+        const ended = worker.ended.then(({ code, signal }) => {
+          throw new Error(`a worker ended before it listened (${signal ?? code})`);
+        });
+        return Promise.race([start(worker), ended]);
+      };
+      const [first] = await Promise.all([...workers].map(startOf));
       if (first === undefined) throw new Error('a service needs a worker');
-      for (const worker of forked) void this.#watch(worker, performance.now());
+      for (const worker of workers) void this.#watch(worker, performance.now());
       this.#heartbeat = setInterval(() => this.#sendHeartbeats(), HEARTBEAT_EVERY_MS);
       return first;
     } catch (problem) {
       this.#stopping = true;
-      for (const worker of forked) worker.kill();
-      await Promise.all(forked.map((worker) => worker.ended));
+      for (const worker of workers) worker.kill();
+      await Promise.all([...workers].map((worker) => worker.ended));
       throw problem;
     }
   }
@@ -89,32 +76,32 @@ export class WorkerPool implements HealthCheck {
 
   /** The pool itself, and each dependency of the workers, as it is for the worker that is worst off. */
   healthChecks(): readonly HealthCheck[] {
-    return [this, ...worstHealth([...this.#workers].map(({ health }) => health))];
+    return [this, ...worstHealth([...this.#parts.workers].map(({ health }) => health))];
   }
 
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
   async metrics(): Promise<ReadonlyMap<number, SentMetrics | undefined>> {
-    const workers = [...this.#workers];
-    return new Map(
-      await Promise.all(workers.map(async (worker) => [worker.id, await worker.metrics(METRICS_WITHIN_MS)] as const)),
+    const answers = [...this.#parts.workers].map(
+      async (worker) => [worker.id, await worker.metrics(METRICS_WITHIN_MS)] as const,
     );
+    return new Map(await Promise.all(answers));
   }
 
   /** Lets all workers finish the requests in flight. Kills those that have not ended within that many milliseconds. */
-  async stop(mode: Parameters<WorkerFunctions['stop']>[0], withinMs: number): Promise<void> {
+  async stop(mode: ShutdownMode, withinMs: number): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#heartbeat);
-    const workers = [...this.#workers];
+    const workers = [...this.#parts.workers];
     for (const worker of workers) worker.stop(mode);
     const timer = setTimeout(() => {
-      for (const worker of this.#workers) worker.kill();
+      for (const worker of this.#parts.workers) worker.kill();
     }, withinMs);
     await Promise.all(workers.map((worker) => worker.ended));
     clearTimeout(timer);
   }
 
   #sendHeartbeats(): void {
-    for (const worker of this.#workers) {
+    for (const worker of this.#parts.workers) {
       if (!worker.listening || worker.sendHeartbeat() < MISSED_HEARTBEATS_MAX) continue;
       this.#parts.log.error({ event: 'worker_hangs', worker: worker.id });
       worker.kill();
@@ -123,7 +110,7 @@ export class WorkerPool implements HealthCheck {
 
   async #watch(worker: WorkerProcess, since: number): Promise<void> {
     const exit = await worker.ended;
-    this.#workers.delete(worker);
+    this.#parts.workers.delete(worker);
     if (this.#stopping) return;
     this.#parts.log.error({ event: 'worker_ended', worker: worker.id, ...exit });
     this.#endedYoung = performance.now() - since < YOUNG_MS ? this.#endedYoung + 1 : 0;
@@ -139,7 +126,7 @@ export class WorkerPool implements HealthCheck {
       let worker: WorkerProcess | undefined;
       try {
         worker = fork();
-        this.#workers.add(worker);
+        this.#parts.workers.add(worker);
         void this.#watch(worker, since);
         await Promise.race([start(worker), worker.ended]);
         if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });

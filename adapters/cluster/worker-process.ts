@@ -2,14 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
-import type {
-  SentHealth,
-  SentKeys,
-  SentMetrics,
-  SentVerifiedSecret,
-  WorkerFunctions,
-  WorkerStart,
-} from './protocol.ts';
+import type { SentHealth, SentKeys, SentMetrics, ShutdownMode, WorkerAddress, WorkerStart } from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
 
 /** What the primary does for its workers. */
@@ -24,12 +17,6 @@ export interface WorkerServices {
 export interface WorkerExit {
   readonly code: number | null;
   readonly signal: string | null;
-}
-
-/** Where a worker listens. */
-export interface WorkerAddress {
-  readonly address: string;
-  readonly port: number;
 }
 
 /** One worker, seen from the primary. */
@@ -58,7 +45,7 @@ export class WorkerProcess {
         callerDisconnected: slots.callerDisconnected,
         findKey: (kid) => services.findKey(kid),
         secretVerified: (secret) => {
-          for (const other of services.workers) if (other !== this) other.#sendVerifiedSecret(secret);
+          for (const other of services.workers) if (other !== this) other.#pipe.cacheSecret(secret).catch(ignore);
         },
         health: (states) => {
           this.#health = states;
@@ -107,10 +94,10 @@ export class WorkerProcess {
   sendHeartbeat(): number {
     const missed = this.#missedHeartbeats;
     this.#missedHeartbeats += 1;
-    const answered = this.#pipe.ping().then(() => {
+    const answered = () => {
       this.#missedHeartbeats = 0;
-    });
-    ignoreEnd(answered);
+    };
+    this.#pipe.ping().then(answered, ignore);
     return missed;
   }
 
@@ -128,24 +115,18 @@ export class WorkerProcess {
   }
 
   sendKeys(keys: SentKeys): void {
-    ignoreEnd(this.#pipe.takeKeys(keys));
+    this.#pipe.takeKeys(keys).catch(ignore);
   }
 
   /** Lets it finish the requests in flight and end. */
-  stop(mode: Parameters<WorkerFunctions['stop']>[0]): void {
-    ignoreEnd(this.#pipe.stop(mode));
+  stop(mode: ShutdownMode): void {
+    this.#pipe.stop(mode).catch(ignore);
   }
 
   kill(): void {
     this.#worker.process.kill('SIGKILL');
   }
-
-  #sendVerifiedSecret(secret: SentVerifiedSecret): void {
-    ignoreEnd(this.#pipe.cacheSecret(secret));
-  }
 }
 
-/** A worker that ends in the meantime needs no message any more. */
-function ignoreEnd(sent: Promise<unknown>): void {
-  sent.catch(() => {});
-}
+/** A call fails if the worker ends first, which `ended` shows. */
+function ignore(): void {}

@@ -1,7 +1,6 @@
-import { type Exposition, exposition } from './exposition.ts';
-import type { MetricsSnapshot } from './metrics-snapshot.ts';
+import { type Exposition, exposition, type MetricsSnapshot } from './metrics-snapshot.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
-import { ServiceGauges, type ServiceState } from './service-gauges.ts';
+import { type ServiceState, serviceMetrics } from './service-metrics.ts';
 import { WorkerTotals } from './worker-totals.ts';
 
 export interface MetricsScrapeParts {
@@ -14,20 +13,19 @@ export interface MetricsScrapeParts {
 /** The metrics of the whole service, of all of its processes. Belongs in the process that has the verification queue. */
 export class MetricsScrape {
   readonly #parts: MetricsScrapeParts;
-  readonly #service: ServiceGauges;
   readonly #totals = new WorkerTotals();
 
   constructor(parts: MetricsScrapeParts) {
     this.#parts = parts;
-    this.#service = new ServiceGauges(parts.service);
   }
 
   /** A worker that does not answer counts with the totals of its last answer, and without the gauges of its process. */
   async scrape(): Promise<Exposition> {
+    const { process, service } = this.#parts;
     const workers = (await this.#parts.workers?.()) ?? new Map<number, MetricsSnapshot>();
     const processes = [...workers].map(([id, snapshot]) => (snapshot ? this.#totals.take(id, snapshot) : []));
     const totals = await this.#totals.all(new Set(workers.keys()));
-    const own = await Promise.all([this.#service.snapshot(), this.#parts.process.snapshot()]);
+    const own = await Promise.all([serviceMetrics(service()), process.snapshot()]);
     return exposition([...own, ...processes, ...totals]);
   }
 }

@@ -1,18 +1,30 @@
 import { type PrometheusContentType, Registry } from '@prometheus-io/client';
 
-/** One metric at one moment, as the library gives it in JSON. Members that nothing here reads are not declared. */
-export interface MetricSnapshot {
+/**
+ * All metrics of one registry at one moment, as the library gives them in JSON: plain data, which can be sent from process
+ * to process. Members that nothing here reads are not declared.
+ */
+export type MetricsSnapshot = readonly {
   readonly name: string;
   readonly values: readonly {
     readonly value: number;
     readonly labels: Readonly<Partial<Record<string, string | number>>>;
   }[];
-}
-
-/** All metrics of one registry at one moment: plain data, which can be sent from process to process. */
-export type MetricsSnapshot = readonly MetricSnapshot[];
+}[];
 
 /** One registry of all snapshots: values with the same name and the same labels are added up. */
 export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Registry<PrometheusContentType> {
   return Registry.aggregate([...snapshots]);
+}
+
+/** Metrics as a scraper receives them, in the text format 0.0.4 of Prometheus. */
+export interface Exposition {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** Formats what several processes measured as the metrics of one service. */
+export async function exposition(snapshots: readonly MetricsSnapshot[]): Promise<Exposition> {
+  const registry = mergeSnapshots(snapshots);
+  return { contentType: registry.contentType, text: await registry.metrics() };
 }

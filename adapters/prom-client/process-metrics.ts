@@ -1,7 +1,18 @@
-import { Registry } from '@prometheus-io/client';
+import { readdir } from 'node:fs/promises';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
-import { registerProcessGauges } from './process-gauges.ts';
 import { RequestMetrics } from './request-metrics.ts';
+
+/** The interval at which Node.js samples the event loop. Its figures include the interval; ours do not. */
+const SAMPLE_EVERY_MS = 20;
+
+/** Label `quantile` and percentile; the last is the maximum. */
+const QUANTILES = [
+  ['0.5', 50],
+  ['0.99', 99],
+  ['1', 100],
+] as const;
 
 /** What one process measures: the requests that it answers, and itself. */
 export class ProcessMetrics {
@@ -18,4 +29,59 @@ export class ProcessMetrics {
   snapshot(): Promise<MetricsSnapshot> {
     return this.#registry.getMetricsAsJSON();
   }
+}
+
+/**
+ * Registers what a process uses, with a label that names the process: a sum over processes would hide the one that has a
+ * problem. These replace the library's default metrics, which come all together and observe every garbage collection.
+ */
+function registerProcessGauges(registry: Registry, process: string): void {
+  const registers = [registry];
+  const labelNames = ['process'];
+  const gauge = (name: string, help: string, read: () => number | Promise<number | undefined>) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        const value = await read();
+        if (value !== undefined) this.set({ process }, value);
+      },
+    });
+
+  const delay = monitorEventLoopDelay({ resolution: SAMPLE_EVERY_MS });
+  delay.enable();
+  new Gauge({
+    name: 'auth_event_loop_delay_seconds',
+    help: 'Seconds by which timers came late since the last scrape: median, 99th percentile and (1) maximum.',
+    labelNames: ['process', 'quantile'],
+    registers,
+    collect() {
+      for (const [quantile, percentile] of QUANTILES) {
+        this.set({ process, quantile }, Math.max(0, delay.percentile(percentile) / 1e9 - SAMPLE_EVERY_MS / 1e3));
+      }
+      delay.reset();
+    },
+  });
+  const { memoryUsage, cpuUsage } = globalThis.process;
+  gauge('auth_process_resident_memory_bytes', 'Bytes of memory that the process holds.', () => memoryUsage.rss());
+  new Counter({
+    name: 'auth_process_cpu_seconds_total',
+    help: 'Seconds of a core that the process used, all of its threads together.',
+    labelNames,
+    registers,
+    collect() {
+      const { user, system } = cpuUsage();
+      this.reset();
+      this.inc({ process }, (user + system) / 1e6);
+    },
+  });
+  const startedAt = Math.round(performance.timeOrigin) / 1e3;
+  gauge('auth_process_start_time_seconds', 'When the process started, in seconds since 1970.', () => startedAt);
+  gauge('auth_process_open_fds', 'Open file descriptors, most of which are connections. On Linux only.', async () => {
+    const open = await readdir('/proc/self/fd').catch(() => undefined);
+    // Less the one that reading the folder takes.
+    return open && open.length - 1;
+  });
 }

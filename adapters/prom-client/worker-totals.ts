@@ -1,4 +1,4 @@
-import { type MetricSnapshot, type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
+import { type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
 
 /**
  * The totals of each worker, from its last snapshot. Prometheus takes a total that falls for a restart, and counts all of
@@ -29,6 +29,6 @@ export class WorkerTotals {
   }
 }
 
-function isOfProcess({ values }: MetricSnapshot): boolean {
+function isOfProcess({ values }: MetricsSnapshot[number]): boolean {
   return values.some(({ labels }) => 'process' in labels);
 }

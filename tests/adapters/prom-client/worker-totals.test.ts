@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exposition } from '../../../adapters/prom-client/exposition.ts';
-import type { MetricsSnapshot } from '../../../adapters/prom-client/metrics-snapshot.ts';
+import { exposition, type MetricsSnapshot } from '../../../adapters/prom-client/metrics-snapshot.ts';
 import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
 import { WorkerTotals } from '../../../adapters/prom-client/worker-totals.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
