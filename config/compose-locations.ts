@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
-import { locationRoute } from '../adapters/http/endpoints/routes.ts';
+import { locationRoute } from '../adapters/http/endpoints/location-route.ts';
 import { HTTP_TIMEOUTS, HttpServer } from '../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { RemoteKeyProvider } from '../adapters/jwks-client/remote-key-provider.ts';

@@ -13,17 +13,11 @@ export interface WorkerServices {
   readonly workers: Iterable<WorkerProcess>;
 }
 
-/** How a worker ended. */
-export interface WorkerExit {
-  readonly code: number | null;
-  readonly signal: string | null;
-}
-
 /** One worker, seen from the primary. */
 export class WorkerProcess {
   readonly id: number;
-  /** Resolves when the process has ended. Never rejects. */
-  readonly ended: Promise<WorkerExit>;
+  /** Resolves when the process has ended, with its exit code or the signal that ended it. Never rejects. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   readonly #worker: Worker;
   readonly #pipe: WorkerPipe;
   #health: readonly SentHealth[] = [];

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
-import { RequestMetrics } from './request-metrics.ts';
+import { createRequestCounter } from './request-counter.ts';
 
 /** The interval at which Node.js samples the event loop. Its figures include the interval; ours do not. */
 const SAMPLE_EVERY_MS = 20;
@@ -17,8 +17,8 @@ const QUANTILES = [
 /** What one process measures: the requests that it answers, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
-  /** Counts a request; see {@link RequestMetrics}. */
-  readonly count = new RequestMetrics(this.#registry).count;
+  /** Counts a request; see {@link createRequestCounter}. */
+  readonly count = createRequestCounter(this.#registry);
 
   /** @param process label `process` of the metrics that describe the process itself. */
   constructor(process: string) {

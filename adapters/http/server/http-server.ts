@@ -33,17 +33,13 @@ const FIRST_BYTE_MS = 500;
 /** Milliseconds to send the last responses, once the drain time is over. */
 const LAST_RESPONSES_MS = 1_000;
 
-export interface HttpServerParts extends ApplicationParts {
-  readonly timeouts: HttpTimeouts;
-}
-
 /** The application on a port. Every response has the application's own form, and no request is lost when the server closes. */
 export class HttpServer {
   readonly #server: Server;
   readonly #connections = new Map<Duplex, Connection>();
   #retired = false;
 
-  constructor({ timeouts, ...parts }: HttpServerParts) {
+  constructor({ timeouts, ...parts }: ApplicationParts & { readonly timeouts: HttpTimeouts }) {
     const handle = createApplication(parts).callback();
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,

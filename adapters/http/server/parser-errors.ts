@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import { ANSWERS, type HttpReason, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
-import type { RequestCounter, RequestLog } from './request-log.ts';
+import type { RequestLine, RequestLog } from './request-log.ts';
 
 /** One open connection, as the server tracks it. */
 export interface Connection {
@@ -15,7 +15,8 @@ export interface Connection {
 export interface ParserErrorParts {
   readonly ids: IdGenerator;
   readonly log: RequestLog;
-  readonly metrics?: RequestCounter;
+  /** Where the server counts requests. Must not throw. */
+  readonly metrics?: { count(line: RequestLine): void };
 }
 
 /** The reasons by the code of the parser's error; any other code is a malformed request. */

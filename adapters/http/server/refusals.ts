@@ -106,8 +106,7 @@ export interface HttpRefusal {
 }
 
 export function httpRefusal(reason: HttpReason, headers?: Readonly<Record<string, string>>): HttpRefusal {
-  const code = CODE_OF_HTTP_REASON[reason];
-  return headers === undefined ? { code, reason } : { code, reason, headers };
+  return { code: CODE_OF_HTTP_REASON[reason], reason, ...(headers && { headers }) };
 }
 
 /** The JSON body of a refusal. */

@@ -25,8 +25,3 @@ export interface RequestLog {
   /** For statuses from 500 on. */
   error(line: RequestLine): void;
 }
-
-/** Where the server counts requests. Must not throw. */
-export interface RequestCounter {
-  count(line: RequestLine): void;
-}

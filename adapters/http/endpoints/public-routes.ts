@@ -1,7 +1,5 @@
-import type { FindLocation } from '../../../application/find-location.ts';
 import type { IssueToken } from '../../../application/issue-token.ts';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
-import type { HealthCheck } from '../../../application/ports/health-check.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Access, Route } from '../server/application.ts';
 import {
@@ -12,16 +10,6 @@ import {
   metadataPath,
   TOKEN_PATH,
 } from './discovery-endpoints.ts';
-import { LOCATION_PATH, type LocationFieldOrder, locationEndpoint } from './location-endpoint.ts';
-import {
-  LIVENESS_PATH,
-  livenessEndpoint,
-  METRICS_PATH,
-  metricsEndpoint,
-  READINESS_PATH,
-  readinessEndpoint,
-  type Scrape,
-} from './management-endpoints.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 
 export interface PublicRouteParts {
@@ -45,24 +33,5 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.publishKeys, cacheability) } },
     { path: metadataPath(parts.metadata.issuer), access, methods: { GET: metadata } },
     ...parts.resources,
-  ];
-}
-
-/** The example resource. */
-export function locationRoute(findLocation: FindLocation, order: LocationFieldOrder): Route {
-  return {
-    path: LOCATION_PATH,
-    access: { kind: 'bearer' },
-    methods: { GET: locationEndpoint(findLocation, order) },
-  };
-}
-
-/** The routes of the management port. They require no token: bind the port to an address that only operators can reach. */
-export function managementRoutes(checks: () => readonly HealthCheck[], scrape: Scrape): readonly Route[] {
-  const access: Access = { kind: 'public' };
-  return [
-    { path: LIVENESS_PATH, access, methods: { GET: livenessEndpoint() } },
-    { path: READINESS_PATH, access, methods: { GET: readinessEndpoint(checks) } },
-    { path: METRICS_PATH, access, methods: { GET: metricsEndpoint(scrape) } },
   ];
 }

@@ -1,22 +1,21 @@
 import type { FindLocation } from '../../../application/find-location.ts';
 import type { Location } from '../../../domain/location.ts';
-import type { Handler } from '../server/application.ts';
+import type { Handler, Route } from '../server/application.ts';
 import { refuse } from '../server/exchange.ts';
 import { httpRefusal } from '../server/refusals.ts';
 
 export type LocationFieldOrder = 'declared' | 'alphabetical';
 
-export const LOCATION_PATH = '/v1/locations/:code';
-
-/** GET /v1/locations/{code}. The code is compared as it is in the path, without percent-decoding. */
-export function locationEndpoint(findLocation: FindLocation, order: LocationFieldOrder): Handler {
-  return async (ctx) => {
+/** GET /v1/locations/{code}: the example resource. The code is compared as it is in the path, without percent-decoding. */
+export function locationRoute(findLocation: FindLocation, order: LocationFieldOrder): Route {
+  const handler: Handler = async (ctx) => {
     const code = ctx.path.slice(ctx.path.lastIndexOf('/') + 1);
     const location = await findLocation.execute(code);
     if (location === undefined) return refuse(ctx, httpRefusal('resource_unknown'));
     ctx.status = 200;
     ctx.body = representation(location, order);
   };
+  return { path: '/v1/locations/:code', access: { kind: 'bearer' }, methods: { GET: handler } };
 }
 
 function representation(location: Location, order: LocationFieldOrder): Record<string, string | boolean> {

@@ -1,0 +1,38 @@
+import type { HealthCheck } from '../../../application/ports/health-check.ts';
+import type { Access, Route } from '../server/application.ts';
+import type { Exchange } from '../server/exchange.ts';
+
+/** Collects all metrics, in the format of the scraper. */
+export type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
+
+/** The routes of the management port. They require no token: bind the port to an address that only operators can reach. */
+export function managementRoutes(checks: () => readonly HealthCheck[], scrape: Scrape): readonly Route[] {
+  const access: Access = { kind: 'public' };
+  return [
+    { path: '/livez', access, methods: { GET: liveness } },
+    { path: '/readyz', access, methods: { GET: (ctx) => readiness(ctx, checks()) } },
+    { path: '/metrics', access, methods: { GET: (ctx) => metrics(ctx, scrape) } },
+  ];
+}
+
+/** Always 200 while this process responds. An unavailable dependency is no reason to restart it. */
+async function liveness(ctx: Exchange): Promise<void> {
+  ctx.status = 200;
+  ctx.body = { status: 'alive' };
+}
+
+/** 200 if every check is ready, otherwise 503, with the state of each check. */
+async function readiness(ctx: Exchange, checks: readonly HealthCheck[]): Promise<void> {
+  const states = checks.map((check) => ({ name: check.name, ...check.readiness() }));
+  const ready = states.every((state) => state.ready);
+  ctx.status = ready ? 200 : 503;
+  ctx.body = { status: ready ? 'ready' : 'not_ready', checks: states };
+}
+
+/** The metrics of the whole service, in all of its processes. */
+async function metrics(ctx: Exchange, scrape: Scrape): Promise<void> {
+  const { contentType, text } = await scrape();
+  ctx.status = 200;
+  ctx.set('Content-Type', contentType);
+  ctx.body = text;
+}
