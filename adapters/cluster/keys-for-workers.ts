@@ -2,12 +2,12 @@ import type { KeyRing } from '../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SentKeys } from './protocol.ts';
 
-/** The key ring of the service, in the form in which the primary sends it to its workers. */
+/** The key ring of the service, as the primary sends it to its workers. */
 export class KeysForWorkers {
   readonly #ring: KeyRing;
   readonly #privateKey: (kid: string) => Uint8Array | undefined;
 
-  /** @param privateKey the private key of that id in PKCS#8. */
+  /** @param privateKey returns the private key with that id in PKCS#8. */
   constructor(ring: KeyRing, privateKey: (kid: string) => Uint8Array | undefined) {
     this.#ring = ring;
     this.#privateKey = privateKey;
@@ -18,7 +18,7 @@ export class KeysForWorkers {
     return { state, privateKey: state.signing && this.#privateKey(state.signing.kid) };
   }
 
-  /** The public keys after a look for that key id, without the private key; undefined where the key directory is out of reach. */
+  /** The public keys after a look-up of that key id, without the private key; undefined if the key directory is unavailable. */
   async find(kid: string): Promise<SentKeys | undefined> {
     try {
       await this.#ring.verificationKey(kid);

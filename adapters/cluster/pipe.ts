@@ -7,11 +7,11 @@ export interface Pipe {
   onMessage(listener: (message: unknown) => void): void;
 }
 
-/** The functions of the other process. Closing it rejects the calls under way. */
+/** The functions of the other process. Closing it rejects the calls in progress. */
 export type WorkerPipe = BirpcReturn<WorkerFunctions, PrimaryFunctions>;
 export type PrimaryPipe = BirpcReturn<PrimaryFunctions, WorkerFunctions>;
 
-// No call has a time limit here: slots have their own, and the pipe ends with either process.
+// Calls have no time limit: slots have their own, and the pipe closes when either process ends.
 const options = ({ send, onMessage }: Pipe) => ({ post: send, on: onMessage, timeout: -1 });
 
 /** Connects the primary to a worker. */
@@ -23,7 +23,7 @@ export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): Worker
 export function connectToPrimary(pipe: Pipe, functions: WorkerFunctions): PrimaryPipe {
   return createBirpc<PrimaryFunctions, WorkerFunctions>(functions, {
     ...options(pipe),
-    // `callerDisconnected` is a call and no event: an event could overtake the call that it is about.
+    // `callerDisconnected` is a call, not an event: an event could overtake the `acquireSlot` call of the same id.
     eventNames: ['secretVerified', 'health'],
   });
 }

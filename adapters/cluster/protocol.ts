@@ -8,10 +8,10 @@ export interface SentFault {
   readonly unavailable: string;
 }
 
-/** A slot request as it is sent. That its caller has disconnected is a message of its own. */
+/** A slot request as it is sent. A separate message reports that the caller has disconnected. */
 export type SentSlotRequest = Omit<SlotRequest, 'caller'> & { readonly address: string };
 
-/** The state of the key ring, and its signing key in PKCS#8: a secret, which only the pipes between the processes of this service carry. */
+/** The state of the key ring, and its signing key in PKCS#8. The key is a secret: it is sent over the pipes of this service only. */
 export interface SentKeys {
   readonly state: KeyRingState;
   readonly privateKey: Uint8Array | undefined;
@@ -27,7 +27,7 @@ export interface SentVerifiedSecret {
 /** The state of something that a worker depends on. */
 export type SentHealth = Readiness & { readonly name: string };
 
-/** The metrics of a worker, as plain data. The cluster only carries them. */
+/** The metrics of a worker, as plain data. */
 export type SentMetrics = readonly {
   readonly name: string;
   readonly values: readonly {
@@ -65,7 +65,7 @@ export interface PrimaryFunctions {
   /** Without a verdict: the verification failed. */
   settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | SentFault>;
   callerDisconnected(id: number): Promise<void>;
-  /** Resolves with undefined where the key directory is out of reach. */
+  /** Resolves with undefined if the key directory is unavailable. */
   findKey(kid: string): Promise<SentKeys | undefined>;
   secretVerified(secret: SentVerifiedSecret): void;
   health(states: readonly SentHealth[]): void;

@@ -5,7 +5,7 @@ import type { SentKeys } from './protocol.ts';
 /** Reads a private key from PKCS#8. */
 export type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<SigningKey>;
 
-/** Hands the keys that the primary sends to the worker's replica of the key ring, in the order in which they came. */
+/** Updates the worker's replica of the key ring with the keys that the primary sends, in the order of their arrival. */
 export class ReceivedKeys {
   readonly #replica: KeyRingReplica;
   readonly #readPrivateKey: ReadPrivateKey;

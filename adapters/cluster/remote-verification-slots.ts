@@ -9,12 +9,12 @@ import {
 } from '../../application/ports/verification-slots.ts';
 import type { PrimaryFunctions, SentFault } from './protocol.ts';
 
-/** What a worker needs of the primary in order to acquire slots. */
+/** The functions of the primary that a worker needs to acquire slots. */
 export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' | 'callerDisconnected'>;
 
 /**
  * The slots of the primary, which all workers of a service share. The verification itself runs here, in the worker. A new
- * client waits for one question and its answer; giving the slot back is waited for only where a refusal is deferred.
+ * client waits for one message to the primary and its answer. Giving the slot back delays only a deferred refusal.
  */
 export class RemoteVerificationSlots implements ClosableVerificationSlots {
   readonly #primary: SlotFunctions;
@@ -63,7 +63,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     for (const reject of this.#waiting) reject(fault('the service stops'));
   }
 
-  /** The primary's answer. Rejects where it has ended, and where these slots are closed. */
+  /** The primary's answer. Rejects if the primary ends or these slots are closed. */
   async #orClosed<Answer>(answer: Promise<Answer>): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#waiting.add(reject);
@@ -79,7 +79,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
 /** Acquires slots in the primary on behalf of one worker. */
 export class SlotsForWorker implements SlotFunctions {
   readonly #slots: VerificationSlots;
-  /** What the worker waits for or holds, by its own ids. */
+  /** The slots that the worker waits for or holds, by its own ids. */
   readonly #held = new Map<number, { readonly disconnect: AbortController; slot?: VerificationSlot }>();
 
   constructor(slots: VerificationSlots) {
@@ -123,7 +123,7 @@ export class SlotsForWorker implements SlotFunctions {
     this.#held.get(id)?.disconnect.abort();
   };
 
-  /** Gives everything back, because the worker has ended and its callers have lost their connections. */
+  /** Gives all slots back, because the worker has ended and its callers have lost their connections. */
   close(): void {
     for (const { disconnect, slot } of this.#held.values()) {
       disconnect.abort();
@@ -133,7 +133,7 @@ export class SlotsForWorker implements SlotFunctions {
   }
 }
 
-/** An error would lose its class on its way through the pipe. */
+/** An error would lose its class when it is sent. */
 function sentFaultOf(reason: unknown): SentFault {
   if (reason instanceof VerificationQueueFull) return { unavailable: 'queue full' };
   const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;

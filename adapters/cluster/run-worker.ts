@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { connectToPrimary, type PrimaryPipe } from './pipe.ts';
 import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
 
-/** A worker that listens, as far as the primary controls it. */
+/** A worker that listens, with the functions that the primary calls. */
 export type RunningWorker = WorkerAddress & Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'metrics' | 'stop'>;
 
 /**
@@ -11,7 +11,7 @@ export type RunningWorker = WorkerAddress & Pick<WorkerFunctions, 'takeKeys' | '
  */
 export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe) => Promise<RunningWorker>): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
-  // The primary ended while a message was on its way. Node.js ends a worker whose pipe was closed at the other end.
+  // The primary ended while this process sent a message. Node.js ends a worker when its pipe closes.
   cluster.worker?.on('error', () => {});
   let worker: RunningWorker | undefined;
 
@@ -47,7 +47,7 @@ export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe
   );
 }
 
-/** Ignores that the primary has ended: this process ends too. */
+/** Ignores a call that failed because the primary ended: this process ends too. */
 export function ignoreEndOfPrimary(sent: Promise<unknown>): void {
   sent.catch(() => {});
 }

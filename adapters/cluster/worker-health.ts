@@ -16,7 +16,7 @@ export function reportHealth(checks: readonly HealthCheck[], report: (states: re
   setInterval(look, LOOK_EVERY_MS).unref();
 }
 
-/** One check for each dependency of the workers: its state in the worker that is worst off. */
+/** One check for each dependency of the workers, with the worst state that a worker reported. */
 export function worstHealth(reports: readonly (readonly SentHealth[])[]): readonly HealthCheck[] {
   const worst = new Map<string, SentHealth>();
   for (const state of reports.flat()) {

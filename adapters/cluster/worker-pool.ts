@@ -17,7 +17,7 @@ const METRICS_WITHIN_MS = 1_000;
 
 export interface WorkerPoolParts {
   readonly size: number;
-  /** The workers that there are. The pool adds and deletes them. */
+  /** All workers. The pool adds and deletes them. */
   readonly workers: Set<WorkerProcess>;
   readonly fork: () => WorkerProcess;
   /** Resolves when the worker listens. */
@@ -74,7 +74,7 @@ export class WorkerPool implements HealthCheck {
     return listening === size ? { ready: true } : { ready: true, note: `${listening} of ${size} workers listen` };
   }
 
-  /** The pool itself, and each dependency of the workers, as it is for the worker that is worst off. */
+  /** The pool itself, and each dependency of the workers in its worst state. */
   healthChecks(): readonly HealthCheck[] {
     return [this, ...worstHealth([...this.#parts.workers].map(({ health }) => health))];
   }
@@ -133,7 +133,7 @@ export class WorkerPool implements HealthCheck {
         return;
       } catch (fault) {
         log.error({ event: 'worker_failed', worker: worker?.id, fault });
-        // A process that runs is replaced when it has ended. One that the system did not start has no end.
+        // A running process is replaced when it has ended. Where the system started none, the loop tries again.
         if (worker !== undefined) return worker.kill();
         this.#endedYoung += 1;
         await this.#backOff();

@@ -9,7 +9,7 @@ import { SlotsForWorker } from './remote-verification-slots.ts';
 export interface WorkerServices {
   readonly slots: VerificationSlots;
   findKey(kid: string): Promise<SentKeys | undefined>;
-  /** All workers, this one included. They send each other the secrets that they have verified. */
+  /** All workers, including this one. Each verified secret is sent to all others. */
   readonly workers: Iterable<WorkerProcess>;
 }
 
@@ -54,8 +54,8 @@ export class WorkerProcess {
         resolve({ code, signal });
       };
       worker.once('exit', end);
-      // A message that cannot be sent is no fault of its own: the worker has ended, and its 'exit' event follows. A
-      // process that the system could not start has no such event.
+      // Usually a message could not be sent, because the worker has ended: its 'exit' event follows. There is no such
+      // event for a process that the system could not start.
       worker.on('error', () => worker.process.pid === undefined && end(null, null));
     });
   }
@@ -84,7 +84,7 @@ export class WorkerProcess {
     return started;
   }
 
-  /** Sends a heartbeat, and returns how many before it have had no answer since the last one that had. */
+  /** Sends a heartbeat. Returns how many heartbeats since the last answer are unanswered, without this one. */
   sendHeartbeat(): number {
     const missed = this.#missedHeartbeats;
     this.#missedHeartbeats += 1;
@@ -95,7 +95,7 @@ export class WorkerProcess {
     return missed;
   }
 
-  /** Its metrics. Undefined where it has not started, has ended, or does not answer within that many milliseconds. */
+  /** Its metrics; undefined if it has not started, has ended, or does not answer within that many milliseconds. */
   async metrics(withinMs: number): Promise<SentMetrics | undefined> {
     if (!this.#listening) return undefined;
     const answered = new AbortController();
@@ -122,5 +122,5 @@ export class WorkerProcess {
   }
 }
 
-/** A call fails if the worker ends first, which `ended` shows. */
+/** A call is rejected when the worker ends, which `ended` reports. */
 function ignore(): void {}

@@ -19,7 +19,7 @@ export class MetricsScrape {
     this.#parts = parts;
   }
 
-  /** A worker that does not answer counts with the totals of its last answer, and without the gauges of its process. */
+  /** For a worker that does not answer, the totals of its last answer count, and the gauges of its process are left out. */
   async scrape(): Promise<Exposition> {
     const { process, service } = this.#parts;
     const workers = (await this.#parts.workers?.()) ?? new Map<number, MetricsSnapshot>();

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 
-/** What is counted of a request. Route, status and reason come from closed sets of ours; the caller chooses the method. */
+/** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
 export interface MeasuredRequest {
   readonly method: string;
   /** The path of the matched route as it was declared, or `none`. */

@@ -1,8 +1,8 @@
 import { type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
 
 /**
- * The totals of each worker, from its last snapshot. Prometheus takes a total that falls for a restart, and counts all of
- * it again; so the totals of a worker stay when the worker does not answer, and when it has ended.
+ * The totals of each worker, from its last snapshot. Prometheus takes a falling total for a restart and counts all of it
+ * again. So the totals of a worker stay when it does not answer and after it has ended.
  */
 export class WorkerTotals {
   readonly #latest = new Map<number, MetricsSnapshot>();

@@ -45,7 +45,7 @@ export function metadataEndpoint({ issuer, baseUrl, scopes, cacheability }: Meta
   return async (ctx) => answerCacheable(ctx, metadata, cacheability, MAX_AGE_SECONDS);
 }
 
-/** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as a reader misses no new key. */
+/** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as no new key can be missed. */
 export function keySetEndpoint(publishKeys: PublishKeys, cacheability: Cacheability): Handler {
   return async (ctx) => {
     const { keySet, maxAgeSeconds } = await publishKeys.execute();
