@@ -27,7 +27,7 @@ export class PinoAuditLog implements AuditLog {
         });
         break;
       case 'token_refused':
-        // pino leaves out an undefined member.
+        // pino leaves out a member that is undefined.
         this.#log.info({ event: event.event, at: event.at, reason: event.reason, client_id: event.clientId });
         break;
     }

@@ -36,7 +36,7 @@ function refuseQuery(query: string): HttpRefusal | undefined {
   return found ? httpRefusal('credentials_in_query') : undefined;
 }
 
-/** What the header alone decides. Beside a body, the body may hold a second method, which is another error. */
+/** Refuses what the header alone decides. A body may contain a second authentication method, which is another error. */
 function refuseAuthorization({ authorization, hasBody }: RequestHead): HttpRefusal | undefined {
   switch (authorization.kind) {
     case 'absent':

@@ -24,7 +24,7 @@ const OPTIONS = {
 const readBytes = bodyParser(OPTIONS);
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a form body, or says why it is refused. Whatever the header fields already rule out is refused before a byte is read. */
+/** Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read. */
 export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<Form, HttpReason>> {
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);

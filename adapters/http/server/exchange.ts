@@ -69,7 +69,7 @@ export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.body = refusalBody(refusal);
 }
 
-/** The one place that turns a fault into 500 or 503, unless its cause is the request or a client that disconnected. */
+/** The one place that turns a fault into 500 or 503, unless the request caused it or the client has disconnected. */
 function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
   if (byParser !== undefined) {

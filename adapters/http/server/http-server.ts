@@ -51,7 +51,7 @@ export class HttpServer {
       requireHostHeader: false,
     });
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // Otherwise a worker passes the connection on to the next one, endlessly where all are full. Not in the types yet.
+    // Otherwise a full worker passes the connection on to the next worker, endlessly if all are full. Not in the types yet.
     Object.assign(this.#server, { dropMaxConnection: true });
     this.#server.on('connection', (socket: Socket) => {
       this.#connections.set(socket, { socket, unsent: [] });
@@ -77,7 +77,7 @@ export class HttpServer {
     return this.#server.listening;
   }
 
-  /** Resolves with the address when the server accepts connections. Throws the system's error where it cannot have the port. */
+  /** Resolves with the address when the server accepts connections. Throws the system's error if the port is not available. */
   async listen(port: number, host: string): Promise<AddressInfo> {
     this.#server.listen(port, host);
     await once(this.#server, 'listening');

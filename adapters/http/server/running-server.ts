@@ -14,7 +14,7 @@ export interface Address {
 export interface Workers {
   /** Resolves when all of them listen. */
   start(): Promise<Address>;
-  /** Resolves when all of them have ended. They wait the grace time themselves. Called too where `start` rejected. */
+  /** Resolves when all of them have ended. They wait the grace time themselves. Also called if `start` rejected. */
   stop(mode: ShutdownMode): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface Workers {
 export interface RunningServerParts {
   /** Started before the listeners open and stopped before they close. */
   readonly workers?: Workers;
-  /** In the order in which they open. The last is announced, where there are no workers: it serves the public. */
+  /** In the order in which they open. Without workers, the address of the last is announced: it is the public port. */
   readonly listeners: readonly { readonly server: HttpServer; readonly host: string; readonly port: number }[];
   readonly lifecycle: Lifecycle;
   /** Milliseconds of a planned shutdown in which requests are still accepted. */
@@ -54,7 +54,7 @@ export class Lifecycle implements HealthCheck {
   }
 }
 
-/** Resolves when everything listens. Rejects with the reason, and with nothing left open, where something cannot. */
+/** Resolves when everything listens. If something cannot, rejects with the reason and leaves nothing open. */
 export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
   const { workers, listeners, lifecycle, log } = parts;
   const opened: HttpServer[] = [];
@@ -86,7 +86,7 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
   }
 }
 
-/** Says that it is not ready, waits until load balancers have noticed, finishes the requests in progress, closes. */
+/** Reports not ready, waits until load balancers have noticed, finishes the requests in progress and closes. */
 async function stopServer(parts: RunningServerParts, opened: readonly HttpServer[], mode: ShutdownMode): Promise<void> {
   const { workers, lifecycle, graceMs, drainMs, log } = parts;
   log('stopping');
