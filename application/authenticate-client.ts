@@ -29,7 +29,7 @@ export interface AuthenticateClientParts {
 /** Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret. */
 export class AuthenticateClient {
   readonly #parts: AuthenticateClientParts;
-  /** Client ids whose cached secret is being verified again. One for each slot that they hold or wait for. */
+  /** The clients whose cached secret is being verified again: at most one renewal for each at a time. */
   readonly #renewing = new Set<string>();
 
   constructor(parts: AuthenticateClientParts) {
@@ -38,8 +38,8 @@ export class AuthenticateClient {
 
   /**
    * The registration that the credentials authenticate, or a refusal: `invalid_client`, or `slow_down` after too many
-   * failed attempts. Every refusal does the same work: one look-up and one verification, with or without a registration.
-   * Throws what the ports throw.
+   * failed attempts. Every `invalid_client` does the same work, with or without a registration: one look-up and one
+   * verification. `slow_down` does no verification. Throws what the ports throw.
    */
   async execute(credentials: ClientCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
     const { clientId, clientSecret } = credentials;
@@ -57,11 +57,10 @@ export class AuthenticateClient {
     }
 
     const verdict = await this.#verifyInSlot(credentials, stored, cached, { caller, purpose: 'attempt' });
-    if (verdict === 'match' && registration !== undefined) return success(registration);
     if (verdict === 'attempts_exhausted') return refuse('attempts_exhausted', registration?.clientId);
     if (lookup.kind === 'broken') return refuse('registration_broken', clientId);
-    if (registration === undefined || verdict === 'match') return refuse('client_unknown');
-    return refuse(REASON_OF_VERDICT[verdict], registration.clientId);
+    if (registration === undefined) return refuse('client_unknown');
+    return verdict === 'match' ? success(registration) : refuse(REASON_OF_VERDICT[verdict], registration.clientId);
   }
 
   /** Throttling and verification, for an attempt and for a renewal alike. */
@@ -75,7 +74,7 @@ export class AuthenticateClient {
     const request = { clientId, registered: stored !== undefined, cost: secrets.costOf(stored), caller, purpose };
     const slot = await slots.acquire(request);
     if (slot === 'attempts_exhausted') {
-      cached.suspend();
+      cached.distrustCaller();
       return slot;
     }
     // While this request waited for its slot, another one of the same client may have verified the secret.
@@ -87,7 +86,7 @@ export class AuthenticateClient {
       slot.release();
       throw fault;
     }
-    if (verdict === 'match') cached.store();
+    if (verdict === 'match') cached.add();
     return slot.settle(verdict);
   }
 

@@ -8,10 +8,10 @@ import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
 import { PrivateKeys } from '../adapters/jwt/private-keys.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { buildContainer } from './container.ts';
+import { PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { startProcess } from './start-process.ts';
-import { TOKENS } from './tokens.ts';
 
 /** Beside this file, with the same extension: compiled or not. */
 const WORKER_FILE = `${import.meta.dirname}/worker-main${extname(import.meta.filename)}`;
@@ -29,10 +29,10 @@ export async function startPrimary(
   const privateKeys = new PrivateKeys();
   const keyFactory = createKeyFactory({ ids: new RandomIdGenerator(), file: configuration.keyFile, privateKeys });
   const container = await buildContainer(configuration, 'primary', (parts) => {
-    parts.registerInstance(TOKENS.keyFactory, keyFactory);
+    parts.registerInstance(PARTS.keyFactory, keyFactory);
   });
-  const keyRing = container.resolve(TOKENS.keyRing);
-  const slots = container.resolve(TOKENS.verificationSlots);
+  const keyRing = container.resolve(PARTS.keyRing);
+  const slots = container.resolve(PARTS.verificationSlots);
   const cacheKey = randomBytes(32);
 
   const keys = new KeysForWorkers(keyRing, (kid) => privateKeys.signing(kid));
@@ -40,7 +40,7 @@ export async function startPrimary(
   const pool = new WorkerPool({
     workers,
     size: configuration.settings.WORKERS,
-    log: container.resolve(TOKENS.log),
+    log: container.resolve(PARTS.log),
     fork: () => WorkerProcess.fork(WORKER_FILE, environment, { slots, workers, findKey: (kid) => keys.find(kid) }),
     async start(worker) {
       const address = await worker.start({ worker: worker.id, files, keys: keys.now(), cacheKey });
@@ -52,6 +52,6 @@ export async function startPrimary(
   keyRing.onChange(() => {
     for (const worker of workers) worker.sendKeys(keys.now());
   });
-  container.registerInstance(TOKENS.workerPool, pool);
+  container.registerInstance(PARTS.workerPool, pool);
   return startProcess(container, configuration.settings, 'primary');
 }

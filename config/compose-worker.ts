@@ -13,10 +13,10 @@ import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { buildContainer } from './container.ts';
+import { PARTS } from './parts.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { keyTimes } from './settings/domain-options.ts';
 import { startProcess } from './start-process.ts';
-import { TOKENS } from './tokens.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
 export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Promise<RunningWorker> {
@@ -26,7 +26,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const verifiedSecrets = new VerifiedSecretCache(clock, {
     key: start.cacheKey,
     lifetimeSeconds: settings.CLIENT_SECRET_REMEMBERED_SECONDS,
-    onStored: primary.secretVerified,
+    onAdded: primary.secretVerified,
   });
   const keyProvider = new KeyRingReplica({
     factory: { read: readPublicKey },
@@ -44,15 +44,15 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   // Named as in the log, whose lines have `"worker":3`.
   const metrics = new ProcessMetrics(`worker-${start.worker}`);
   const container = await buildContainer(configuration, 'worker', (parts) => {
-    parts.registerInstance(TOKENS.clock, clock);
-    parts.registerInstance(TOKENS.log, createJsonLog(undefined, { worker: start.worker }));
-    parts.registerInstance(TOKENS.verificationSlots, new RemoteVerificationSlots(primary));
-    parts.registerInstance(TOKENS.verifiedSecrets, verifiedSecrets);
-    parts.registerInstance(TOKENS.keyProvider, keyProvider);
-    parts.registerInstance(TOKENS.processMetrics, metrics);
+    parts.registerInstance(PARTS.clock, clock);
+    parts.registerInstance(PARTS.log, createJsonLog(undefined, { worker: start.worker }));
+    parts.registerInstance(PARTS.verificationSlots, new RemoteVerificationSlots(primary));
+    parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
+    parts.registerInstance(PARTS.keyProvider, keyProvider);
+    parts.registerInstance(PARTS.processMetrics, metrics);
   });
   const service = await startProcess(container, settings, 'worker');
-  reportHealth(container.resolve(TOKENS.dependencies), (states) => ignoreEndOfPrimary(primary.health(states)));
+  reportHealth(container.resolve(PARTS.dependencies), (states) => ignoreEndOfPrimary(primary.health(states)));
   return {
     address: service.host,
     port: service.port,

@@ -38,9 +38,9 @@ import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import { openDependencies } from './open-dependencies.ts';
+import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { keyTimes, tokenPolicyOptions } from './settings/domain-options.ts';
-import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
@@ -48,7 +48,7 @@ const REPLICA_LEEWAY_SECONDS = 1;
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
-/** Registers parts that take the place of the service's own. */
+/** Replaces parts, in a worker or in a test. */
 export type Override = (container: DependencyContainer) => void;
 
 /** The composition root: every part of the service, created once, when it is first needed. */
@@ -62,107 +62,107 @@ export async function buildContainer(
   const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
     container.register(token, { useFactory: instanceCachingFactory(create) });
 
-  part(TOKENS.log, () => createJsonLog());
-  part(TOKENS.clock, () => new SystemClock());
-  part(TOKENS.ids, () => new RandomIdGenerator());
-  part(TOKENS.auditLog, () => new PinoAuditLog(get(TOKENS.log)));
+  part(PARTS.log, () => createJsonLog());
+  part(PARTS.clock, () => new SystemClock());
+  part(PARTS.ids, () => new RandomIdGenerator());
+  part(PARTS.auditLog, () => new PinoAuditLog(get(PARTS.log)));
 
   // Clients and their secrets.
   if (settings.CLIENT_REPOSITORY === 'memory') {
-    part(TOKENS.clientRepository, () => new InMemoryClientRepository(get(TOKENS.ids), clients));
+    part(PARTS.clientRepository, () => new InMemoryClientRepository(get(PARTS.ids), clients));
   }
-  part(TOKENS.verifiedSecrets, () => {
+  part(PARTS.verifiedSecrets, () => {
     const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
-    return new VerifiedSecretCache(get(TOKENS.clock), { key: randomBytes(32), lifetimeSeconds });
+    return new VerifiedSecretCache(get(PARTS.clock), { key: randomBytes(32), lifetimeSeconds });
   });
-  part(TOKENS.verificationQueue, () => {
+  part(PARTS.verificationQueue, () => {
     const concurrent = concurrentVerifications(settings.WORKERS);
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
   });
-  part(TOKENS.verificationSlots, () => {
-    const queue = get(TOKENS.verificationQueue);
+  part(PARTS.verificationSlots, () => {
+    const queue = get(PARTS.verificationQueue);
     const limit = settings.CLIENT_FAILURES_PER_MINUTE;
     return limit === 0 ? queue : new AttemptLimiter(queue, limit);
   });
-  part(TOKENS.secretVerifier, () => {
+  part(PARTS.secretVerifier, () => {
     const stored = clients.map(({ clientSecret }) => StoredSecret.parse(clientSecret));
     const bcrypt = new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, stored);
     return settings.CLIENT_REPOSITORY === 'memory' ? new PlainSecretVerifier(bcrypt) : bcrypt;
   });
 
   // Keys and tokens.
-  part(TOKENS.keyFactory, () => createKeyFactory({ ids: get(TOKENS.ids), file: keyFile }));
-  if (settings.KEY_DIRECTORY === 'memory') part(TOKENS.keyDirectory, () => new InMemoryKeyDirectory());
-  part(TOKENS.keyRing, () => {
-    const parts = { factory: get(TOKENS.keyFactory), directory: get(TOKENS.keyDirectory), clock: get(TOKENS.clock) };
-    return new KeyRing({ ...parts, schedule: new KeySchedule(keyTimes(settings)), auditLog: get(TOKENS.auditLog) });
+  part(PARTS.keyFactory, () => createKeyFactory({ ids: get(PARTS.ids), file: keyFile }));
+  if (settings.KEY_DIRECTORY === 'memory') part(PARTS.keyDirectory, () => new InMemoryKeyDirectory());
+  part(PARTS.keyRing, () => {
+    const parts = { factory: get(PARTS.keyFactory), directory: get(PARTS.keyDirectory), clock: get(PARTS.clock) };
+    return new KeyRing({ ...parts, schedule: new KeySchedule(keyTimes(settings)), auditLog: get(PARTS.auditLog) });
   });
-  part(TOKENS.keyProvider, () => get(TOKENS.keyRing));
+  part(PARTS.keyProvider, () => get(PARTS.keyRing));
 
   // Use cases.
-  part(TOKENS.issueToken, () => {
+  part(PARTS.issueToken, () => {
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     const authenticateClient = new AuthenticateClient({
-      clients: get(TOKENS.clientRepository),
-      verifiedSecrets: get(TOKENS.verifiedSecrets),
-      slots: get(TOKENS.loadLimit).exempt(get(TOKENS.verificationSlots)),
-      secrets: get(TOKENS.secretVerifier),
+      clients: get(PARTS.clientRepository),
+      verifiedSecrets: get(PARTS.verifiedSecrets),
+      slots: get(PARTS.loadLimit).withUncountedWaits(get(PARTS.verificationSlots)),
+      secrets: get(PARTS.secretVerifier),
     });
-    const signer = new Rs256TokenSigner(get(TOKENS.keyProvider), policy.type);
-    const surroundings = { clock: get(TOKENS.clock), ids: get(TOKENS.ids), auditLog: get(TOKENS.auditLog) };
+    const signer = new Rs256TokenSigner(get(PARTS.keyProvider), policy.type);
+    const surroundings = { clock: get(PARTS.clock), ids: get(PARTS.ids), auditLog: get(PARTS.auditLog) };
     return new IssueToken({ authenticateClient, policy, signer, ...surroundings });
   });
-  part(TOKENS.authorizeRequest, () => {
-    // The clock of a peer may be a moment ahead of ours.
+  part(PARTS.authorizeRequest, () => {
+    // The clock of another replica may be a moment ahead of ours.
     const leewaySeconds = settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS;
     const expected = { issuer: settings.TOKEN_ISSUER, audience: settings.TOKEN_AUDIENCE, leewaySeconds };
-    return new AuthorizeRequest(new JoseTokenVerifier(get(TOKENS.keyProvider)), get(TOKENS.clock), expected);
+    return new AuthorizeRequest(new JoseTokenVerifier(get(PARTS.keyProvider)), get(PARTS.clock), expected);
   });
-  part(TOKENS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));
+  part(PARTS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));
 
   // The public port.
-  part(TOKENS.processMetrics, () => new ProcessMetrics('primary'));
-  part(TOKENS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
-  part(TOKENS.rejectionDelay, () => new RejectionDelay());
-  part(TOKENS.routes, () => {
+  part(PARTS.processMetrics, () => new ProcessMetrics('primary'));
+  part(PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
+  part(PARTS.rejectionDelay, () => new RejectionDelay());
+  part(PARTS.routes, () => {
     const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, METADATA_SCOPES: scopes, LOCATION_FIELD_ORDER: order } = settings;
     return publicRoutes({
-      issueToken: get(TOKENS.issueToken),
-      publishKeys: new PublishKeys(get(TOKENS.keyProvider)),
-      load: get(TOKENS.loadLimit),
+      issueToken: get(PARTS.issueToken),
+      publishKeys: new PublishKeys(get(PARTS.keyProvider)),
+      load: get(PARTS.loadLimit),
       metadata: { issuer, baseUrl, scopes },
       publicMetadata: settings.PUBLIC_METADATA,
-      resources: settings.EXAMPLE_RESOURCE ? [locationRoute(get(TOKENS.findLocation), order)] : [],
+      resources: settings.EXAMPLE_RESOURCE ? [locationRoute(get(PARTS.findLocation), order)] : [],
     });
   });
   const serverParts = () => ({
-    authorizeRequest: get(TOKENS.authorizeRequest),
-    ids: get(TOKENS.ids),
-    rejectionDelay: get(TOKENS.rejectionDelay),
+    authorizeRequest: get(PARTS.authorizeRequest),
+    ids: get(PARTS.ids),
+    rejectionDelay: get(PARTS.rejectionDelay),
     timeouts,
-    onFault: createStateLog(get(TOKENS.log)),
+    onFault: createStateLog(get(PARTS.log)),
   });
-  part(TOKENS.httpServer, () => {
-    const parts = { log: get(TOKENS.log), metrics: get(TOKENS.processMetrics), load: get(TOKENS.loadLimit) };
-    return new HttpServer({ ...serverParts(), ...parts, routes: get(TOKENS.routes) });
+  part(PARTS.httpServer, () => {
+    const parts = { log: get(PARTS.log), metrics: get(PARTS.processMetrics), load: get(PARTS.loadLimit) };
+    return new HttpServer({ ...serverParts(), ...parts, routes: get(PARTS.routes) });
   });
 
   // The management port.
-  part(TOKENS.lifecycle, () => new Lifecycle());
-  const pool = () => (role === 'primary' ? get(TOKENS.workerPool) : undefined);
+  part(PARTS.lifecycle, () => new Lifecycle());
+  const pool = () => (role === 'primary' ? get(PARTS.workerPool) : undefined);
   const healthChecks = (): readonly HealthCheck[] => [
-    get(TOKENS.lifecycle),
+    get(PARTS.lifecycle),
     ...(pool()?.healthChecks() ?? []),
-    ...get(TOKENS.dependencies),
+    ...get(PARTS.dependencies),
   ];
-  part(TOKENS.managementServer, () => {
+  part(PARTS.managementServer, () => {
     const metrics = new MetricsScrape({
-      process: get(TOKENS.processMetrics),
+      process: get(PARTS.processMetrics),
       service: () => ({
         ready: healthChecks().every((check) => check.readiness().ready),
         workers: role === 'primary' ? settings.WORKERS : 1,
-        listening: pool()?.listening ?? Number(get(TOKENS.httpServer).listening),
-        verifications: get(TOKENS.verificationQueue).load,
+        listening: pool()?.listening ?? Number(get(PARTS.httpServer).listening),
+        verifications: get(PARTS.verificationQueue).load,
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });
@@ -171,6 +171,6 @@ export async function buildContainer(
   });
 
   override(container);
-  container.registerInstance(TOKENS.dependencies, await openDependencies(container, settings, role));
+  container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
   return container;
 }

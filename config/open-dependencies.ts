@@ -2,8 +2,8 @@ import type { DependencyContainer } from 'tsyringe';
 import { createStateLog } from '../adapters/pino/state-log.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
+import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /**
  * Opens what a process of this role depends on, in order: the PostgreSQL adapters, unless the container has an adapter in
@@ -15,26 +15,26 @@ export async function openDependencies(
   role: ProcessRole,
 ): Promise<readonly Dependency[]> {
   const { DATABASE_POOL_SIZE: poolSize, KEY_PUBLICATION_SECONDS: publicationSeconds } = settings;
-  const log = container.resolve(TOKENS.log);
+  const log = container.resolve(PARTS.log);
   const opened: Dependency[] = [];
   try {
-    if (role !== 'primary' && !container.isRegistered(TOKENS.clientRepository)) {
+    if (role !== 'primary' && !container.isRegistered(PARTS.clientRepository)) {
       const { openClientRepository } = await loadPostgres();
       const options = { ...connectionOptions(settings), poolSize };
       const { adapter, dependency } = await openClientRepository(options, createStateLog(log));
       opened.push(dependency);
-      container.registerInstance(TOKENS.clientRepository, adapter);
+      container.registerInstance(PARTS.clientRepository, adapter);
     }
-    if (role !== 'worker' && !container.isRegistered(TOKENS.keyDirectory)) {
+    if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();
       const keyLog = createStateLog(log.child({ dependency: 'key directory' }));
       const { adapter, dependency } = await openKeyDirectory(connectionOptions(settings), keyLog);
       opened.push(dependency);
-      container.registerInstance(TOKENS.keyDirectory, adapter);
+      container.registerInstance(PARTS.keyDirectory, adapter);
     }
     if (role !== 'worker') {
       const options = { publicationSeconds, log: createStateLog(log) };
-      opened.push(await KeyRotationTimer.start(container.resolve(TOKENS.keyRing), options));
+      opened.push(await KeyRotationTimer.start(container.resolve(PARTS.keyRing), options));
     }
     return opened;
   } catch (problem) {

@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
+import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
-import { type ProcessRole, TOKENS } from './tokens.ts';
 
 /** Milliseconds beyond the drain time that a worker has to end. */
 const WORKER_EXIT_MS = 3_000;
@@ -13,12 +13,12 @@ export function startProcess(
   role: ProcessRole,
 ): Promise<RunningServer> {
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
-  const log = container.resolve(TOKENS.log);
+  const log = container.resolve(PARTS.log);
   const listeners = [
-    { token: TOKENS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
-    { token: TOKENS.httpServer, host: settings.HOST, port: settings.PORT },
-  ].filter(({ token, port }) => (token === TOKENS.managementServer ? port !== 0 : role !== 'primary'));
-  const pool = role === 'primary' ? container.resolve(TOKENS.workerPool) : undefined;
+    { token: PARTS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
+    { token: PARTS.httpServer, host: settings.HOST, port: settings.PORT },
+  ].filter(({ token, port }) => (token === PARTS.managementServer ? port !== 0 : role !== 'primary'));
+  const pool = role === 'primary' ? container.resolve(PARTS.workerPool) : undefined;
   return startServer({
     ...(pool && {
       workers: {
@@ -27,11 +27,11 @@ export function startProcess(
       },
     }),
     listeners: listeners.map(({ token, host, port }) => ({ server: container.resolve(token), host, port })),
-    lifecycle: container.resolve(TOKENS.lifecycle),
+    lifecycle: container.resolve(PARTS.lifecycle),
     graceMs,
     drainMs,
-    endWaits: () => container.resolve(TOKENS.verificationSlots).close(),
-    closables: container.resolve(TOKENS.dependencies),
+    endWaits: () => container.resolve(PARTS.verificationSlots).close(),
+    closables: container.resolve(PARTS.dependencies),
     log: (event, address) => {
       const more = pool !== undefined && event === 'started' ? { workers } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });

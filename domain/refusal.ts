@@ -1,6 +1,6 @@
 /**
  * Why a request is refused, as a value. Each reason is one case that an operator may want to distinguish. The caller gets
- * only the code of the reason, so the log has more details than an attacker gets.
+ * the code of the reason, and for some reasons a fixed description; the log has the reason.
  *
  * Codes: RFC 6749 section 5.2 and RFC 8628 section 3.5 (token endpoint), RFC 6750 section 3.1 (bearer tokens).
  */
@@ -35,7 +35,7 @@ export type RefusalCode = (typeof CODE_OF_REASON)[RefusalReason];
 export interface Refusal {
   /** For the caller. */
   readonly code: RefusalCode;
-  /** For the log only. */
+  /** For the log. */
   readonly reason: RefusalReason;
   /** The refused client, for the log. Only the id of a registered client, because an unknown id may be a secret in the wrong field. */
   readonly clientId?: string;
@@ -45,6 +45,3 @@ export function refusal(reason: RefusalReason, clientId?: string): Refusal {
   const code = CODE_OF_REASON[reason];
   return clientId === undefined ? { code, reason } : { code, reason, clientId };
 }
-
-/** All reasons, for tables that need an entry for each. */
-export const REFUSAL_REASONS = Object.keys(CODE_OF_REASON) as readonly RefusalReason[];

@@ -2,7 +2,7 @@
 const BCRYPT_ENCODING = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const PLAIN_PREFIX = '{noop}';
 
-/** The accepted BCrypt costs. A lower cost protects nothing; with a higher one, a single check blocks a thread for minutes. */
+/** The accepted BCrypt costs. A lower cost protects nothing; with a higher one, a single check blocks a thread for seconds to minutes. */
 export const BCRYPT_COST_MIN = 4;
 export const BCRYPT_COST_MAX = 14;
 

@@ -37,7 +37,7 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** The `sign` of a SigningKey: RS256 with this private RSA key, in the calling thread. Only the function holds the key. */
+/** The `sign` of a SigningKey: RS256 with this private RSA key, in the calling thread. The key stays inside this closure. */
 export function rs256(privateKey: KeyObject): SigningKey['sign'] {
   return (data) => sign('sha256', data, privateKey);
 }
@@ -71,13 +71,14 @@ export class SignatureBatch {
     const batch = this.#queue.slice(0, BATCH_SIZE);
     this.#queue = this.#queue.slice(BATCH_SIZE);
     if (this.#queue.length > 0) setImmediate(() => this.#signBatch());
-    for (const settle of batch.map(signed)) settle();
+    for (const resolve of batch.map(signNow)) resolve();
   }
 }
 
-/** Signs now, and returns the function that settles the promise: so no request continues between two signatures. */
-function signed({ key, data, resolve, reject }: QueuedSignature): () => void {
+/** Signs at once. The promises are resolved after the whole batch, so no request continues in between. */
+function signNow({ key, data, resolve, reject }: QueuedSignature): () => void {
   try {
+    // The key pair's `sign` is `rs256` above.
     const signature = key.sign(data);
     return () => resolve(signature);
   } catch (fault) {

@@ -8,8 +8,8 @@ import {
 
 /**
  * Refuses slots to a client id and address that failed too often within a minute. Attempts are counted for both
- * together, so failures at another address cannot lock a client out. An attempt without an answer, in time or at all,
- * counts as failed, because its verification may have run; one that found the queue full does not. Keeps one small record for
+ * together, so failures at another address cannot lock a client out. An attempt that gets no answer (too late, or
+ * disconnected) counts as failed, because its verification may have run; one that found the queue full does not. Keeps one small record for
  * each pair that failed in the last minute; the size of the queue keeps them few.
  */
 export class AttemptLimiter implements ClosableVerificationSlots {
@@ -28,26 +28,26 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const key = `${request.caller.address} ${request.clientId}`;
     const counted = await this.#failures.get(key);
     if (counted !== null && counted.consumedPoints >= this.#failures.points) return 'attempts_exhausted';
-    const slot = await this.#countingFaults(key, this.#slots.acquire(request));
-    return slot === 'attempts_exhausted' ? slot : this.#countingFailures(key, slot);
+    const slot = await this.#withFaultCounted(key, this.#slots.acquire(request));
+    return slot === 'attempts_exhausted' ? slot : this.#withVerdictCounted(key, slot);
   }
 
   close(): void {
     this.#slots.close();
   }
 
-  #countingFailures(key: string, slot: VerificationSlot): VerificationSlot {
+  #withVerdictCounted(key: string, slot: VerificationSlot): VerificationSlot {
     return {
       refusals: slot.refusals,
       settle: async (verdict) => {
         if (verdict !== 'match') await this.#failures.penalty(key);
-        return verdict === 'match' ? this.#countingFaults(key, slot.settle(verdict)) : slot.settle(verdict);
+        return verdict === 'match' ? this.#withFaultCounted(key, slot.settle(verdict)) : slot.settle(verdict);
       },
       release: () => slot.release(),
     };
   }
 
-  async #countingFaults<Outcome>(key: string, outcome: Promise<Outcome>): Promise<Outcome> {
+  async #withFaultCounted<Outcome>(key: string, outcome: Promise<Outcome>): Promise<Outcome> {
     try {
       return await outcome;
     } catch (fault) {

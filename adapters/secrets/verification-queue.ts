@@ -30,7 +30,7 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   waitMs: 2_000,
 };
 
-/** Log2 of how many times the rounds make a verification much more expensive. */
+/** A verification is much more expensive if its cost is higher by this: four times the rounds. */
 const MUCH_MORE_EXPENSIVE = 2;
 
 interface Attempt extends Waiting {

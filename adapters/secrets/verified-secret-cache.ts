@@ -6,7 +6,7 @@ import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../..
 /** Clients in the cache; the least recently used one is evicted. About 30 MB. */
 const CLIENTS_MAX = 100_000;
 
-/** Pairs of address and client id of each kind that the cache knows; the least recently used one is evicted. */
+/** Pairs of address and client id, distrusted or verified; the least recently used one is evicted. */
 const PAIRS_MAX = 100_000;
 
 /** The part of an entry's lifetime after which it is due for another verification. */
@@ -28,7 +28,7 @@ export interface VerifiedSecretCacheOptions {
   readonly lifetimeSeconds: number;
   readonly clientsMax?: number;
   /** Called with each entry that this process adds. */
-  readonly onStored?: (entry: VerifiedSecret) => void;
+  readonly onAdded?: (entry: VerifiedSecret) => void;
 }
 
 /**
@@ -44,8 +44,8 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   // With a KeyObject, a digest takes a fifth of the time that it takes with the key's bytes.
   readonly #key: KeyObject;
   readonly #entries: LRUCache<string, VerifiedSecret>;
-  readonly #suspended = new LRUCache<string, true>({ max: PAIRS_MAX });
-  readonly #verifiedAt = new LRUCache<string, true>({ max: PAIRS_MAX });
+  readonly #distrustedPairs = new LRUCache<string, true>({ max: PAIRS_MAX });
+  readonly #verifiedPairs = new LRUCache<string, true>({ max: PAIRS_MAX });
 
   constructor(clock: Clock, options: VerifiedSecretCacheOptions) {
     this.#clock = clock;
@@ -60,20 +60,20 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     const pair = `${presented.address} ${clientId}`;
     return {
       state: () => this.#state(clientId, digest, pair),
-      store: () => {
+      add: () => {
         const entry = { clientId, digest, at: this.#clock.now() };
         this.receive(entry);
-        this.#verifiedAt.set(pair, true);
-        this.#options.onStored?.(entry);
+        this.#verifiedPairs.set(pair, true);
+        this.#options.onAdded?.(entry);
       },
-      suspend: () => void this.#suspended.set(pair, true),
+      distrustCaller: () => void this.#distrustedPairs.set(pair, true),
     };
   }
 
   /** Adds an entry that another worker has verified. */
   readonly receive = (entry: VerifiedSecret): void => {
     if (this.#options.lifetimeSeconds === 0) return;
-    // Bytes from a pipe are a view of everything that was read at once, which the copy lets go.
+    // The bytes are a view of a larger buffer. They are copied, so that the buffer can be freed.
     this.#entries.set(entry.clientId, { ...entry, digest: Uint8Array.from(entry.digest) });
   };
 
@@ -83,9 +83,9 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     const age = this.#clock.now() - entry.at;
     const { lifetimeSeconds } = this.#options;
     if (age >= lifetimeSeconds) return 'absent';
-    if (!this.#verifiedAt.has(pair)) {
-      if (this.#suspended.has(pair)) return 'absent';
-      this.#verifiedAt.set(pair, true);
+    if (!this.#verifiedPairs.has(pair)) {
+      if (this.#distrustedPairs.has(pair)) return 'absent';
+      this.#verifiedPairs.set(pair, true);
     }
     return age < lifetimeSeconds * RENEWED_AFTER ? 'fresh' : 'expiring';
   }

@@ -1,4 +1,4 @@
-/** The sender of a request, as far as it matters for how long the request may keep the service busy. */
+/** The sender of a request: the address, to count failed attempts, and whether they are still connected. */
 export interface Caller {
   /** The network address of the connection. Behind a proxy, this is the proxy's address. */
   readonly address: string;

@@ -24,7 +24,7 @@ export interface SlotRequest {
 
 /** The right to run one verification now. Its holder calls `settle` or `release`, once. */
 export interface VerificationSlot {
-  /** `deferred`: a refusal is not answered when it is known, but when the waiting time is over. */
+  /** `deferred`: a refusal is withheld; the caller gets 503 when the waiting time is over. */
   readonly refusals: 'immediate' | 'deferred';
 
   /**

@@ -14,10 +14,10 @@ export interface CachedVerification {
   state(): 'fresh' | 'expiring' | 'absent';
 
   /** Records that the secret was verified just now. */
-  store(): void;
+  add(): void;
 
   /** Records that this caller failed too often. The cache is then used for this caller only if the client was verified at the same address. */
-  suspend(): void;
+  distrustCaller(): void;
 }
 
 /** The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { DependencyContainer, InjectionToken } from 'tsyringe';
 import { createJsonLog } from '../../adapters/pino/json-log.ts';
 import { buildContainer } from '../../config/container.ts';
+import { PARTS } from '../../config/parts.ts';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
-import { TOKENS } from '../../config/tokens.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
 
@@ -14,24 +14,24 @@ async function build(): Promise<AsyncDisposable & { readonly container: Dependen
   const configuration = loadConfiguration(environment, () => '[]');
   if (!configuration.ok) throw new Error(configuration.problem.join());
   const container = await buildContainer(configuration.value, 'single', (own) =>
-    own.registerInstance(TOKENS.log, silent),
+    own.registerInstance(PARTS.log, silent),
   );
   return {
     container,
     async [Symbol.asyncDispose]() {
-      for (const dependency of container.resolve(TOKENS.dependencies)) await dependency.close();
+      for (const dependency of container.resolve(PARTS.dependencies)) await dependency.close();
     },
   };
 }
 
 describe('the container', () => {
   // Only the primary has workers; tests/e2e/workers.test.ts runs it.
-  const names = (Object.keys(TOKENS) as (keyof typeof TOKENS)[]).filter((name) => name !== 'workerPool');
+  const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => name !== 'workerPool');
 
   it.each(names)('resolves %s, and the same one again', async (name) => {
     await using built = await build();
     const { container } = built;
-    const token: InjectionToken<unknown> = TOKENS[name];
+    const token: InjectionToken<unknown> = PARTS[name];
     const part = container.resolve(token);
     expect(part).toBeDefined();
     expect(container.resolve(token)).toBe(part);
@@ -40,7 +40,7 @@ describe('the container', () => {
   it('shares no part with another container', async () => {
     await using one = await build();
     await using other = await build();
-    for (const token of [TOKENS.keyProvider, TOKENS.issueToken]) {
+    for (const token of [PARTS.keyProvider, PARTS.issueToken]) {
       expect(one.container.resolve<unknown>(token)).not.toBe(other.container.resolve<unknown>(token));
     }
   });

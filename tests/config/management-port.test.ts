@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TOKENS } from '../../config/tokens.ts';
+import { PARTS } from '../../config/parts.ts';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
@@ -57,7 +57,7 @@ describe('the management port', () => {
   });
 
   it('reports that the service is not ready while it stops, with the reason', async () => {
-    service.container.resolve(TOKENS.lifecycle).state = 'stopping';
+    service.container.resolve(PARTS.lifecycle).state = 'stopping';
     const answer = await send(url, '/readyz');
     expect(answer.status).toBe(503);
     expect(answer.json()).toEqual({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TOKENS } from '../../config/tokens.ts';
+import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
@@ -95,7 +95,7 @@ describe('the metrics of the management port', () => {
   });
 
   it('show how many verifications run and how many wait', async () => {
-    const queue = service.container.resolve(TOKENS.verificationQueue);
+    const queue = service.container.resolve(PARTS.verificationQueue);
     const verifications = async (): Promise<readonly number[]> => {
       const now = await samples();
       return [
@@ -126,7 +126,7 @@ describe('the metrics of the management port', () => {
 
   it('show the same readiness as /readyz', async () => {
     expect(total(await samples(), 'auth_ready')).toBe(1);
-    service.container.resolve(TOKENS.lifecycle).state = 'stopping';
+    service.container.resolve(PARTS.lifecycle).state = 'stopping';
     expect(total(await samples(), 'auth_ready')).toBe(0);
     expect((await send(url, '/readyz')).status).toBe(503);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
-import { TOKENS } from '../../config/tokens.ts';
+import { PARTS } from '../../config/parts.ts';
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
@@ -52,10 +52,10 @@ describe('the resource server, with the service as its issuer', () => {
   beforeAll(async () => {
     service = await startServiceUnderTest({
       environment: { PUBLIC_METADATA: 'true' },
-      override: (container) => container.registerInstance(TOKENS.clock, clock),
+      override: (container) => container.registerInstance(PARTS.clock, clock),
     });
     server = await startResourceServerUnderTest({ JWKS_URI: `${service.url}/oauth2/jwks` }, clock);
-    signer = new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider));
+    signer = new Rs256TokenSigner(service.container.resolve(PARTS.keyProvider));
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
@@ -121,7 +121,7 @@ describe('the resource server, with the service as its issuer', () => {
 
   /** A token with the key id of the service, signed by another key. */
   async function signedAs({ alg }: { alg: 'RS256' | 'RS512' | 'HS256' }): Promise<string> {
-    const { kid } = await service.container.resolve(TOKENS.keyProvider).signingKey();
+    const { kid } = await service.container.resolve(PARTS.keyProvider).signingKey();
     const { privateKey } = await crypto.subtle.generateKey(
       {
         name: 'RSASSA-PKCS1-v1_5',

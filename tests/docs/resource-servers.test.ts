@@ -5,8 +5,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { PARTS } from '../../config/parts.ts';
 import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/settings/locations-settings.ts';
-import { TOKENS } from '../../config/tokens.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
@@ -93,7 +93,7 @@ describe('docs/resource-servers.md', () => {
           PUBLIC_METADATA: 'true',
         },
       });
-      signer = new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider), 'at+jwt');
+      signer = new Rs256TokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
       unpacked = await unpack(`${service.url}/oauth2/jwks`);
       await listen(unpacked.folder);
     });
@@ -141,7 +141,7 @@ describe('docs/resource-servers.md', () => {
       ['of another issuer', () => signer.sign({ ...claims(), iss: `${ISSUER}/` })],
       ['for another audience', () => signer.sign({ ...claims(), aud: CLIENT_ID })],
       ['of an unknown key', async () => new Rs256TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
-      ['without a type', () => new Rs256TokenSigner(service.container.resolve(TOKENS.keyProvider)).sign(claims())],
+      ['without a type', () => new Rs256TokenSigner(service.container.resolve(PARTS.keyProvider)).sign(claims())],
       ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
       const answer = await ask(`Bearer ${await make()}`);

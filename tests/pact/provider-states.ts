@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt';
 import { decodeJwt } from 'jose';
 import type { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
-import { TOKENS } from '../../config/tokens.ts';
+import { PARTS } from '../../config/parts.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import type { FixedClock } from '../support/fixed-clock.ts';
 import { getAccessToken } from '../support/http.ts';
@@ -50,7 +50,7 @@ export class ProviderStates {
     this.#clock = clock;
     this.#clients =
       database === undefined
-        ? (service.container.resolve(TOKENS.clientRepository) as InMemoryClientRepository)
+        ? (service.container.resolve(PARTS.clientRepository) as InMemoryClientRepository)
         : clientsTable(database);
   }
 
@@ -79,7 +79,7 @@ export class ProviderStates {
 
   async #checkLocation(given: StateParameters, expected: 'known' | 'not known'): Promise<void> {
     const code = required(given, 'code');
-    const location = await this.#service.container.resolve(TOKENS.findLocation).execute(code);
+    const location = await this.#service.container.resolve(PARTS.findLocation).execute(code);
     const actual = location === undefined ? 'not known' : 'known';
     if (actual !== expected) throw new Error(`location ${code} is ${actual}`);
   }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Verifier, type VerifierOptions } from '@pact-foundation/pact';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { TOKENS } from '../../config/tokens.ts';
+import { PARTS } from '../../config/parts.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { startServiceUnderTest } from '../support/running-service.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -24,7 +24,7 @@ export async function startProvider(store: 'memory' | 'postgres'): Promise<Provi
       PUBLIC_METADATA: 'true',
       ...(database && { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url }),
     },
-    override: (container) => container.registerInstance(TOKENS.clock, clock),
+    override: (container) => container.registerInstance(PARTS.clock, clock),
   });
   const states = new ProviderStates(service, clock, database);
   return {

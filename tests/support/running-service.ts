@@ -1,8 +1,8 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { Override } from '../../config/container.ts';
+import { PARTS } from '../../config/parts.ts';
 import { startService } from '../../config/service.ts';
 import { type Configuration, loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
-import { TOKENS } from '../../config/tokens.ts';
 import { createLogBuffer } from './log-buffer.ts';
 
 export const ISSUER = 'http://issuer.test';
@@ -62,7 +62,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   let built: DependencyContainer | undefined;
   const service = await startService({ ...configuration.value, ...options.limits }, (container) => {
     built = container;
-    container.registerInstance(TOKENS.log, log);
+    container.registerInstance(PARTS.log, log);
     options.override?.(container);
   });
   if (built === undefined) throw new Error('the service was built without its container');

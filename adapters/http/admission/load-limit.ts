@@ -7,7 +7,7 @@ const CHECK_EVERY_MS = 100;
 const WEIGHT = 0.2;
 
 export const LOAD_LIMITS = {
-  /** Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need about 0.4 s of a core for their signatures. */
+  /** Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need about 0.3 s of a core for their signatures. */
   inFlight: 1_000,
   /** The same, while the event loop is late. */
   inFlightWhenLate: 100,
@@ -16,7 +16,7 @@ export const LOAD_LIMITS = {
 };
 
 /**
- * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of a token:
+ * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of the CPU time of a token:
  * admitted requests stay fast, and no queue grows, while more requests arrive than can be served.
  */
 export class LoadLimit {
@@ -57,7 +57,7 @@ export class LoadLimit {
   };
 
   /** The same slots, but a request is not counted while it waits for one, or for the time of its answer. */
-  exempt(slots: VerificationSlots): VerificationSlots {
+  withUncountedWaits(slots: VerificationSlots): VerificationSlots {
     return {
       acquire: async (request) => {
         // A renewal runs in the background, where no request is counted.

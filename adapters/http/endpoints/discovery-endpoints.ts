@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import { CLIENT_AUTHENTICATION_METHOD, GRANT_TYPE } from '../../../domain/client-registration.ts';
-import type { Handler } from '../server/application.ts';
 import type { Exchange } from '../server/exchange.ts';
+import type { Handler } from '../server/koa-application.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export const TOKEN_PATH = '/oauth2/token';

@@ -1,7 +1,7 @@
 import type { FindLocation } from '../../../application/find-location.ts';
 import type { Location } from '../../../domain/location.ts';
-import type { Handler, Route } from '../server/application.ts';
-import { refuse } from '../server/exchange.ts';
+import { sendRefusal } from '../server/exchange.ts';
+import type { Handler, Route } from '../server/koa-application.ts';
 import { httpRefusal } from '../server/refusals.ts';
 
 export type LocationFieldOrder = 'declared' | 'alphabetical';
@@ -11,7 +11,7 @@ export function locationRoute(findLocation: FindLocation, order: LocationFieldOr
   const handler: Handler = async (ctx) => {
     const code = ctx.path.slice(ctx.path.lastIndexOf('/') + 1);
     const location = await findLocation.execute(code);
-    if (location === undefined) return refuse(ctx, httpRefusal('resource_unknown'));
+    if (location === undefined) return sendRefusal(ctx, httpRefusal('resource_unknown'));
     ctx.status = 200;
     ctx.body = representation(location, order);
   };

@@ -1,6 +1,6 @@
 import type { HealthCheck } from '../../../application/ports/health-check.ts';
-import type { Access, Route } from '../server/application.ts';
 import type { Exchange } from '../server/exchange.ts';
+import type { Access, Route } from '../server/koa-application.ts';
 
 /** Collects all metrics, in the format of the scraper. */
 export type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;

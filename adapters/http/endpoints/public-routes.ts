@@ -1,7 +1,7 @@
 import type { IssueToken } from '../../../application/issue-token.ts';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import type { Access, Route } from '../server/application.ts';
+import type { Access, Route } from '../server/koa-application.ts';
 import {
   KEY_SET_PATH,
   keySetEndpoint,

@@ -6,24 +6,24 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import { type Form, readForm } from '../parsing/form.ts';
 import type { RequestHead } from '../parsing/request-head.ts';
-import type { Handler } from '../server/application.ts';
-import { type Exchange, refuse } from '../server/exchange.ts';
+import { type Exchange, sendRefusal } from '../server/exchange.ts';
+import type { Handler } from '../server/koa-application.ts';
 import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint(issueToken: IssueToken, load: LoadLimit): Handler {
   return async (ctx) => {
     const refused = refuseQuery(ctx.querystring) ?? refuseAuthorization(ctx.state.head);
-    if (refused !== undefined) return refuse(ctx, refused);
+    if (refused !== undefined) return sendRefusal(ctx, refused);
 
     const form = await readForm(ctx, load);
-    if (!form.ok) return refuse(ctx, httpRefusal(form.problem));
+    if (!form.ok) return sendRefusal(ctx, httpRefusal(form.problem));
 
     const request = readTokenRequest(form.value, ctx);
-    if (!request.ok) return refuse(ctx, request.problem);
+    if (!request.ok) return sendRefusal(ctx, request.problem);
 
     const issued = await issueToken.execute(request.value);
-    if (!issued.ok) return refuse(ctx, issued.problem);
+    if (!issued.ok) return sendRefusal(ctx, issued.problem);
 
     answer(ctx, request.value, issued.value);
   };
@@ -36,7 +36,7 @@ function refuseQuery(query: string): HttpRefusal | undefined {
   return found ? httpRefusal('credentials_in_query') : undefined;
 }
 
-/** Refuses what the header alone decides. A body may contain a second authentication method, which is another error. */
+/** Refuses what the header decides. If there is a body, it may contain a secret too, which is a different error: see below. */
 function refuseAuthorization({ authorization, hasBody }: RequestHead): HttpRefusal | undefined {
   switch (authorization.kind) {
     case 'absent':
@@ -50,7 +50,7 @@ function refuseAuthorization({ authorization, hasBody }: RequestHead): HttpRefus
   }
 }
 
-/** No client is registered for a method that uses the header (RFC 6749 section 5.2). */
+/** The service supports no client authentication in the header (RFC 6749 section 5.2). */
 function refuseMethod(scheme: string): HttpRefusal {
   return httpRefusal('authorization_method_unsupported', { 'WWW-Authenticate': `${scheme} realm="token endpoint"` });
 }

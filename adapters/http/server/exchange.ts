@@ -36,7 +36,7 @@ export function exchange({ ids, log, metrics, load, rejectionDelay }: ExchangePa
     ctx.set('X-Request-Id', ctx.state.requestId);
 
     if (load.enter()) await answer(ctx, next).finally(() => load.leave());
-    else refuse(ctx, httpRefusal('overloaded'));
+    else sendRefusal(ctx, httpRefusal('overloaded'));
 
     const line = requestLine(ctx, performance.now() - begin);
     metrics?.count(line);
@@ -51,7 +51,7 @@ export function exchange({ ids, log, metrics, load, rejectionDelay }: ExchangePa
 async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
   try {
     const head = readRequestHead(ctx.req);
-    if (!head.ok) return refuse(ctx, httpRefusal(head.problem, { Connection: 'close' }));
+    if (!head.ok) return sendRefusal(ctx, httpRefusal(head.problem, { Connection: 'close' }));
     ctx.state.head = head.value;
     await next();
   } catch (fault) {
@@ -60,7 +60,7 @@ async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
 }
 
 /** Answers with the refusal. `invalid_client` has no description, and all its cases look the same. */
-export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
+export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
   const { status, retryAfter }: Answer = ANSWERS[refusal.code];
   ctx.status = status;
@@ -69,16 +69,16 @@ export function refuse(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.body = refusalBody(refusal);
 }
 
-/** The one place that turns a fault into 500 or 503, unless the request caused it or the client has disconnected. */
+/** The one place that turns a fault into 500 or 503, unless Node's parser refused the request or the client has disconnected. */
 function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
   if (byParser !== undefined) {
-    refuse(ctx, byParser);
+    sendRefusal(ctx, byParser);
   } else if (ctx.req.socket.destroyed || (ctx.req.destroyed && !ctx.req.complete)) {
-    refuse(ctx, httpRefusal('client_disconnected'));
+    sendRefusal(ctx, httpRefusal('client_disconnected'));
   } else {
     ctx.state.fault = fault;
-    refuse(ctx, httpRefusal(fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen'));
+    sendRefusal(ctx, httpRefusal(fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen'));
   }
 }
 

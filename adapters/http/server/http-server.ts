@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type ApplicationParts, createApplication } from './application.ts';
+import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { answerParserError, type Connection, refuseTunnel } from './parser-errors.ts';
 
 /** How long a client may take, in milliseconds. Node's own limits let a connection hang for five minutes. */

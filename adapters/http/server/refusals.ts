@@ -35,7 +35,7 @@ export const ANSWERS = {
 /** The code of a refusal: one of the domain's, or one that exists only in HTTP. */
 export type AnswerCode = keyof typeof ANSWERS;
 
-/** The reasons of refusals that are made here, outside of the use cases, and the code of each. */
+/** The reasons of refusals that adapters/http decides, and of those that a fault becomes, with the code of each. */
 const CODE_OF_HTTP_REASON = {
   request_malformed: 'invalid_request',
   host_malformed: 'invalid_request',

@@ -1,6 +1,6 @@
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
-import { type Exchange, refuse } from './exchange.ts';
+import { type Exchange, sendRefusal } from './exchange.ts';
 import { type HttpRefusal, httpRefusal } from './refusals.ts';
 
 // RFC 6750 section 2.1: b64token = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
@@ -35,6 +35,6 @@ export async function requireBearer(
 }
 
 function challenge(ctx: Exchange, refusal: HttpRefusal, authenticate: string): false {
-  refuse(ctx, { ...refusal, headers: { 'WWW-Authenticate': authenticate } });
+  sendRefusal(ctx, { ...refusal, headers: { 'WWW-Authenticate': authenticate } });
   return false;
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Route } from '../../../adapters/http/server/application.ts';
-import { TOKENS } from '../../../config/tokens.ts';
+import type { Route } from '../../../adapters/http/server/koa-application.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { Scope } from '../../../domain/scope.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, send } from '../../support/http.ts';
@@ -11,7 +11,7 @@ const LOCATION = '/v1/locations/NYC_USA';
 
 describe('every other path', () => {
   const clock = new FixedClock();
-  const service = serviceForSuite({ override: (container) => container.registerInstance(TOKENS.clock, clock) });
+  const service = serviceForSuite({ override: (container) => container.registerInstance(PARTS.clock, clock) });
   let token: string;
   const bearer = () => ({ authorization: `Bearer ${token}` });
   beforeAll(async () => {
@@ -213,8 +213,8 @@ describe('valid token, route that requires a scope', () => {
           ctx.body = { ok: true };
         },
       };
-      container.registerInstance(TOKENS.routes, [
-        ...container.resolve(TOKENS.routes),
+      container.registerInstance(PARTS.routes, [
+        ...container.resolve(PARTS.routes),
         { path: '/both', access: { kind: 'bearer', scope: scope.value }, methods },
         { path: '/write', access: { kind: 'bearer', scope: writeScope.value }, methods },
       ]);

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { TOKENS } from '../../../config/tokens.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, type HttpAnswer, send, sendRaw } from '../../support/http.ts';
 import {
@@ -38,14 +38,14 @@ let publicKey: KeyObject;
 beforeAll(async () => {
   const options: ServiceOptions = {
     override: (container) => {
-      container.registerInstance(TOKENS.clock, clock);
+      container.registerInstance(PARTS.clock, clock);
       const privateKeys = { add: (_kid: string, key: KeyObject) => void made.push(key) };
-      container.registerInstance(TOKENS.keyFactory, createKeyFactory({ ids: new RandomIdGenerator(), privateKeys }));
+      container.registerInstance(PARTS.keyFactory, createKeyFactory({ ids: new RandomIdGenerator(), privateKeys }));
     },
   };
   const made: KeyObject[] = [];
   [service, elsewhere] = await Promise.all([startServiceUnderTest(options), startServiceUnderTest(options)]);
-  const [published] = await service.container.resolve(TOKENS.keyProvider).publicKeys();
+  const [published] = await service.container.resolve(PARTS.keyProvider).publicKeys();
   const modulusOf = (key: KeyObject) => createPublicKey(key).export({ format: 'jwk' }).n;
   const own = made.find((key) => modulusOf(key) === published?.n);
   if (published === undefined || own === undefined) throw new Error('the service signs with another key');
@@ -416,7 +416,7 @@ describe('a token outside of its validity period', () => {
   it('accepts a token up to its last second and no longer', async () => {
     const moving = new FixedClock(NOW);
     await using own = await startServiceUnderTest({
-      override: (container) => container.registerInstance(TOKENS.clock, moving),
+      override: (container) => container.registerInstance(PARTS.clock, moving),
     });
     const token = await getAccessToken(own.url, GOOD_CLIENT.client_id, GOOD_SECRET);
     const statusNow = async () => (await send(own.url, PATH, { headers: { authorization: `Bearer ${token}` } })).status;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TOKENS } from '../../../config/tokens.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { getAccessToken, requestToken, send, sendRaw } from '../../support/http.ts';
 import { GOOD_SECRET } from '../../support/running-service.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
@@ -61,7 +61,7 @@ describe('secrets and tokens appear in no log and no answer, wherever they are s
 describe('a fault that has the secret in its members', () => {
   const service = serviceForSuite({
     override: (container) =>
-      container.registerInstance(TOKENS.clientRepository, {
+      container.registerInstance(PARTS.clientRepository, {
         findByClientId: () =>
           Promise.reject(Object.assign(new Error('query failed'), { parameters: [SECRET], query: SECRET })),
       }),

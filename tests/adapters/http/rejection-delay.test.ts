@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
-import { TOKENS } from '../../../config/tokens.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
 describe('RejectionDelay', () => {
@@ -22,7 +22,7 @@ describe('RejectionDelay', () => {
 
 describe('a connection whose requests are rejected', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(TOKENS.rejectionDelay, new RejectionDelay(3)),
+    override: (container) => container.registerInstance(PARTS.rejectionDelay, new RejectionDelay(3)),
   });
 
   it('gets the same answers with a delay, while other connections get theirs without one', async () => {

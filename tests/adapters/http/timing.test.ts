@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import type { SecretVerifier } from '../../../application/ports/secret-verifier.ts';
-import { TOKENS } from '../../../config/tokens.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { requestToken } from '../../support/http.ts';
 import { rankZ } from '../../support/rank-test.ts';
 import { GOOD_CLIENT, PLAIN_CLIENT, type ServiceUnderTest } from '../../support/running-service.ts';
@@ -38,12 +38,12 @@ function timedService(replaceVerifier: (verifier: SecretVerifier) => SecretVerif
       { ...GOOD_CLIENT, client_id: 'expensive', client_secret: bcrypt.hashSync('its-secret', COST) },
     ],
     override: (container) => {
-      const clients = container.resolve(TOKENS.clientRepository);
+      const clients = container.resolve(PARTS.clientRepository);
       if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
       const encoded = GOOD_CLIENT.client_secret;
       clients.add({ clientId: 'locked', clientSecret: `!${encoded}`, clientName: 'x', scope: 'read' });
       clients.add({ clientId: 'no-scope', clientSecret: encoded, clientName: 'x', scope: '' });
-      container.registerInstance(TOKENS.secretVerifier, replaceVerifier(container.resolve(TOKENS.secretVerifier)));
+      container.registerInstance(PARTS.secretVerifier, replaceVerifier(container.resolve(PARTS.secretVerifier)));
     },
   });
 }

@@ -6,7 +6,7 @@ import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { TOKENS } from '../../../config/tokens.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
@@ -131,7 +131,7 @@ describe('POST /oauth2/token: the cases of invalid_client look the same', () => 
     ],
     override: (container) => {
       // These values are not allowed in a clients file, but a table can contain them.
-      const clients = container.resolve(TOKENS.clientRepository);
+      const clients = container.resolve(PARTS.clientRepository);
       if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
       const unusable: [string, string][] = [
         ['locked', `!$2b$04$${BCRYPT_SALT_AND_HASH}`],
@@ -224,8 +224,8 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   const service = serviceForSuite({
     clients: [GOOD_CLIENT, { ...PLAIN_CLIENT, client_id: 'utf-8-client', client_secret: '{noop}gehéim-secret😀' }],
     override: (container) => {
-      const clients = container.resolve(TOKENS.clientRepository);
-      container.registerInstance(TOKENS.clientRepository, {
+      const clients = container.resolve(PARTS.clientRepository);
+      container.registerInstance(PARTS.clientRepository, {
         findByClientId: (clientId) => {
           lookedUp.push(clientId);
           return clients.findByClientId(clientId);
@@ -537,7 +537,7 @@ const NO_CAPACITY = { concurrent: 1, fifoRounds: 2 ** 4, overflow: 1, unanswered
 
 describe('POST /oauth2/token: no capacity', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(TOKENS.verificationQueue, new VerificationQueue(NO_CAPACITY)),
+    override: (container) => container.registerInstance(PARTS.verificationQueue, new VerificationQueue(NO_CAPACITY)),
   });
 
   it('answers 503 with Retry-After at once if it cannot verify a secret, and continues to serve a client whose secret is verified', async () => {
@@ -562,11 +562,11 @@ describe('POST /oauth2/token: overload', () => {
   const service = serviceForSuite({
     override: (container) => {
       container.registerInstance(
-        TOKENS.loadLimit,
+        PARTS.loadLimit,
         new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, { delayMs: 0 }),
       );
-      const clients = container.resolve(TOKENS.clientRepository);
-      container.registerInstance(TOKENS.clientRepository, {
+      const clients = container.resolve(PARTS.clientRepository);
+      container.registerInstance(PARTS.clientRepository, {
         async findByClientId(clientId) {
           if (clientId === 'slow') await held.promise;
           return clients.findByClientId(clientId);
@@ -639,7 +639,7 @@ describe('POST /oauth2/token: faults', () => {
   let fault: unknown;
   const service = serviceForSuite({
     override: (container) =>
-      container.registerInstance(TOKENS.clientRepository, {
+      container.registerInstance(PARTS.clientRepository, {
         findByClientId: () => Promise.reject(fault),
       }),
   });

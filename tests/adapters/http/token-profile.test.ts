@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
-import { TOKENS } from '../../../config/tokens.ts';
+import { PARTS } from '../../../config/parts.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { getAccessToken, requestToken, send } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../../support/running-service.ts';
@@ -18,7 +18,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
   });
   let signer: Rs256TokenSigner;
   beforeAll(() => {
-    signer = new Rs256TokenSigner(service().container.resolve(TOKENS.keyProvider), 'at+jwt');
+    signer = new Rs256TokenSigner(service().container.resolve(PARTS.keyProvider), 'at+jwt');
   });
   const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 
@@ -57,7 +57,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
     'refuses a token of its own key with the type %j',
     async (type) => {
       const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
-      const keys = service().container.resolve(TOKENS.keyProvider);
+      const keys = service().container.resolve(PARTS.keyProvider);
       const other = await new Rs256TokenSigner(keys, type as TokenType).sign(claims as unknown as AccessTokenClaims);
       expect((await read(other)).text).toBe('{"error":"invalid_token"}');
     },
@@ -65,7 +65,7 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
 
   it('accepts a token of its own key without a type, as it was issued in the default profile', async () => {
     const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
-    const untyped = new Rs256TokenSigner(service().container.resolve(TOKENS.keyProvider));
+    const untyped = new Rs256TokenSigner(service().container.resolve(PARTS.keyProvider));
     expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims))).status).toBe(200);
   });
 

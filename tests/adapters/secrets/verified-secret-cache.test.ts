@@ -25,7 +25,7 @@ describe('VerifiedSecretCache', () => {
   it('returns a verified secret until its lifetime is over, and requests its renewal in the last fifth', () => {
     const { clock, cache, state } = world();
     expect(state()).toBe('absent');
-    cache.lookUp(presented()).store();
+    cache.lookUp(presented()).add();
     expect(state()).toBe('fresh');
     clock.advance(SECONDS * 0.8 - 1);
     expect(state()).toBe('fresh');
@@ -37,7 +37,7 @@ describe('VerifiedSecretCache', () => {
 
   it('finds the entry again for a registration that was read again', () => {
     const { cache, state } = world();
-    cache.lookUp(presented()).store();
+    cache.lookUp(presented()).add();
     expect(state({ stored: StoredSecret.parse(ENCODING) })).toBe('fresh');
   });
 
@@ -51,31 +51,31 @@ describe('VerifiedSecretCache', () => {
     ['the same text, divided differently between id and secret', { clientId: 'a-client8:', clientSecret: 'a-secret' }],
   ])('misses for %s', (_case, more) => {
     const { cache, state } = world();
-    cache.lookUp(presented()).store();
+    cache.lookUp(presented()).add();
     expect(state(more)).toBe('absent');
   });
 
   it('keeps the entry of a client for which others present wrong secrets', () => {
     const { cache, state } = world();
-    cache.lookUp(presented()).store();
+    cache.lookUp(presented()).add();
     for (let time = 0; time < 20; time += 1) expect(state({ clientSecret: `wrong-secret-${time}` })).toBe('absent');
     expect(state()).toBe('fresh');
   });
 
   it('holds no more clients than its limit, and evicts the least recently used one', () => {
     const { cache, state } = world({ clientsMax: 2 });
-    cache.lookUp(presented({ clientId: 'one' })).store();
-    cache.lookUp(presented({ clientId: 'two' })).store();
+    cache.lookUp(presented({ clientId: 'one' })).add();
+    cache.lookUp(presented({ clientId: 'two' })).add();
     expect(state({ clientId: 'one' })).toBe('fresh');
-    cache.lookUp(presented({ clientId: 'three' })).store();
+    cache.lookUp(presented({ clientId: 'three' })).add();
     expect(['one', 'two', 'three'].map((clientId) => state({ clientId }))).toEqual(['fresh', 'absent', 'fresh']);
   });
 
   it('is not used for a caller who failed too often, except at an address where the client was verified', () => {
     const { cache, state } = world();
-    cache.lookUp(presented({ address: '192.0.2.1' })).store();
-    cache.lookUp(presented({ address: '192.0.2.2' })).suspend();
-    cache.lookUp(presented({ address: '192.0.2.1' })).suspend();
+    cache.lookUp(presented({ address: '192.0.2.1' })).add();
+    cache.lookUp(presented({ address: '192.0.2.2' })).distrustCaller();
+    cache.lookUp(presented({ address: '192.0.2.1' })).distrustCaller();
     expect(state({ address: '192.0.2.2' })).toBe('absent');
     expect(state({ address: '192.0.2.1' })).toBe('fresh');
     expect(state({ address: '192.0.2.3' })).toBe('fresh');
@@ -88,9 +88,9 @@ describe('VerifiedSecretCache', () => {
     const other = new VerifiedSecretCache(clock, {
       key,
       lifetimeSeconds: SECONDS,
-      onStored: (secret) => sent.push(secret),
+      onAdded: (secret) => sent.push(secret),
     });
-    other.lookUp(presented()).store();
+    other.lookUp(presented()).add();
     for (const [own, state] of [[key, 'fresh'] as const, [randomBytes(32), 'absent'] as const]) {
       const cache = new VerifiedSecretCache(clock, { key: own, lifetimeSeconds: SECONDS });
       for (const secret of sent) cache.receive(secret);
@@ -108,13 +108,13 @@ describe('VerifiedSecretCache', () => {
 
   it('keeps nothing if its lifetime is 0', () => {
     const { cache, state } = world({ lifetimeSeconds: 0 });
-    cache.lookUp(presented()).store();
+    cache.lookUp(presented()).add();
     expect(state()).toBe('absent');
   });
 
   it('keeps no secret that an inspection of the process could show', () => {
     const { cache } = world();
-    cache.lookUp(presented()).store();
+    cache.lookUp(presented()).add();
     expect(inspect(cache, { depth: 9, showHidden: true })).not.toContain('a-secret');
   });
 });

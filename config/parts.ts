@@ -3,8 +3,8 @@ import type { InjectionToken } from 'tsyringe';
 import type { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
-import type { Route } from '../adapters/http/server/application.ts';
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
+import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
@@ -32,27 +32,23 @@ function token<Part>(name: string): InjectionToken<Part> {
 export type ProcessRole = 'single' | 'primary' | 'worker';
 
 /** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
-export const TOKENS = {
+export const PARTS = {
   log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
   ids: token<IdGenerator>('IdGenerator'),
   auditLog: token<AuditLog>('AuditLog'),
-
   clientRepository: token<ClientRepository>('ClientRepository'),
   verifiedSecrets: token<VerifiedSecrets>('VerifiedSecrets'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
-
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),
   keyProvider: token<KeyProvider>('KeyProvider'),
-
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
   findLocation: token<FindLocation>('FindLocation'),
-
   dependencies: token<readonly Dependency[]>('Dependency[]'),
   workerPool: token<WorkerPool>('WorkerPool'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),

@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
-import { type Exchange, type ExchangeParts, type ExchangeState, exchange, refuse } from './exchange.ts';
+import { type Exchange, type ExchangeParts, type ExchangeState, exchange, sendRefusal } from './exchange.ts';
 import { httpRefusal } from './refusals.ts';
 import { requireBearer } from './require-bearer.ts';
 
@@ -52,7 +52,7 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   application.use(exchange(parts));
   application.use(router.routes());
   application.use(async (ctx) => {
-    if (await requireBearer(ctx, authorizeRequest)) refuse(ctx, httpRefusal('route_unknown'));
+    if (await requireBearer(ctx, authorizeRequest)) sendRefusal(ctx, httpRefusal('route_unknown'));
   });
   return application;
 }
@@ -63,7 +63,7 @@ async function answer(ctx: Exchange, { methods }: Route): Promise<void> {
   const handler = method === 'GET' || method === 'POST' ? methods[method] : undefined;
   if (handler !== undefined) return handler(ctx);
   const allowed = Object.keys(methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
-  refuse(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));
+  sendRefusal(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));
 }
 
 function connectionFault(fault: unknown): ConnectionFault {
