@@ -28,7 +28,7 @@ const ENTRY = z
 
 /**
  * Reads the JSON of a clients file: an array of objects with the members `client_id`, `client_secret` (a BCrypt encoding
- * of cost 4 to 14, or `{noop}` and the plain secret), `client_name` and `scope`. Answers every problem of the file, each
+ * of cost 4 to 14, or `{noop}` and the plain secret), `client_name` and `scope`. Returns every problem of the file, each
  * with the entry's position, counted from 0, and its member; never with a value, which may be a secret.
  */
 export function readClientsFile(json: string): Result<readonly NewClient[], readonly string[]> {

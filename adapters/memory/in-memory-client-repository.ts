@@ -2,7 +2,7 @@ import type { ClientLookup, ClientRepository } from '../../application/ports/cli
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
 
-/** Registrations in this process's memory. What comes in is copied, what goes out cannot be changed. */
+/** Registrations in this process's memory. Added clients are copied, and returned registrations are immutable. */
 export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
   readonly #lookups = new Map<string, ClientLookup>();
@@ -12,7 +12,7 @@ export class InMemoryClientRepository implements ClientRepository {
     for (const client of clients) this.add(client);
   }
 
-  /** Registers a client under a new random id. Throws where the client id is taken. */
+  /** Registers a client under a new random id. Throws if the client id is taken. */
   add(fields: NewClient): void {
     if (this.#lookups.has(fields.clientId)) throw new Error('a client of this id is registered already');
     const registration = ClientRegistration.of({ ...fields, id: this.#ids.uuid() });

@@ -17,7 +17,7 @@ const IS_GIVEN = `clients.${CLIENT_ID}::text = given.${CLIENT_ID} collate "C"`;
 const IN_ORDER = `order by clients.${CLIENT_ID}::text collate "C", clients.${ID}`;
 const FIND = `${SELECT} where ${IS_LISTED} ${IN_ORDER}`;
 
-/** Updates columns of locked rows. Where a client id has several rows, their old secrets tell them apart. */
+/** Updates columns of locked rows. If a client id has several rows, their old secrets identify them. */
 function update(...columns: readonly string[]): string {
   return `update clients set ${columns.map((column) => `${column} = given.${column}`).join(', ')}
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as given (${GIVEN_COLUMNS}, old_secret)
@@ -31,10 +31,10 @@ export const CLIENT_STATEMENTS = {
   /** Parameter: client ids. */
   find: FIND,
 
-  /** As `find`; nobody else can change these rows until the transaction ends. */
+  /** As `find`; no other transaction can change these rows until this one ends. */
   findAndLock: `${FIND} for update`,
 
-  /** Parameters: client ids, secrets, names and scopes. Inserts clients whose ids are free, and answers those. */
+  /** Parameters: client ids, secrets, names and scopes. Inserts the clients whose ids are free, and returns those. */
   insert: `insert into clients (${GIVEN_COLUMNS})
     select given.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given (${GIVEN_COLUMNS})
       where not exists (select from clients where ${IS_GIVEN}) order by given.${CLIENT_ID} collate "C"

@@ -18,55 +18,43 @@ const LIFETIME_SECONDS = 1_800;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** The ORM and its pool, for one table. Nothing connects until the first statement. */
-export class Connection {
-  readonly pool: Pool;
-  readonly deadlineMs: number;
-  readonly #orm: MikroORM;
-  readonly #sockets: ReadonlySet<Socket>;
+export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
-  private constructor(orm: MikroORM, pool: Pool, deadlineMs: number, sockets: ReadonlySet<Socket>) {
-    this.#orm = orm;
-    this.pool = pool;
-    this.deadlineMs = deadlineMs;
-    this.#sockets = sockets;
-  }
-
-  static async open({ url, poolSize, deadlineMs }: ConnectionOptions, schema: EntitySchema): Promise<Connection> {
-    const sockets = new Set<Socket>();
-    const orm = new MikroORM({
-      entities: [schema],
-      dbName: 'as in the URL',
-      ensureDatabase: false,
-      logger: () => {},
-      pool: { min: 1, max: poolSize, idleTimeoutMillis: IDLE_MS },
-      driverOptions: {
-        // Not `clientUrl`, which would drop the URL's query: sslmode among others.
-        connectionString: url,
-        application_name: 'client-credentials-authorization-service',
-        connectionTimeoutMillis: acquireTimeoutMs(deadlineMs),
-        query_timeout: deadlineMs,
-        statement_timeout: deadlineMs,
-        lock_timeout: Math.ceil(deadlineMs / 2),
-        maxLifetimeSeconds: LIFETIME_SECONDS,
-        keepAlive: true,
-        keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-        stream: () => trackedSocket(sockets),
-      },
-    });
-    return new Connection(orm, await orm.em.getConnection().getNativeClient(), deadlineMs, sockets);
-  }
-
-  /** The statements that create the table, as one text. */
-  createTableSql(): Promise<string> {
-    return this.#orm.schema.getCreateSchemaSQL({ wrap: false });
-  }
-
-  /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
-  async close(): Promise<void> {
-    if (!this.pool.ending) await this.pool.end();
-    await this.#orm.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
+export async function openConnection({ url, poolSize, deadlineMs }: ConnectionOptions, schema: EntitySchema) {
+  const sockets = new Set<Socket>();
+  const orm = new MikroORM({
+    entities: [schema],
+    dbName: 'as in the URL',
+    ensureDatabase: false,
+    logger: () => {},
+    pool: { min: 1, max: poolSize, idleTimeoutMillis: IDLE_MS },
+    driverOptions: {
+      // Not `clientUrl`, which would drop the URL's query: sslmode among others.
+      connectionString: url,
+      application_name: 'client-credentials-authorization-service',
+      connectionTimeoutMillis: acquireTimeoutMs(deadlineMs),
+      query_timeout: deadlineMs,
+      statement_timeout: deadlineMs,
+      lock_timeout: Math.ceil(deadlineMs / 2),
+      maxLifetimeSeconds: LIFETIME_SECONDS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+      stream: () => trackedSocket(sockets),
+    },
+  });
+  const pool: Pool = await orm.em.getConnection().getNativeClient();
+  return {
+    pool,
+    deadlineMs,
+    /** The statements that create the table, as one text. */
+    createTableSql: () => orm.schema.getCreateSchemaSQL({ wrap: false }),
+    /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
+    async close(): Promise<void> {
+      if (!pool.ending) await pool.end();
+      await orm.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 /** The longest wait for a connection, new or pooled: half the deadline, which leaves time to use it. */

@@ -22,7 +22,7 @@ export const SQLSTATE = {
 
 const DATA_EXCEPTION = /^22/;
 
-/** The SQLSTATE of the server's answer, or an empty text where the driver or the network failed. */
+/** The SQLSTATE of the server's answer, or an empty text if the driver or the network failed. */
 function stateOf(fault: unknown): string {
   if (!(fault instanceof Error) || !('severity' in fault) || !('code' in fault)) return '';
   return typeof fault.code === 'string' ? fault.code : '';

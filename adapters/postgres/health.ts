@@ -18,9 +18,9 @@ export type DatabaseLine =
 /** Takes lines of the log. Never throws. */
 export type DatabaseLog = (line: DatabaseLine) => void;
 
-/** Asks the database whether its table can be used. Throws TableUnusable where not, and the driver's errors. */
+/** Asks the database whether its table can be used. Throws TableUnusable if not, and the driver's errors. */
 export interface TableProbe {
-  /** Creates the table where it is missing, and checks it otherwise. */
+  /** Creates the table if it is missing, and checks it otherwise. */
   prepare(): Promise<'created' | 'found'>;
   check(): Promise<void>;
 }
@@ -37,7 +37,7 @@ const LAST_RETRY_MS = 2_000;
 export class DatabaseHealth {
   /** Whether the table has been found or created since the start. */
   prepared = false;
-  /** Why the database cannot be used; undefined where it can. */
+  /** Why the database cannot be used; undefined if it can. */
   fault: unknown;
   /** What the database is for, in words for an operator. */
   readonly name: string;
@@ -53,7 +53,7 @@ export class DatabaseHealth {
     this.#log = log;
   }
 
-  /** The first probe. Throws TableUnusable; any other fault may pass by itself, and probing continues. */
+  /** The first probe. Throws TableUnusable; after any other fault, which may be temporary, probing continues. */
   async start(): Promise<void> {
     try {
       await this.#ask();
@@ -89,7 +89,7 @@ export class DatabaseHealth {
     this.#closing.abort();
   }
 
-  /** Creates the table at most once: if it disappears later, somebody removed it on purpose. */
+  /** Creates the table at most once: if it disappears later, an operator removed it on purpose. */
   async #ask(): Promise<void> {
     if (this.prepared) return this.#probe.check();
     const outcome = await this.#probe.prepare();

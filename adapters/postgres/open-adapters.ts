@@ -5,11 +5,10 @@ import { CLIENTS } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
-import { PostgresKeyDirectory } from './postgres-key-directory.ts';
-import { SIGNING_KEYS } from './signing-key-entity.ts';
+import { PostgresKeyDirectory, SIGNING_KEYS } from './postgres-key-directory.ts';
 import { openTable } from './table.ts';
 
-/** One connection to publish, and one to look for an unknown key, so that neither waits behind the look-ups of clients. */
+/** One connection to publish, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
 const KEYS_POOL_SIZE = 2;
 
 /** An adapter, and the table that it uses. */
@@ -18,7 +17,7 @@ export interface OnTable<Adapter> {
   readonly dependency: Dependency;
 }
 
-/** Throws where the table cannot be used; resolves, and continues to try, where the database cannot be reached. */
+/** Throws if the table cannot be used. If the database cannot be reached, resolves and continues to try. */
 export async function openClientRepository(
   options: ConnectionOptions,
   log: DatabaseLog,

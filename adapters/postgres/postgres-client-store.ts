@@ -11,7 +11,7 @@ import type { ClientRegistrationFields, NewClient } from '../../domain/client-re
 import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from './client-entity.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
-import { Connection } from './connection.ts';
+import { type Connection, openConnection } from './connection.ts';
 import { hasState, loggableFault, SQLSTATE } from './fault.ts';
 import { probeTable } from './table.ts';
 
@@ -29,15 +29,14 @@ export class PostgresClientStore implements ClientStore {
     connection.pool.on('error', () => {});
   }
 
-  /** Connects at the first use, and then creates the table where it is missing. */
+  /** Connects at the first use, and then creates the table if it is missing. */
   static async open(url: string): Promise<PostgresClientStore> {
-    return new PostgresClientStore(
-      await Connection.open({ url, poolSize: 1, deadlineMs: DEADLINE_MS }, CLIENTS.schema),
-    );
+    const options = { url, poolSize: 1, deadlineMs: DEADLINE_MS };
+    return new PostgresClientStore(await openConnection(options, CLIENTS.schema));
   }
 
-  async *list(): AsyncIterable<ClientRegistrationFields> {
-    yield* await this.#transaction((connection) => query(connection, SQL.list));
+  list(): Promise<readonly ClientRegistrationFields[]> {
+    return this.#transaction((connection) => query(connection, SQL.list));
   }
 
   find(clientId: string): Promise<readonly ClientRegistrationFields[]> {
@@ -79,7 +78,7 @@ export class PostgresClientStore implements ClientStore {
     return this.#connection.close();
   }
 
-  /** Commits the work where its outcome is to be kept, and undoes it otherwise. */
+  /** Commits the work if its outcome is to be kept; otherwise rolls it back. */
   async #transaction<Outcome>(
     work: (connection: PoolClient) => Promise<Outcome>,
     isKept: (outcome: Outcome) => boolean = () => true,

@@ -9,7 +9,7 @@ export interface Statement {
   /** With a name, the server prepares the statement once for each connection. */
   readonly name?: string;
   readonly text: string;
-  readonly values?: readonly string[];
+  readonly values?: string[];
 }
 
 /** Runs statements for requests, and keeps the health of the database up to date with what they find. */
@@ -43,9 +43,9 @@ export class Runner {
 }
 
 /**
- * The rows, of the last statement where there are several. Throws the driver's errors, at the deadline at the latest. The
- * deadline covers the wait for a connection (at most half of it), the answer, and a second attempt where the first met a
- * broken connection. The statement goes to the driver itself, past the ORM.
+ * The rows; of several statements, those of the last one. Throws the driver's errors, at the deadline at the latest. The
+ * deadline covers the wait for a connection (at most half of it), the answer, and a second attempt if the first one used a
+ * broken connection. The statement goes directly to the driver, not through the ORM.
  */
 export async function runStatement<Row>(
   { pool, deadlineMs }: Connection,
@@ -63,20 +63,15 @@ export async function runStatement<Row>(
   return runOn<Row>(await pool.connect(), statement, end);
 }
 
-async function runOn<Row>(client: PoolClient, { name, text, values }: Statement, end: number): Promise<readonly Row[]> {
+async function runOn<Row>(client: PoolClient, statement: Statement, end: number): Promise<readonly Row[]> {
   // pg accepts a time limit for one statement here, although its types do not declare it.
-  const limited = {
-    text,
-    query_timeout: Math.max(1, Math.ceil(end - performance.now())),
-    ...(name !== undefined && { name }),
-    ...(values !== undefined && { values: [...values] }),
-  };
+  const limited = { ...statement, query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
   try {
     const answer: QueryResult | readonly QueryResult[] = await client.query(limited);
     client.release();
     return [answer].flat().at(-1)?.rows ?? [];
   } catch (fault) {
-    // Only after an answer from the server is the connection known to be ready for the next statement.
+    // The connection is known to be ready for the next statement only after an answer from the server.
     client.release(isSessionLost(fault));
     throw fault;
   }

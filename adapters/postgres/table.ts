@@ -1,6 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { Dependency } from '../../application/ports/health-check.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog, type TableProbe } from './health.ts';
 import { Runner, runStatement } from './runner.ts';
@@ -8,7 +8,7 @@ import { Runner, runStatement } from './runner.ts';
 /** A table that the service uses. */
 export interface TableDefinition<Property extends string = string> {
   readonly name: string;
-  /** Creates the table where it is missing. */
+  /** Creates the table if it is missing. */
   readonly schema: EntitySchema;
   /** The columns, by property of the record. An existing table must have them; it may have more. */
   readonly columns: Readonly<Record<Property, string>>;
@@ -18,7 +18,7 @@ export interface TableDefinition<Property extends string = string> {
   readonly access: 'read' | 'read and write';
 }
 
-/** Derives from a schema everything that statements need to know about its table. */
+/** Derives everything that statements need from the schema of a table. */
 export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
   schema: EntitySchema & { readonly properties: Properties },
   access: TableDefinition['access'],
@@ -48,9 +48,9 @@ export interface OpenTable extends Dependency {
 }
 
 /**
- * Connects on a pool of its own, and creates the table where it is missing. Where the database cannot be reached, it
- * resolves all the same and continues to try; statements throw DependencyUnavailable until then. Throws TableUnusable
- * where the table exists and cannot be used, with nothing left open.
+ * Connects with a separate pool, and creates the table if it is missing. If the database cannot be reached, it resolves
+ * anyway and continues to try; until it succeeds, statements throw DependencyUnavailable. Throws TableUnusable if the
+ * table exists but cannot be used, and then leaves nothing open.
  *
  * @param name what the table is for, in words for an operator.
  */
@@ -60,9 +60,9 @@ export async function openTable(
   options: ConnectionOptions,
   log: DatabaseLog,
 ): Promise<OpenTable> {
-  const connection = await Connection.open(options, definition.schema);
+  const connection = await openConnection(options, definition.schema);
   const health = new DatabaseHealth(name, probeTable(definition, connection), log);
-  // Notices that the server closed an idle connection before a request meets it.
+  // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
   const close = async () => {
     health.close();
@@ -77,7 +77,7 @@ export async function openTable(
   return { name, runner: new Runner(connection, health), readiness: () => health.readiness(), close };
 }
 
-/** Creates a missing table and never alters an existing one. Of two replicas that start at once, both find the table. */
+/** Creates a missing table and never alters an existing one. If two replicas start at once, both find the table. */
 export function probeTable(table: TableDefinition, connection: Connection): TableProbe {
   const readColumns = () => runStatement<Column>(connection, { text: COLUMNS_OF_TABLE, values: [table.name] });
   const check = async () => assertUsable(table, await readColumns());
@@ -91,7 +91,7 @@ export function probeTable(table: TableDefinition, connection: Connection): Tabl
   };
 }
 
-/** False where another process was faster. The text is one round trip, and so one transaction. */
+/** False if another process was faster. The text is one round trip, and so one transaction. */
 async function create({ name }: TableDefinition, connection: Connection): Promise<boolean> {
   try {
     await runStatement(connection, { text: await connection.createTableSql() });

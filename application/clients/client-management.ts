@@ -1,32 +1,20 @@
-import type { ClientStore } from '../ports/client-store.ts';
-import type { IdGenerator } from '../ports/id-generator.ts';
-import type { SecretEncoder } from '../ports/secret-encoder.ts';
-import type { SecretGenerator } from '../ports/secret-generator.ts';
-import { AddClient } from './add-client.ts';
-import { DisableClient } from './disable-client.ts';
-import { EnableClient } from './enable-client.ts';
+import { AddClient, type AddClientParts } from './add-client.ts';
+import { DisableClient, EnableClient } from './disable-client.ts';
 import { ImportClients } from './import-clients.ts';
-import { ListClients } from './list-clients.ts';
+import { ListClients, ShowClient } from './list-clients.ts';
 import { RemoveClient } from './remove-client.ts';
 import { RotateSecret } from './rotate-secret.ts';
-import { ShowClient } from './show-client.ts';
-
-export interface ClientManagementParts {
-  readonly store: ClientStore;
-  readonly encoder: SecretEncoder;
-  readonly generator: SecretGenerator;
-  readonly ids: IdGenerator;
-}
 
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
-export function createClientManagement({ store, encoder, generator, ids }: ClientManagementParts) {
+export function createClientManagement(parts: AddClientParts) {
+  const { store, encoder } = parts;
   return {
-    addClient: new AddClient(store, encoder, generator, ids),
+    addClient: new AddClient(parts),
     listClients: new ListClients(store),
     showClient: new ShowClient(store),
-    rotateSecret: new RotateSecret(store, encoder, generator),
+    rotateSecret: new RotateSecret(parts),
     disableClient: new DisableClient(store),
     enableClient: new EnableClient(store),
     removeClient: new RemoveClient(store),

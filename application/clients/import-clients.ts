@@ -8,13 +8,13 @@ import { describeClients, type ManagedClient } from './managed-client.ts';
 export interface ImportOptions {
   /** BCrypt cost of plain secrets, 4 to 14. */
   readonly cost: number;
-  /** Whether clients that are stored already refuse the import, or get the imported secret, name and scope. */
+  /** If a client is stored already: refuse the import, or give the client the imported secret, name and scope. */
   readonly existing: 'refuse' | 'replace';
 }
 
 export interface ImportedClients {
   readonly added: readonly ManagedClient[];
-  /** A disabled client is among them, and stays disabled. */
+  /** Disabled clients among them stay disabled. */
   readonly replaced: readonly ManagedClient[];
 }
 

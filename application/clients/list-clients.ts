@@ -1,8 +1,8 @@
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import type { Result } from '../../domain/result.ts';
 import type { ClientStore } from '../ports/client-store.ts';
-import { describeClients, type ManagedClient } from './managed-client.ts';
+import { describeClient, describeClients, type ManagedClient } from './managed-client.ts';
 
-/** Describes every client, broken ones too. */
+/** Describes every client, including broken ones. */
 export class ListClients {
   readonly #store: ClientStore;
 
@@ -12,8 +12,19 @@ export class ListClients {
 
   /** Ordered by client id. */
   async execute(): Promise<readonly ManagedClient[]> {
-    const clients: ClientRegistrationFields[] = [];
-    for await (const client of this.#store.list()) clients.push(client);
-    return describeClients(clients);
+    return describeClients(await this.#store.list());
+  }
+}
+
+/** Describes one client. */
+export class ShowClient {
+  readonly #store: ClientStore;
+
+  constructor(store: ClientStore) {
+    this.#store = store;
+  }
+
+  async execute(clientId: string): Promise<Result<ManagedClient, 'client_unknown'>> {
+    return describeClient(await this.#store.find(clientId));
   }
 }

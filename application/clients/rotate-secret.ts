@@ -7,7 +7,7 @@ import { describeClient, type ManagedClient } from './managed-client.ts';
 
 /** The new secret of a client. */
 export interface SecretRequest {
-  /** Generated where it is undefined. */
+  /** Generated if it is undefined. */
   readonly secret: string | undefined;
   /** BCrypt cost, 4 to 14. */
   readonly cost: number;
@@ -19,22 +19,25 @@ export interface ClientWithSecret {
   readonly secret: string;
 }
 
+export interface RotateSecretParts {
+  readonly store: ClientStore;
+  readonly encoder: SecretEncoder;
+  readonly generator: SecretGenerator;
+}
+
 /** Gives a client a new secret. The old one is refused from the next request on; a disabled client stays disabled. */
 export class RotateSecret {
-  readonly #store: ClientStore;
-  readonly #encoder: SecretEncoder;
-  readonly #generator: SecretGenerator;
+  readonly #parts: RotateSecretParts;
 
-  constructor(store: ClientStore, encoder: SecretEncoder, generator: SecretGenerator) {
-    this.#store = store;
-    this.#encoder = encoder;
-    this.#generator = generator;
+  constructor(parts: RotateSecretParts) {
+    this.#parts = parts;
   }
 
   async execute(clientId: string, request: SecretRequest): Promise<Result<ClientWithSecret, 'client_unknown'>> {
-    const secret = request.secret ?? this.#generator.secret();
-    const encoded = await this.#encoder.encode(secret, request.cost);
-    const { clients } = await this.#store.changeSecret(clientId, (stored) => replaceSecret(stored, encoded));
+    const { store, encoder, generator } = this.#parts;
+    const { secret = generator.secret(), cost } = request;
+    const encoded = await encoder.encode(secret, cost);
+    const { clients } = await store.changeSecret(clientId, (stored) => replaceSecret(stored, encoded));
     const client = describeClient(clients);
     return client.ok ? success({ client: client.value, secret }) : client;
   }

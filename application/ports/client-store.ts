@@ -9,9 +9,9 @@ export interface SavedClients {
 
 /** What a change of a secret did. */
 export interface ChangedClients {
-  /** The clients of the id as they are stored now; none where the id is unknown. */
+  /** The clients of the id as they are stored now; none if the id is unknown. */
   readonly clients: readonly ClientRegistrationFields[];
-  /** False where every stored secret was the new one already, so that nothing was written. */
+  /** False if every stored secret was the new one already, so that nothing was written. */
   readonly changed: boolean;
 }
 
@@ -33,11 +33,11 @@ export class ValueRefused extends Error {
  * application created without that rule.
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
- * fault, since it may have been done. All throw DependencyUnavailable where the storage cannot be used, and ValueRefused.
+ * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used.
  */
 export interface ClientStore {
   /** Every client, ordered by client id, byte by byte. Costs one pass over the storage. */
-  list(): AsyncIterable<ClientRegistrationFields>;
+  list(): Promise<readonly ClientRegistrationFields[]>;
 
   /** The clients of this id: none, one, or several. Costs one look-up by an index, as do the changes below. */
   find(clientId: string): Promise<readonly ClientRegistrationFields[]>;
@@ -54,6 +54,6 @@ export interface ClientStore {
   /** Replaces the stored secret of a client by what `change` computes from it. */
   changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients>;
 
-  /** Deletes the clients of this id, and answers what was deleted. */
+  /** Deletes the clients of this id, and returns what was deleted. */
   remove(clientId: string): Promise<readonly ClientRegistrationFields[]>;
 }

@@ -191,10 +191,8 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       return stores;
     }
 
-    async function list(): Promise<readonly ClientRegistrationFields[]> {
-      const clients: ClientRegistrationFields[] = [];
-      for await (const client of store.list()) clients.push(client);
-      return clients;
+    function list(): Promise<readonly ClientRegistrationFields[]> {
+      return store.list();
     }
 
     async function secretOf(clientId: string): Promise<string | undefined> {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InMemoryLocationCatalog } from '../../../adapters/memory/in-memory-location-catalog.ts';
-import { PLACES } from '../../../adapters/memory/places.ts';
+import { InMemoryLocationCatalog, PLACES } from '../../../adapters/memory/in-memory-location-catalog.ts';
 import { describeLocationCatalog } from '../../contracts/location-catalog.ts';
 
 describeLocationCatalog('InMemoryLocationCatalog', (places) => new InMemoryLocationCatalog(places));

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
-import { SIGNING_KEYS } from '../../../adapters/postgres/signing-key-entity.ts';
+import { PostgresKeyDirectory, SIGNING_KEYS } from '../../../adapters/postgres/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { aKey, describeKeyDirectory, NOW } from '../../contracts/key-directory.ts';
