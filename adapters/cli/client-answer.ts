@@ -18,13 +18,13 @@ export function documentOf({ id, clientId, clientName, scope, state, bcryptCost,
   };
 }
 
-/** A problem by the name that the field has outside, such as `client_name must not be empty`. */
+/** A problem under the external name of its field, such as `client_name must not be empty`. */
 export function describeProblem({ field, rule }: RegistrationProblem): string {
   return `${MEMBER_NAMES[field]} ${rule}`;
 }
 
 /**
- * One client, with a warning where the service refuses it.
+ * One client, with a warning if the service refuses it.
  *
  * @param secret a generated secret, to show once.
  */

@@ -1,20 +1,16 @@
-import type { Command } from 'commander';
 import { type Failure, success } from '../../domain/result.ts';
 import { answerOf, clientAnswer, documentOf } from './client-answer.ts';
-import { type CommandDefinition, defineCommand, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
-import type { AnswerOptions, Terminal } from './terminal.ts';
 import { type ClientUseCases, type OpenClients, withClients } from './with-clients.ts';
 
 /** Commands on one client: `show`, `disable`, `enable` and `remove`. */
-export function clientCommands(program: Command, terminal: Terminal, open: OpenClients): void {
-  for (const { work, ...help } of COMMANDS) {
-    defineCommand<AnswerOptions>(program, terminal, {
-      ...help,
-      options: [JSON_OPTION],
-      run: (_options, clientId = '') => withClients(open, (clients) => work(clients, clientId)),
-    });
-  }
+export function clientCommands(open: OpenClients): readonly CommandDefinition[] {
+  return COMMANDS.map(({ work, ...help }) => ({
+    ...help,
+    options: [JSON_OPTION],
+    run: (_options, clientId = '') => withClients(open, (clients) => work(clients, clientId)),
+  }));
 }
 
 /** The problem of an id that no client has. */
@@ -22,7 +18,7 @@ export function unknownClient(clientId: string): Failure<Problem> {
   return problem(EXIT.refused, `No client has the id ${clientId}.`);
 }
 
-interface ClientCommand extends Omit<CommandDefinition<AnswerOptions>, 'options' | 'run'> {
+interface ClientCommand extends Omit<CommandDefinition, 'options' | 'run'> {
   work(clients: ClientUseCases, clientId: string): Promise<Outcome>;
 }
 

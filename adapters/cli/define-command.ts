@@ -3,7 +3,7 @@ import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts'
 import type { Outcome } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
 
-/** How people call the program; the start of every example. */
+/** How users call the program; the start of every example. */
 export const PROGRAM_NAME = 'npm run clients --';
 
 /** The BCrypt cost of new secrets by default: the same as the service's own default. */
@@ -20,7 +20,7 @@ export interface CostOptions extends AnswerOptions {
 }
 
 /** A command, its help page and its work. */
-export interface CommandDefinition<Options> {
+export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> {
   /** Name and arguments, such as `show <client-id>`. */
   readonly usage: string;
   readonly summary: string;
@@ -32,10 +32,10 @@ export interface CommandDefinition<Options> {
 }
 
 /** Adds a command whose help page ends with its examples, and whose outcome the terminal shows. */
-export function defineCommand<Options extends AnswerOptions>(
+export function defineCommand(
   program: Command,
   terminal: Terminal,
-  { usage, summary, description, examples, options, run }: CommandDefinition<Options>,
+  { usage, summary, description, examples, options, run }: CommandDefinition,
 ): void {
   const command = program
     .command(usage)
@@ -44,7 +44,7 @@ export function defineCommand<Options extends AnswerOptions>(
     .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
   for (const option of options) command.addOption(option);
   command.action(async () => {
-    const given = command.opts<Options>();
+    const given = command.opts<AnswerOptions>();
     await terminal.finish(await run(given, command.args[0]), given);
   });
 }

@@ -1,15 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ImportedClients } from '../../application/clients/import-clients.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { describeProblem } from './client-answer.ts';
-import { COST_OPTION, type CostOptions, defineCommand, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { COST_OPTION, type CommandDefinition, type CostOptions, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import { type Answer, EXIT, type Outcome, problem } from './outcome.ts';
-import type { Terminal } from './terminal.ts';
 import { type OpenClients, withClients } from './with-clients.ts';
 
-/** Reads the JSON of a clients file, or answers every problem that it has. */
+/** Reads the JSON of a clients file, or returns every problem that it has. */
 export type ReadClientsFile = (json: string) => Result<readonly NewClient[], readonly string[]>;
 
 interface Options extends CostOptions {
@@ -17,13 +16,8 @@ interface Options extends CostOptions {
 }
 
 /** `import <file>`: registers the clients of a clients file, all or none. */
-export function importCommand(
-  program: Command,
-  terminal: Terminal,
-  open: OpenClients,
-  readClientsFile: ReadClientsFile,
-): void {
-  defineCommand<Options>(program, terminal, {
+export function importCommand(open: OpenClients, readClientsFile: ReadClientsFile): CommandDefinition<Options> {
+  return {
     usage: 'import <file>',
     summary: 'register every client of a clients file, or none',
     description:
@@ -43,21 +37,16 @@ export function importCommand(
         const existing = replace ? 'replace' : 'refuse';
         const imported = await importClients.execute(clients.value, { cost, existing });
         if (imported.ok) return success(answer(imported.value));
-        return refuse(
-          file,
-          imported.problem.map(({ position, ...broken }) => `entry ${position}: ${describeProblem(broken)}`),
-        );
+        const problems = imported.problem.map(({ position, ...rest }) => `entry ${position}: ${describeProblem(rest)}`);
+        return refuse(file, problems);
       });
     },
-  });
+  };
 }
 
 function refuse(file: string, problems: readonly string[]): Outcome {
-  return problem(
-    EXIT.refused,
-    `The file ${file} is refused; nothing was changed:`,
-    ...problems.map((line) => `  ${line}`),
-  );
+  const lines = problems.map((line) => `  ${line}`);
+  return problem(EXIT.refused, `The file ${file} is refused; nothing was changed:`, ...lines);
 }
 
 function answer({ added, replaced }: ImportedClients): Answer {

@@ -1,32 +1,30 @@
 import Table from 'cli-table3';
-import type { Command } from 'commander';
 import type { ManagedClient } from '../../application/clients/managed-client.ts';
 import { success } from '../../domain/result.ts';
 import { documentOf } from './client-answer.ts';
-import { defineCommand, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import type { Answer } from './outcome.ts';
 import { printable } from './printable.ts';
-import type { Terminal } from './terminal.ts';
 import { type OpenClients, withClients } from './with-clients.ts';
 
 const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost'] as const;
 
-/** Rows under one heading. The library cannot lay out a hundred thousand at once, and nobody scrolls up so far. */
+/** Rows under one heading. The library cannot lay out a hundred thousand at once, and the heading would be far away. */
 const ROWS_OF_A_TABLE = 1_000;
 
-/** `list`: every client, broken ones too. */
-export function listCommand(program: Command, terminal: Terminal, open: OpenClients): void {
-  defineCommand(program, terminal, {
+/** `list`: every client, including broken ones. */
+export function listCommand(open: OpenClients): CommandDefinition {
+  return {
     usage: 'list',
     summary: 'show every client',
     description: 'Shows every client by its id, and what is wrong with those that the service refuses. Never a hash.',
     examples: [`${PROGRAM_NAME} list`, `npm run --silent clients -- list --json | jq -r '.[].client_id'`],
     options: [JSON_OPTION],
     run: () => withClients(open, async ({ listClients }) => success(listAnswer(await listClients.execute()))),
-  });
+  };
 }
 
-/** All clients: tables with a row for each, or an array. Problems are messages beside the table. */
+/** All clients: tables with a row for each, or an array. Problems are messages, not part of the table. */
 export function listAnswer(clients: readonly ManagedClient[]): Answer {
   const documents = clients.map(documentOf);
   return {

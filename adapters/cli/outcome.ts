@@ -12,11 +12,12 @@ export const EXIT = {
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
 /** The answer of a command that succeeded. */
 export interface Answer {
   /** The JSON document of `--json`. Its members are named as in a clients file. */
   readonly document: unknown;
-  /** The same for people, on standard output. Laid out only on request; empty where there is nothing to show. */
+  /** The same for people, on standard output. Laid out only on request; empty if there is nothing to show. */
   text(): string;
   /** For standard error, one line each. */
   readonly messages: readonly string[];

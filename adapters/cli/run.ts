@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
 import { clientCommands } from './client-commands.ts';
-import { PROGRAM_NAME } from './define-command.ts';
+import { defineCommand, PROGRAM_NAME } from './define-command.ts';
 import { importCommand, type ReadClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { EXIT } from './outcome.ts';
@@ -23,7 +23,7 @@ Secrets are never arguments: they are generated here, or read from standard inpu
 
 Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong usage; 3 the database cannot be used.`;
 
-/** Runs the command that the arguments name, and answers the exit code. Rejects only on a bug. */
+/** Runs the command that the arguments name, and returns the exit code. Rejects only on a bug. */
 export async function run(args: readonly string[], streams: TerminalStreams, parts: CommandParts): Promise<number> {
   const terminal = new Terminal(streams);
   try {
@@ -48,11 +48,15 @@ function createProgram(terminal: Terminal, { open, encoder, readClientsFile }: C
     .showSuggestionAfterError(false)
     .addHelpText('after', NOTES);
 
-  addCommand(program, terminal, open);
-  listCommand(program, terminal, open);
-  rotateCommand(program, terminal, open);
-  clientCommands(program, terminal, open);
-  importCommand(program, terminal, open, readClientsFile);
-  hashCommand(program, terminal, encoder);
+  const { stdin } = terminal;
+  const definitions = [
+    addCommand(open, stdin),
+    listCommand(open),
+    rotateCommand(open, stdin),
+    ...clientCommands(open),
+    importCommand(open, readClientsFile),
+    hashCommand(encoder, stdin),
+  ];
+  for (const definition of definitions) defineCommand(program, terminal, definition);
   return program;
 }

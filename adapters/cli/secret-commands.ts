@@ -1,13 +1,12 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ClientWithSecret } from '../../application/clients/rotate-secret.ts';
 import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
 import { type Result, type Success, success } from '../../domain/result.ts';
 import { clientAnswer, describeProblem } from './client-answer.ts';
 import { unknownClient } from './client-commands.ts';
-import { COST_OPTION, type CostOptions, defineCommand, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { COST_OPTION, type CommandDefinition, type CostOptions, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import { type Answer, EXIT, type Problem, problem } from './outcome.ts';
-import { readSecret } from './read-secret.ts';
-import type { Terminal } from './terminal.ts';
+import { type Input, readSecret } from './read-secret.ts';
 import { type OpenClients, withClients } from './with-clients.ts';
 
 interface SecretOptions extends CostOptions {
@@ -26,8 +25,8 @@ const SECRET_OPTIONS = [
 ];
 
 /** `add [client-id]`: registers a client, and shows its secret once. */
-export function addCommand(program: Command, terminal: Terminal, open: OpenClients): void {
-  defineCommand<AddOptions>(program, terminal, {
+export function addCommand(open: OpenClients, stdin: Input): CommandDefinition<AddOptions> {
+  return {
     usage: 'add [client-id]',
     summary: 'register a client, and show its secret once',
     description:
@@ -43,7 +42,7 @@ export function addCommand(program: Command, terminal: Terminal, open: OpenClien
       ...SECRET_OPTIONS,
     ],
     async run({ name: clientName, scope, ...options }, clientId) {
-      const secret = await givenSecret(options, terminal);
+      const secret = await givenSecret(options, stdin);
       if (!secret.ok) return secret;
       return withClients(open, async ({ addClient }) => {
         const request = { clientId, clientName, scope, secret: secret.value, cost: options.cost };
@@ -56,12 +55,12 @@ export function addCommand(program: Command, terminal: Terminal, open: OpenClien
           : problem(EXIT.usage, `${describeProblem(added.problem)}.`);
       });
     },
-  });
+  };
 }
 
 /** `rotate <client-id>`: replaces the secret of a client. */
-export function rotateCommand(program: Command, terminal: Terminal, open: OpenClients): void {
-  defineCommand<SecretOptions>(program, terminal, {
+export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinition<SecretOptions> {
+  return {
     usage: 'rotate <client-id>',
     summary: 'give a client a new secret, and show it once',
     description:
@@ -69,7 +68,7 @@ export function rotateCommand(program: Command, terminal: Terminal, open: OpenCl
     examples: [`${PROGRAM_NAME} rotate billing`, `${PROGRAM_NAME} rotate billing --secret-stdin < secret.txt`],
     options: SECRET_OPTIONS,
     async run(options, clientId = '') {
-      const secret = await givenSecret(options, terminal);
+      const secret = await givenSecret(options, stdin);
       if (!secret.ok) return secret;
       return withClients(open, async ({ rotateSecret }) => {
         const rotated = await rotateSecret.execute(clientId, { secret: secret.value, cost: options.cost });
@@ -78,12 +77,12 @@ export function rotateCommand(program: Command, terminal: Terminal, open: OpenCl
         return secretAnswer(rotated.value, `Client ${clientId} has a new secret.${stillDisabled}`, options);
       });
     },
-  });
+  };
 }
 
 /** `hash`: prints the BCrypt encoding of a secret, for a clients file or another program. */
-export function hashCommand(program: Command, terminal: Terminal, encoder: SecretEncoder): void {
-  defineCommand<CostOptions>(program, terminal, {
+export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefinition<CostOptions> {
+  return {
     usage: 'hash',
     summary: 'print the BCrypt encoding of a secret from standard input',
     description:
@@ -91,19 +90,16 @@ export function hashCommand(program: Command, terminal: Terminal, encoder: Secre
     examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
     options: [COST_OPTION],
     async run({ cost }) {
-      const secret = await readSecret(terminal.stdin);
+      const secret = await readSecret(stdin);
       if (!secret.ok) return secret;
       const encoded = await encoder.encode(secret.value, cost);
       return success({ document: encoded, text: () => encoded, messages: [] });
     },
-  });
+  };
 }
 
 /** The secret on standard input if the command line says so; undefined for a generated one. */
-async function givenSecret(
-  { secretStdin }: SecretOptions,
-  { stdin }: Terminal,
-): Promise<Result<string | undefined, Problem>> {
+async function givenSecret({ secretStdin }: SecretOptions, stdin: Input): Promise<Result<string | undefined, Problem>> {
   return secretStdin ? readSecret(stdin) : success(undefined);
 }
 

@@ -51,7 +51,7 @@ export class Terminal {
     this.#stdout.write(text);
   }
 
-  /** Writes the library's complaint about the arguments without their values: somebody may have tried `--secret=…`. */
+  /** Writes the library's complaint about the arguments without their values: a user may have tried `--secret=…`. */
   writeUsageError(text: string): void {
     const withoutValues = text.replace(/(but got \d+): .*/s, '$1.').replace(/'(-[^'=]*)=.*'/s, "'$1'");
     this.#say(withoutValues.trimEnd().split('\n'));

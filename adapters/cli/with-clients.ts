@@ -9,7 +9,7 @@ export interface ClientUseCases extends ClientManagement {
   close(): Promise<void>;
 }
 
-/** Opens the use cases, or answers what is wrong with the environment. */
+/** Opens the use cases, or returns what is wrong with the environment. */
 export type OpenClients = () => Promise<Result<ClientUseCases, string>>;
 
 /** Runs a command's work on the stored clients, and leaves nothing open. Faults of the storage become problems. */

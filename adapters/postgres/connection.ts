@@ -17,9 +17,10 @@ const IDLE_MS = 30_000;
 const LIFETIME_SECONDS = 1_800;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-/** The ORM and its pool, for one table. Nothing connects until the first statement. */
+/** The ORM and its pool, for one table. */
 export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
+/** Nothing connects until the first statement. */
 export async function openConnection({ url, poolSize, deadlineMs }: ConnectionOptions, schema: EntitySchema) {
   const sockets = new Set<Socket>();
   const orm = new MikroORM({
