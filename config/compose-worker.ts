@@ -4,7 +4,7 @@ import { ReceivedKeys } from '../adapters/cluster/received-keys.ts';
 import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
-import { readPublicKey, readSigningKey } from '../adapters/jwt/key-pair.ts';
+import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';

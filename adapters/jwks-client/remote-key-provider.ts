@@ -2,8 +2,7 @@ import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Clock } from '../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyHandle, VerificationKeys } from '../../application/ports/key-provider.ts';
-import { fetchKeySet, maxAgeOf } from './fetch-key-set.ts';
-import { readKeySet } from './read-key-set.ts';
+import { fetchKeySet, maxAgeOf, readKeySet } from './fetch-key-set.ts';
 
 export interface RemoteKeyOptions {
   /** The http or https URL of the key set. */
@@ -22,8 +21,8 @@ export type KeySetEvent =
   | { readonly event: 'key_set_available'; readonly keys: number };
 
 /**
- * The keys of an issuer, by the URL of its key set. jose fetches and parses the set, once for all who wait. When to do so
- * is decided here, by our clock: jose alone ignores `Cache-Control`, has no cooldown after a failure, and does not
+ * The keys of an issuer, by the URL of its key set. jose fetches and parses the set, once for all waiting callers. When to
+ * do so is decided here, by our clock: jose itself ignores `Cache-Control`, has no cooldown after a failure, and does not
  * use an expired set while the issuer is unavailable.
  */
 export class RemoteKeyProvider implements VerificationKeys {

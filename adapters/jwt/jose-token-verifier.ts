@@ -10,7 +10,7 @@ const TOKEN_MAX_LENGTH = 12 * 1024;
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Verifies with jose, with the trusted key that the token names. */
+/** Verifies with jose and the trusted key that the token names. */
 export class JoseTokenVerifier implements TokenVerifier {
   readonly #keys: VerificationKeys;
 
@@ -29,8 +29,8 @@ export class JoseTokenVerifier implements TokenVerifier {
 /**
  * The payload of a compact JWS (RFC 7515 section 5.2) that a trusted key signed with RS256, in its one exact form.
  *
- * jose alone accepts white space in the signature, changed spare bits, which would give one token many spellings, and a
- * missing `kid`; so the form is checked first. The only algorithm is named here, never taken from the token.
+ * jose accepts white space in the signature, changed spare bits, which would give one token many spellings, and a missing
+ * `kid`; so the form is checked first. The only algorithm is named here, never taken from the token.
  */
 export async function verifyCompactJws(
   token: string,

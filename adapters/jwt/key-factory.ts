@@ -1,18 +1,18 @@
-import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { calculateJwkThumbprint } from 'jose';
+import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import type { KeyFactory } from '../../application/ports/key-factory.ts';
-import { MODULUS_BITS_MIN } from '../../application/ports/key-provider.ts';
-import { keyPairOf, readPublicKey } from './key-pair.ts';
+import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
+import { type KeyHandle, MODULUS_BITS_MIN, type PublicKeyJwk } from '../../application/ports/key-provider.ts';
 import type { PrivateKeys } from './private-keys.ts';
 import type { KeyFile } from './read-key-file.ts';
+import { rs256 } from './rs256-token-signer.ts';
 
 export interface KeyFactoryParts {
   readonly ids: IdGenerator;
-  /** The key of KEY_FILE, where there is one. */
+  /** The key of KEY_FILE, if there is one. */
   readonly file?: KeyFile | undefined;
-  /** Where to add each private key, if it has to be sent to workers. */
+  /** Receives each private key that has to be sent to workers. */
   readonly privateKeys?: Pick<PrivateKeys, 'add'> | undefined;
 }
 
@@ -39,4 +39,31 @@ async function generate(ids: IdGenerator): Promise<[string, KeyObject]> {
 
 async function fromFile({ key, kid }: KeyFile): Promise<[string, KeyObject]> {
   return [kid ?? (await calculateJwkThumbprint(createPublicKey(key))), key];
+}
+
+/** The pair of a private RSA key. Throws unless it is an RSA key of at least 2048 bits. */
+async function keyPairOf(kid: string, privateKey: KeyObject): Promise<KeyPair> {
+  const { n, e } = createPublicKey(privateKey).export({ format: 'jwk' });
+  if (typeof n !== 'string' || typeof e !== 'string') throw new Error('the private key is not an RSA key');
+  const jwk: PublicKeyJwk = { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e };
+  const publicKey = await readPublicKey(jwk);
+  if (publicKey === undefined) throw new Error('the private key is too small');
+  return { kid, publicKey, jwk, sign: rs256(privateKey) };
+}
+
+/** The pair of a private key in PKCS#8 (DER). Throws unless it is an RSA key of at least 2048 bits. */
+export function readSigningKey(kid: string, pkcs8: Uint8Array): Promise<KeyPair> {
+  return keyPairOf(kid, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
+}
+
+/** The handle of a public key for RS256, or undefined unless it is an RSA key of at least 2048 bits. */
+export async function readPublicKey({ n, e }: PublicKeyJwk): Promise<KeyHandle | undefined> {
+  try {
+    const key = await importJWK({ kty: 'RSA', alg: 'RS256', use: 'sig', n, e });
+    if (key instanceof Uint8Array) return undefined;
+    const modulusBits = 'modulusLength' in key.algorithm ? Number(key.algorithm.modulusLength) : 0;
+    return modulusBits >= MODULUS_BITS_MIN ? key : undefined;
+  } catch {
+    return undefined;
+  }
 }

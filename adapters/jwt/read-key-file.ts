@@ -22,9 +22,8 @@ export function readKeyFile(text: string): Result<KeyFile, readonly string[]> {
     return failure([`must be an RSA key of at least ${MODULUS_BITS_MIN} bits`]);
   }
   const kid = jwk?.['kid'];
-  if (kid !== undefined && (typeof kid !== 'string' || kid === ''))
-    return failure(['must have a kid that is a string']);
-  return success({ key, kid });
+  if (kid === undefined || (typeof kid === 'string' && kid !== '')) return success({ key, kid });
+  return failure(['must have a kid that is a string']);
 }
 
 function readPem(text: string): KeyObject | undefined {

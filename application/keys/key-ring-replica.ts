@@ -10,7 +10,7 @@ export interface KeyRingReplicaParts {
   readonly factory: Pick<KeyFactory, 'read'>;
   readonly schedule: KeySchedule;
   readonly clock: Clock;
-  /** Has the ring look up a key id that is unknown here, and calls `update` with its state. Throws DependencyUnavailable. */
+  /** Makes the ring look up a key id that is unknown here, and calls `update` with its state. Throws DependencyUnavailable. */
   readonly lookUp: (kid: string) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export class KeyRingReplica implements KeyProvider {
     this.#trusted = new TrustedKeys(parts.factory, parts.clock);
   }
 
-  /** Takes over the state of the ring. `key` is the signing key that the state names, if there is one. */
+  /** Replaces the state by that of the ring. `key` is the signing key that the state names, if there is one. */
   async update(state: KeyRingState, key: SigningKey | undefined): Promise<void> {
     this.#trusted.replace(await this.#trusted.read(state.trusted));
     this.#state = state;

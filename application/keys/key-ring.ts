@@ -20,8 +20,8 @@ export interface KeyRingState {
 }
 
 /**
- * The keys that this process signs with, and all keys that it verifies with. The keys change only in
- * `advance`, which has to be called again and again.
+ * The keys that this process signs with, and all keys that it verifies with. They change only in `advance`, which has to
+ * be called regularly.
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
@@ -41,7 +41,7 @@ export class KeyRing implements KeyProvider {
    * Calls the listener, which must not throw, synchronously during `advance`:
    * - at a rotation, before the query to the directory. The query may take seconds, in which no replica of the ring may
    *   sign with the retired key;
-   * - at the end of every `advance`, also of one that fails.
+   * - at the end of every `advance`, even if it fails.
    *
    * `state()` and `signingKey()` then return the new state and the new key. There is at most one listener.
    */
@@ -61,12 +61,9 @@ export class KeyRing implements KeyProvider {
   }
 
   async signingKey(): Promise<SigningKey> {
-    const now = this.#parts.clock.now();
-    const signing = this.#signing;
-    if (signing === undefined || now < signing.from || now >= signing.until) {
-      throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()));
-    }
-    return signing.pair;
+    const problem = this.whyNotSigning();
+    if (this.#signing !== undefined && problem === undefined) return this.#signing.pair;
+    throw new DependencyUnavailable('signing key', new Error(problem));
   }
 
   /** Why no key may sign now, in words for an operator; undefined if one may. */

@@ -20,8 +20,8 @@ export interface OwnKeysParts {
 }
 
 /**
- * The keys that this process made. Each is made, published, signs and is retired; every step happens here and, from the
- * second on, is recorded in the audit log. Times in seconds since the epoch.
+ * The keys that this process made. Each key is made, published, used to sign, and retired. Every step happens here, and
+ * the last three are recorded in the audit log. Times in seconds since the epoch.
  */
 export class OwnKeys {
   readonly #parts: OwnKeysParts;

@@ -1,13 +1,9 @@
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyProvider, PublicKeyJwk } from '../ports/key-provider.ts';
 
-/** A JSON Web Key Set (RFC 7517 section 5). */
-export interface KeySet {
-  readonly keys: readonly PublicKeyJwk[];
-}
-
 export interface PublishedKeys {
-  readonly keySet: KeySet;
+  /** A JSON Web Key Set (RFC 7517 section 5). */
+  readonly keySet: { readonly keys: readonly PublicKeyJwk[] };
   /** How long a reader may cache the set, in whole seconds. */
   readonly maxAgeSeconds: number;
 }

@@ -7,7 +7,7 @@ interface ReadKey extends TrustedKey {
   readonly handle: KeyHandle;
 }
 
-/** Public keys that come from outside of this process, each trusted until a point in time. */
+/** Public keys from outside this process, each trusted until a point in time. */
 export class TrustedKeys {
   readonly #factory: Pick<KeyFactory, 'read'>;
   readonly #clock: Clock;
