@@ -26,7 +26,7 @@ const COMMANDS: readonly ClientCommand[] = [
   {
     usage: 'show <client-id>',
     summary: 'show one client',
-    description: 'Shows one client, and what is wrong with it where the service refuses it. Never its hash.',
+    description: 'Shows one client, and what is wrong with it if the service refuses it. Never its hash.',
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
     async work({ showClient }, clientId) {
       const shown = await showClient.execute(clientId);

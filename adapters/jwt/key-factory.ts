@@ -4,7 +4,6 @@ import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
 import { type KeyHandle, MODULUS_BITS_MIN, type PublicKeyJwk } from '../../application/ports/key-provider.ts';
-import type { PrivateKeys } from './private-keys.ts';
 import type { KeyFile } from './read-key-file.ts';
 import { rs256 } from './rs256-token-signer.ts';
 
@@ -65,5 +64,28 @@ export async function readPublicKey({ n, e }: PublicKeyJwk): Promise<KeyHandle |
     return modulusBits >= MODULUS_BITS_MIN ? key : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * The private keys of a service with several workers. Only the primary has them: it makes them and sends the signing key to its
+ * workers. The key factories add each key that they make.
+ */
+export class PrivateKeys {
+  readonly #keys = new Map<string, KeyObject>();
+
+  add(kid: string, key: KeyObject): void {
+    this.#keys.set(kid, key);
+  }
+
+  /** The key with this id in PKCS#8 (RFC 5958), a secret. It is the one that signs now, so all older ones are dropped. */
+  signing(kid: string): Uint8Array | undefined {
+    const key = this.#keys.get(kid);
+    if (key === undefined) return undefined;
+    for (const older of this.#keys.keys()) {
+      if (older === kid) break;
+      this.#keys.delete(older);
+    }
+    return key.export({ type: 'pkcs8', format: 'der' });
   }
 }

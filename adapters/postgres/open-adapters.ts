@@ -1,6 +1,4 @@
-import type { ClientRepository } from '../../application/ports/client-repository.ts';
-import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
-import type { KeyDirectory } from '../../application/ports/key-directory.ts';
+import type { Readiness } from '../../application/ports/health-check.ts';
 import { CLIENTS } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
@@ -11,29 +9,20 @@ import { openTable } from './table.ts';
 /** One connection to publish, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
 const KEYS_POOL_SIZE = 2;
 
-/** An adapter, and the table that it uses. */
-export interface OnTable<Adapter> {
-  readonly adapter: Adapter;
-  readonly dependency: Dependency;
-}
-
-/** Throws if the table cannot be used. If the database cannot be reached, resolves and continues to try. */
-export async function openClientRepository(
-  options: ConnectionOptions,
-  log: DatabaseLog,
-): Promise<OnTable<ClientRepository>> {
+/**
+ * The repository, and the table that it uses. Throws if the table cannot be used. If the database cannot be reached,
+ * resolves and continues to try.
+ */
+export async function openClientRepository(options: ConnectionOptions, log: DatabaseLog) {
   const table = await openTable('client repository', CLIENTS, options, log);
   return { adapter: new PostgresClientRepository(table.runner, log), dependency: table };
 }
 
 /**
- * As above. The directory is always ready: the service works without it while its key may sign, and the check of that key
- * reports when it may not.
+ * The directory, and the table that it uses; otherwise as above. The directory is always ready: without it the service
+ * works as long as its own key may sign, and the check of that key reports when it may not.
  */
-export async function openKeyDirectory(
-  options: Omit<ConnectionOptions, 'poolSize'>,
-  log: DatabaseLog,
-): Promise<OnTable<KeyDirectory>> {
+export async function openKeyDirectory(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
   const table = await openTable('key directory', SIGNING_KEYS, { ...options, poolSize: KEYS_POOL_SIZE }, log);
   const readiness = (): Readiness => {
     const state = table.readiness();

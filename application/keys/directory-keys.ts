@@ -65,7 +65,7 @@ export class DirectoryKeys {
     return this.#parts.schedule.isRecent(queriedAt, this.#parts.clock.now());
   }
 
-  /** Never rejects: `find` reports the failure to those who need it. */
+  /** Never rejects: `find` reports the failure. */
   #read(): Promise<void> {
     const done = () => {
       this.#reading = undefined;
