@@ -5,6 +5,11 @@ import { type Success, success } from '../../domain/result.ts';
 import type { Answer } from './outcome.ts';
 import { printable } from './printable.ts';
 
+const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost'] as const;
+
+/** Rows of a list under one heading. The library cannot lay out a hundred thousand at once, and the heading would be far away. */
+const ROWS_OF_A_TABLE = 1_000;
+
 /** A client as `--json` prints it. */
 export function documentOf({ id, clientId, clientName, scope, state, bcryptCost, problem }: ManagedClient) {
   return {
@@ -46,4 +51,32 @@ function tableOf(document: object): string {
     if (value !== null) table.push([member, printable(String(value))]);
   }
   return table.toString();
+}
+
+/** All clients: tables with a row for each, or an array. Problems are messages, not part of the table. */
+export function listAnswer(clients: readonly ManagedClient[]): Answer {
+  const documents = clients.map(documentOf);
+  return {
+    document: documents,
+    text: () => tablesOf(documents).join('\n'),
+    messages: clients.length === 0 ? ['No client is registered.'] : documents.flatMap(problemOf),
+  };
+}
+
+type Row = ReturnType<typeof documentOf>;
+
+function tablesOf(clients: readonly Row[]): readonly string[] {
+  const tables: string[] = [];
+  for (let start = 0; start < clients.length; start += ROWS_OF_A_TABLE) {
+    const table = new Table({ head: [...COLUMNS], style: { head: [], border: [] } });
+    for (const client of clients.slice(start, start + ROWS_OF_A_TABLE)) {
+      table.push(COLUMNS.map((column) => printable(String(client[column] ?? ''))));
+    }
+    tables.push(table.toString());
+  }
+  return tables;
+}
+
+function problemOf({ id, client_id, problem }: Row): readonly string[] {
+  return problem === null ? [] : [`Row ${id}, client ${client_id}: ${problem}; it gets no token.`];
 }

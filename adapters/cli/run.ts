@@ -1,9 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
-import { clientCommands } from './client-commands.ts';
+import { clientCommands, listCommand } from './client-commands.ts';
 import { defineCommand, PROGRAM_NAME } from './define-command.ts';
 import { importCommand, type ReadClientsFile } from './import-command.ts';
-import { listCommand } from './list-command.ts';
 import { EXIT } from './outcome.ts';
 import { addCommand, hashCommand, rotateCommand } from './secret-commands.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { listAnswer } from '../../../adapters/cli/list-command.ts';
+import { listAnswer } from '../../../adapters/cli/client-answer.ts';
 import type { ManagedClient } from '../../../application/clients/managed-client.ts';
 
 const CLIENT: ManagedClient = {
