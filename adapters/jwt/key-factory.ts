@@ -68,8 +68,8 @@ export async function readPublicKey({ n, e }: PublicKeyJwk): Promise<KeyHandle |
 }
 
 /**
- * The private keys of a service with several workers. Only the primary has them: it makes them and sends the signing key to its
- * workers. The key factories add each key that they make.
+ * The private keys of a service with several workers. Only the primary has them: it makes them and sends the signing key
+ * to its workers. The key factory adds each key that it makes.
  */
 export class PrivateKeys {
   readonly #keys = new Map<string, KeyObject>();

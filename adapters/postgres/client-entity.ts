@@ -4,7 +4,7 @@ import { ClientRegistration, type ClientRegistrationFields } from '../../domain/
 import { defineTable } from './table.ts';
 
 /**
- * The table `clients` as it is created if it is missing: client ids are unique and compared byte by byte (collation
+ * The table `clients`, as the service creates it if it is missing: client ids are unique and compared byte by byte (collation
  * `C`), and the row id is the table's own. Texts have no length limit here: reading refuses what is too long.
  */
 export const CLIENTS = defineTable(

@@ -4,8 +4,9 @@ import type { Runner, Statement } from './runner.ts';
 import { defineTable } from './table.ts';
 
 /**
- * The table `signing_keys` as it is created if it is missing: public RSA keys by their ids, which are compared byte by
- * byte (collation `C`), with modulus and exponent in base64url, and the second since the epoch until which each is trusted.
+ * The table `signing_keys`, as the service creates it if it is missing: public RSA keys by their ids, which are compared
+ * byte by byte (collation `C`), with modulus and exponent in base64url, and the time until which each is trusted, in
+ * seconds since the epoch.
  */
 export const SIGNING_KEYS = defineTable(
   defineEntity({
