@@ -1,9 +1,11 @@
 import { AddClient, type AddClientParts } from './add-client.ts';
-import { DisableClient, EnableClient } from './disable-client.ts';
+import { DisableClient } from './disable-client.ts';
+import { EnableClient } from './enable-client.ts';
 import { ImportClients } from './import-clients.ts';
-import { ListClients, ShowClient } from './list-clients.ts';
+import { ListClients } from './list-clients.ts';
 import { RemoveClient } from './remove-client.ts';
 import { RotateSecret } from './rotate-secret.ts';
+import { ShowClient } from './show-client.ts';
 
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
