@@ -6,6 +6,7 @@ import type { SentKeys } from './protocol.ts';
 export class KeysForWorkers {
   readonly #ring: KeyRing;
   readonly #privateKey: (kid: string) => Uint8Array | undefined;
+  #version = 0;
 
   /** @param privateKey returns the private key with that id in PKCS#8. */
   constructor(ring: KeyRing, privateKey: (kid: string) => Uint8Array | undefined) {
@@ -15,17 +16,22 @@ export class KeysForWorkers {
 
   now(): SentKeys {
     const state = this.#ring.state();
-    return { state, privateKey: state.signing && this.#privateKey(state.signing.kid) };
+    return { version: this.#next(), state, privateKey: state.signing && this.#privateKey(state.signing.kid) };
   }
 
   /** The public keys after a look-up of that key id, without the private key; undefined if the key directory is unavailable. */
   async find(kid: string): Promise<SentKeys | undefined> {
     try {
       await this.#ring.verificationKey(kid);
-      return { state: this.#ring.state(), privateKey: undefined };
+      return { version: this.#next(), state: this.#ring.state(), privateKey: undefined };
     } catch (fault) {
       if (fault instanceof DependencyUnavailable) return undefined;
       throw fault;
     }
+  }
+
+  #next(): number {
+    this.#version += 1;
+    return this.#version;
   }
 }

@@ -13,6 +13,8 @@ export type SentSlotRequest = Omit<SlotRequest, 'caller'> & { readonly address: 
 
 /** The state of the key ring, and its signing key in PKCS#8. The key is a secret: it is sent over the pipes of this service only. */
 export interface SentKeys {
+  /** Grows with each message. Messages may be processed in another order than they were sent. */
+  readonly version: number;
   readonly state: KeyRingState;
   readonly privateKey: Uint8Array | undefined;
 }

@@ -5,12 +5,13 @@ import type { SentKeys } from './protocol.ts';
 /** Reads a private key from PKCS#8. */
 export type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<SigningKey>;
 
-/** Updates the worker's replica of the key ring with the keys that the primary sends, in the order of their arrival. */
+/** Updates the worker's replica of the key ring with the keys that the primary sends, never with older ones. */
 export class ReceivedKeys {
   readonly #replica: KeyRingReplica;
   readonly #readPrivateKey: ReadPrivateKey;
   #signing: SigningKey | undefined;
   #last = Promise.resolve();
+  #version = 0;
 
   constructor(replica: KeyRingReplica, readPrivateKey: ReadPrivateKey) {
     this.#replica = replica;
@@ -23,7 +24,9 @@ export class ReceivedKeys {
     return this.#last;
   }
 
-  async #takeNext({ state, privateKey }: SentKeys): Promise<void> {
+  async #takeNext({ version, state, privateKey }: SentKeys): Promise<void> {
+    if (version < this.#version) return;
+    this.#version = version;
     const kid = state.signing?.kid;
     if (kid !== undefined && privateKey !== undefined && this.#signing?.kid !== kid) {
       this.#signing = await this.#readPrivateKey(kid, privateKey);

@@ -14,7 +14,7 @@ export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' 
 
 /**
  * The slots of the primary, which all workers of a service share. The verification itself runs here, in the worker. A new
- * client waits for one message to the primary and its answer. Giving the slot back delays only a deferred refusal.
+ * client waits for one message to the primary and its answer. Only a deferred answer waits for a second one.
  */
 export class RemoteVerificationSlots implements ClosableVerificationSlots {
   readonly #primary: SlotFunctions;
@@ -31,10 +31,14 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     if (caller.disconnected.aborted) throw fault('the caller has disconnected');
     this.#lastId += 1;
     const id = this.#lastId;
-    const onDisconnected = () => void this.#primary.callerDisconnected(id);
+    const onDisconnected = () => void this.#primary.callerDisconnected(id).catch(() => {});
     const stopListening = () => caller.disconnected.removeEventListener('abort', onDisconnected);
     caller.disconnected.addEventListener('abort', onDisconnected);
-    const answer = await this.#orClosed(this.#primary.acquireSlot(id, { ...request, address: caller.address }));
+    const asked = this.#primary.acquireSlot(id, { ...request, address: caller.address });
+    const answer = await this.#orClosed(asked).catch((reason) => {
+      stopListening();
+      throw reason;
+    });
     if (typeof answer === 'object' || answer === 'attempts_exhausted') stopListening();
     if (typeof answer === 'object') throw faultOf(answer);
     if (answer === 'attempts_exhausted') return answer;
@@ -44,7 +48,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
       refusals: answer,
       settle: async (verdict) => {
         const settled = settle(verdict);
-        if (answer === 'immediate' || verdict === 'match') {
+        if (answer === 'immediate') {
           settled.catch(() => {});
           if (caller.disconnected.aborted) throw fault('the caller has disconnected');
           return verdict;
@@ -81,12 +85,15 @@ export class SlotsForWorker implements SlotFunctions {
   readonly #slots: VerificationSlots;
   /** The slots that the worker waits for or holds, by its own ids. */
   readonly #held = new Map<number, { readonly disconnect: AbortController; slot?: VerificationSlot }>();
+  #closed = false;
 
   constructor(slots: VerificationSlots) {
     this.#slots = slots;
   }
 
   readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { address, ...request }) => {
+    // Messages of a worker can arrive after it has ended.
+    if (this.#closed) return { unavailable: 'the worker has ended' };
     const disconnect = new AbortController();
     this.#held.set(id, { disconnect });
     try {
@@ -106,8 +113,10 @@ export class SlotsForWorker implements SlotFunctions {
   };
 
   readonly settleSlot: SlotFunctions['settleSlot'] = async (id, verdict) => {
-    const slot = this.#held.get(id)?.slot;
-    if (slot === undefined) return { unavailable: 'the slot is not held' };
+    const { slot, disconnect } = this.#held.get(id) ?? {};
+    if (slot === undefined || disconnect === undefined) return { unavailable: 'the slot is not held' };
+    // A deferred answer may be waited for, but the slot itself is given back now, and only once.
+    this.#held.set(id, { disconnect });
     try {
       if (verdict !== undefined) return await slot.settle(verdict);
       slot.release();
@@ -125,6 +134,7 @@ export class SlotsForWorker implements SlotFunctions {
 
   /** Gives all slots back, because the worker has ended and its callers have lost their connections. */
   close(): void {
+    this.#closed = true;
     for (const { disconnect, slot } of this.#held.values()) {
       disconnect.abort();
       slot?.release();

@@ -22,7 +22,8 @@ export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe
 
   const primary: PrimaryPipe = connectToPrimary(
     {
-      send: (message) => void (process.connected && process.send?.(message)),
+      // A primary that has ended gets no message any more, and this process ends too.
+      send: (message) => void (process.connected && process.send?.(message, undefined, undefined, () => {})),
       onMessage: (listener) => process.on('message', listener),
     },
     {

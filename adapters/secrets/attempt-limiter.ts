@@ -39,11 +39,17 @@ export class AttemptLimiter implements ClosableVerificationSlots {
   #withVerdictCounted(key: string, slot: VerificationSlot): VerificationSlot {
     return {
       refusals: slot.refusals,
+      // A failure is counted when it is answered. If it were counted earlier, the next 429 would tell which verifications
+      // of the overflow queue have run, and so which clients are registered.
       settle: async (verdict) => {
-        if (verdict !== 'match') await this.#failures.penalty(key);
-        return verdict === 'match' ? this.#withFaultCounted(key, slot.settle(verdict)) : slot.settle(verdict);
+        const answered = await this.#withFaultCounted(key, slot.settle(verdict));
+        if (answered !== 'match') await this.#failures.penalty(key);
+        return answered;
       },
-      release: () => slot.release(),
+      release: () => {
+        void this.#failures.penalty(key);
+        slot.release();
+      },
     };
   }
 

@@ -37,7 +37,8 @@ export class BcryptSecretVerifier implements SecretVerifier {
   }
 
   costOf(stored: StoredSecret | undefined): number {
-    return Math.max(this.#cost, stored?.cost ?? 0);
+    const rounds = this.#costs.reduce((sum, cost) => sum + 2 ** cost, 0);
+    return Math.max(Math.log2(rounds), stored?.cost ?? 0);
   }
 
   async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {

@@ -54,8 +54,8 @@ export class VerificationQueue implements ClosableVerificationSlots {
   readonly #waiting: WaitingVerifications<Attempt>;
   /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
-  /** The cost of each verification that runs. */
-  readonly #running: number[] = [];
+  /** The attempts whose verification runs. */
+  readonly #running = new Set<Attempt>();
   #closed = false;
 
   constructor(limits: VerificationQueueLimits = VERIFICATION_QUEUE_LIMITS) {
@@ -65,7 +65,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
 
   /** Verifications that run, and that wait in each queue. */
   get load(): { readonly running: number; readonly fifo: number; readonly overflow: number } {
-    return { running: this.#running.length, ...this.#waiting.load };
+    return { running: this.#running.size, ...this.#waiting.load };
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot> {
@@ -123,24 +123,21 @@ export class VerificationQueue implements ClosableVerificationSlots {
 
   /** One more may run beside much more expensive ones, so that a verification of seconds does not block the others. */
   #mayRun({ cost }: SlotRequest): boolean {
-    const running = this.#running;
+    const running = [...this.#running];
     const { concurrent } = this.#limits;
-    return (
-      running.length < concurrent ||
-      (running.length === concurrent && running.every((other) => other >= cost + MUCH_MORE_EXPENSIVE))
-    );
+    if (running.length !== concurrent) return running.length < concurrent;
+    return running.every(({ request }) => request.cost >= cost + MUCH_MORE_EXPENSIVE);
   }
 
   #startSlot(attempt: Attempt, queue: QueueName): VerificationSlot {
-    const { request, answer, stopWaitTimer } = attempt;
-    this.#running.push(request.cost);
+    const { answer, stopWaitTimer } = attempt;
+    this.#running.add(attempt);
     if (queue === 'fifo') {
       this.#unanswered.delete(attempt);
       stopWaitTimer();
     }
     const release = () => {
-      this.#running.splice(this.#running.indexOf(request.cost), 1);
-      this.#startNext();
+      if (this.#running.delete(attempt)) this.#startNext();
     };
     return {
       refusals: queue === 'fifo' ? 'immediate' : 'deferred',

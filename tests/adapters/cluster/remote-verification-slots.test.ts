@@ -123,4 +123,41 @@ describe('RemoteVerificationSlots', () => {
     expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
     void running;
   });
+
+  it('frees each slot of a worker that died once, with refusals still deferred', async () => {
+    const { queue, one, other } = world({ fifoRounds: 0 });
+    const held = heldVerification();
+    const first = verifyInSlot(one.remote, slotRequest(), held.verify);
+    await until(() => queue.load.running === 1, 'the first verification runs');
+    const behind = verifyInSlot(one.remote, slotRequest(), async () => 'mismatch');
+    await until(() => queue.load.fifo === 1, 'the FIFO queue is full');
+    const deferred = ['a', 'b', 'c'].map((clientId) =>
+      verifyInSlot(one.remote, slotRequest({ clientId }), async () => 'mismatch'),
+    );
+    for (const refusal of deferred) refusal.catch(() => {});
+    await until(() => queue.load.overflow === deferred.length, 'the others overflow');
+    held.end('mismatch');
+    await Promise.all([first, behind]);
+    await until(() => queue.load.overflow === 0 && queue.load.running === 0, 'all are verified');
+    const blocking = verifyInSlot(other.remote, slotRequest(), heldVerification().verify);
+    blocking.catch(() => {});
+    await until(() => queue.load.running === 1, 'a verification of the other worker runs');
+    one.die();
+    const next = verifyInSlot(other.remote, slotRequest(), heldVerification().verify);
+    next.catch(() => {});
+    await until(() => queue.load.fifo === 1, 'the next waits');
+    expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 0 });
+  });
+
+  it('grants no slot to a worker that has ended', async () => {
+    const queue = new VerificationQueue(LIMITS);
+    opened.push(queue);
+    const slots = new SlotsForWorker(queue);
+    slots.close();
+    const { caller: _caller, ...request } = slotRequest();
+    expect(await slots.acquireSlot(1, { ...request, address: '192.0.2.1' })).toEqual({
+      unavailable: 'the worker has ended',
+    });
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+  });
 });

@@ -9,6 +9,7 @@ import {
 } from '../../../application/ports/verification-slots.ts';
 import { describeVerificationSlots, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
+import { until } from '../../support/until.ts';
 
 const FAILURES = 3;
 const QUEUE = { concurrent: 1, fifoRounds: 8 * 2 ** 4, overflow: 8, unanswered: 16, waitMs: 60_000 };
@@ -105,5 +106,35 @@ describe('AttemptLimiter', () => {
     for (let time = 0; time < FAILURES; time += 1) await attempt('mismatch');
     const renewal = slotRequest({ purpose: 'renewal' });
     expect(await verifyInSlot(slots, renewal, async () => 'match')).toBe('match');
+  });
+
+  it.each([true, false])(
+    'counts a deferred refusal when its waiting time is over, not when it is verified, registered: %s',
+    async (registered) => {
+      const queue = new VerificationQueue({ ...QUEUE, fifoRounds: 0, waitMs: 300 });
+      const slots = new AttemptLimiter(queue, 1);
+      const running = await slots.acquire(slotRequest({ clientId: 'b-client' }));
+      const fifo = slots.acquire(slotRequest({ clientId: 'c-client' }));
+      await until(() => queue.load.fifo === 1, 'the FIFO queue is full');
+      const wrong = verifyInSlot(slots, slotRequest({ registered }), async () => 'mismatch');
+      wrong.catch(() => {});
+      await until(() => queue.load.overflow === 1, 'the attempt overflows');
+      if (running !== 'attempts_exhausted') running.release();
+      const waiting = await fifo;
+      if (waiting !== 'attempts_exhausted') waiting.release();
+      await until(() => queue.load.overflow === 0 && queue.load.running === 0, 'the attempt is verified');
+      expect(await slots.acquire(slotRequest({ registered }))).not.toBe('attempts_exhausted');
+      await expect(wrong).rejects.toMatchObject({ cause: { message: 'no slot was free in time' } });
+      expect(await slots.acquire(slotRequest({ registered }))).toBe('attempts_exhausted');
+    },
+  );
+
+  it('counts an attempt whose verification failed', async () => {
+    const slots = fresh();
+    for (let time = 0; time < FAILURES; time += 1) {
+      const failing = verifyInSlot(slots, slotRequest(), () => Promise.reject(new Error('a bug')));
+      await expect(failing).rejects.toThrow('a bug');
+    }
+    expect(await slots.acquire(slotRequest())).toBe('attempts_exhausted');
   });
 });
