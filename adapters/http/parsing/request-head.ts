@@ -51,7 +51,12 @@ export function readRequestHead(request: IncomingMessage): Result<RequestHead, H
 
 /** Every value of a field. Node's `headers` keeps only the first of two Host, Authorization or Content-Type fields. */
 function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+  const values: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const field = rawHeaders[index] ?? '';
+    if (field.length === name.length && field.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
+  }
+  return values;
 }
 
 /** RFC 9112 section 3.2: an HTTP/1.1 request has exactly one well-formed Host. Its value is never used. */
