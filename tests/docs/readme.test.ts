@@ -82,8 +82,8 @@ describe('the README', () => {
     for (const block of known) expect(shown).toContain(block);
     // tests/e2e runs these files in separate processes; CI runs `npm ci`, `npm run check` and `npm test`.
     expect(SCRIPTS).toMatchObject({
-      demo: 'node config/demo.ts',
-      start: 'node config/main.ts',
+      demo: 'exec node config/demo.ts',
+      start: 'exec node config/main.ts',
       clients: 'node config/clients.ts',
       bench: 'node tests/bench/main.ts',
     });

@@ -39,7 +39,7 @@ const statusOf = async (url: string, token: string) =>
 describe('npm run locations', () => {
   it('is the program that these tests run', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-    expect(scripts.locations).toBe('node config/locations.ts');
+    expect(scripts.locations).toBe('exec node config/locations.ts');
   });
 
   it('does not start without an issuer and its key set: prints both problems, exits with 1 and opens no port', async () => {

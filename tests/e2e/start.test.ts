@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { getAccessToken, send } from '../support/http.ts';
-import { runProgram } from '../support/program.ts';
+import { runProgram, runScript } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 const DEMO = {
   CLIENT_REPOSITORY: 'memory',
@@ -50,5 +51,13 @@ describe('npm start', () => {
     program.process.kill(signal);
     expect(await program.ended()).toBe(0);
     expect(program.stderr()).toBe('');
+  });
+
+  it.each(['1', '2'])('stops in order when npm itself gets SIGTERM, with WORKERS=%s', async (workers) => {
+    await using npm = runScript('start', { ...DEMO, WORKERS: workers });
+    await npm.printed(/"event":"started"/);
+    npm.process.kill('SIGTERM');
+    await until(() => npm.stdout().includes('"event":"stopped"'), 'the service stops');
+    expect(await npm.ended()).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
@@ -24,11 +24,29 @@ export function runProgram(
   args: readonly string[] = [],
   nodeArgs: readonly string[] = [],
 ): Program {
-  const child = spawn(process.execPath, [...nodeArgs, file, ...args], {
-    cwd: ROOT,
-    env: { PATH: process.env['PATH'], ...environment },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  return follow(spawn(process.execPath, [...nodeArgs, file, ...args], optionsFor(environment)));
+}
+
+/** Runs a script of package.json as `npm run` does. At the end, everything that npm started is killed with it. */
+export function runScript(script: string, environment: Readonly<Record<string, string>>): Program {
+  const npm = spawn('npm', ['run', script], { ...optionsFor(environment), detached: true });
+  return {
+    ...follow(npm),
+    async [Symbol.asyncDispose]() {
+      try {
+        process.kill(-(npm.pid ?? 0), 'SIGKILL');
+      } catch {
+        // The process group has ended.
+      }
+    },
+  };
+}
+
+function optionsFor(environment: Readonly<Record<string, string>>) {
+  return { cwd: ROOT, env: { PATH: process.env['PATH'], ...environment } };
+}
+
+function follow(child: ChildProcessWithoutNullStreams): Program {
   const written = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
     written.stdout += chunk;
