@@ -1,5 +1,5 @@
 import { importJWK, type JWK } from 'jose';
-import { type KeyHandle, MODULUS_BITS_MIN } from '../../application/ports/key-provider.ts';
+import { isUsableKey, KEY_RULE, type KeyHandle } from '../../application/ports/key-provider.ts';
 
 /** In seconds: how long a key set is cached if the response does not say, and the longest that it is. */
 const MAX_AGE_DEFAULT = 300;
@@ -35,10 +35,10 @@ export function maxAgeOf({ headers }: Response): number {
 }
 
 /**
- * The keys of a set that may verify our tokens, by id: RSA of at least 2048 bits for signatures with RS256 (RFC 7517
+ * The keys of a set that may verify our tokens, by id: usable RSA keys for signatures with RS256 (RFC 7517
  * section 4). Others are ignored, and so are different keys with one id. Throws if none is left, as in no set of our
  * issuer. jose's own selection would refuse a key for several operations and a key that is listed twice, and accept a
- * small one.
+ * weak one.
  */
 export async function readKeySet(jwks: readonly JWK[]): Promise<ReadonlyMap<string, KeyHandle>> {
   const usable = jwks.filter(isForRs256);
@@ -46,9 +46,9 @@ export async function readKeySet(jwks: readonly JWK[]): Promise<ReadonlyMap<stri
   for (const { kid, n, e } of usable) {
     if (usable.some((other) => other.kid === kid && (other.n !== n || other.e !== e))) continue;
     const key = await importJWK({ kty: 'RSA', alg: 'RS256', n, e }).catch(() => undefined);
-    if (key instanceof CryptoKey && modulusBits(key) >= MODULUS_BITS_MIN) keys.set(kid, key);
+    if (key instanceof CryptoKey && isUsableKey(key)) keys.set(kid, key);
   }
-  if (keys.size === 0) throw new Error('the key set holds no RSA key of at least 2048 bits for RS256');
+  if (keys.size === 0) throw new Error(`the key set holds no key for RS256: ${KEY_RULE}`);
   return keys;
 }
 
@@ -58,8 +58,4 @@ function isForRs256(jwk: JWK): jwk is JWK & { kid: string; n: string; e: string 
   const texts = [kid, n, e].every((member) => typeof member === 'string' && member !== '');
   const verifies = Array.isArray(operations) && operations.includes('verify');
   return kty === 'RSA' && texts && use === 'sig' && alg === 'RS256' && verifies;
-}
-
-function modulusBits({ algorithm }: KeyHandle): number {
-  return 'modulusLength' in algorithm ? Number(algorithm.modulusLength) : 0;
 }

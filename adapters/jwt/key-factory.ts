@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
-import { type KeyHandle, MODULUS_BITS_MIN, type PublicKeyJwk } from '../../application/ports/key-provider.ts';
+import { isUsableKey, KEY_RULE, type KeyHandle, MODULUS_BITS_MIN, type PublicKeyJwk } from '../../application/ports/key-provider.ts';
 import type { KeyFile } from './read-key-file.ts';
 import { rs256 } from './rs256-token-signer.ts';
 
@@ -40,28 +40,26 @@ async function fromFile({ key, kid }: KeyFile): Promise<[string, KeyObject]> {
   return [kid ?? (await calculateJwkThumbprint(createPublicKey(key))), key];
 }
 
-/** The pair of a private RSA key. Throws unless it is an RSA key of at least 2048 bits. */
+/** The pair of a private RSA key. Throws unless its public half is usable. */
 async function keyPairOf(kid: string, privateKey: KeyObject): Promise<KeyPair> {
   const { n, e } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (typeof n !== 'string' || typeof e !== 'string') throw new Error('the private key is not an RSA key');
   const jwk: PublicKeyJwk = { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e };
   const publicKey = await readPublicKey(jwk);
-  if (publicKey === undefined) throw new Error('the private key is too small');
+  if (publicKey === undefined) throw new Error(`the private key is not ${KEY_RULE}`);
   return { kid, publicKey, jwk, sign: rs256(privateKey) };
 }
 
-/** The pair of a private key in PKCS#8 (DER). Throws unless it is an RSA key of at least 2048 bits. */
+/** The pair of a private key in PKCS#8 (DER). Throws unless its public half is usable. */
 export function readSigningKey(kid: string, pkcs8: Uint8Array): Promise<KeyPair> {
   return keyPairOf(kid, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
 }
 
-/** The handle of a public key for RS256, or undefined unless it is an RSA key of at least 2048 bits. */
+/** The handle of a public key for RS256, or undefined unless it is usable. */
 export async function readPublicKey({ n, e }: PublicKeyJwk): Promise<KeyHandle | undefined> {
   try {
     const key = await importJWK({ kty: 'RSA', alg: 'RS256', use: 'sig', n, e });
-    if (key instanceof Uint8Array) return undefined;
-    const modulusBits = 'modulusLength' in key.algorithm ? Number(key.algorithm.modulusLength) : 0;
-    return modulusBits >= MODULUS_BITS_MIN ? key : undefined;
+    return !(key instanceof Uint8Array) && isUsableKey(key) ? key : undefined;
   } catch {
     return undefined;
   }

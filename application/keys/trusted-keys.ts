@@ -18,7 +18,7 @@ export class TrustedKeys {
     this.#clock = clock;
   }
 
-  /** The usable ones of these keys: RSA of at least 2048 bits. The others are ignored. Does not change what is trusted. */
+  /** The usable ones of these keys. The others are ignored. Does not change what is trusted. */
   async read(keys: readonly TrustedKey[]): Promise<readonly ReadKey[]> {
     const read = await Promise.all(keys.map((key) => this.#read(key)));
     return read.filter((key) => key !== undefined);
@@ -45,7 +45,8 @@ export class TrustedKeys {
 
   async #read(key: TrustedKey): Promise<ReadKey | undefined> {
     const previous = this.#keys.get(key.jwk.kid);
-    const handle = previous?.jwk.n === key.jwk.n ? previous.handle : await this.#factory.read(key.jwk);
+    const isKnown = previous?.jwk.n === key.jwk.n && previous.jwk.e === key.jwk.e;
+    const handle = isKnown ? previous.handle : await this.#factory.read(key.jwk);
     return handle && { ...key, handle };
   }
 }

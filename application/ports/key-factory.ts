@@ -10,6 +10,6 @@ export interface KeyFactory {
   /** An RSA key pair of at least 2048 bits for RS256. May take half a second, off the event loop. */
   make(): Promise<KeyPair>;
 
-  /** The handle of a public key of another process, or undefined unless it is an RSA key of at least 2048 bits. */
+  /** The handle of a public key of another process, or undefined unless `isUsableKey`. */
   read(jwk: PublicKeyJwk): Promise<KeyHandle | undefined>;
 }

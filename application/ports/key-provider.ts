@@ -4,6 +4,21 @@ export type KeyHandle = InstanceType<typeof CryptoKey>;
 /** The smallest modulus of an RSA key for RS256, in bits (RFC 7518 section 3.3). */
 export const MODULUS_BITS_MIN = 2048;
 
+/** What a key for RS256 has to be, for people: the rule of `isUsableKey`. */
+export const KEY_RULE = `an RSA key of at least ${MODULUS_BITS_MIN} bits with an odd public exponent of at least 3`;
+
+/**
+ * Whether a public key may verify tokens: RSA with a large enough modulus and a valid public exponent (RFC 8017 section 3.1).
+ * With the exponent 1, every padded hash is its own signature, so anyone could forge tokens.
+ */
+export function isUsableKey({ algorithm }: KeyHandle): boolean {
+  if (!('modulusLength' in algorithm && 'publicExponent' in algorithm)) return false;
+  const exponent = algorithm.publicExponent as Uint8Array;
+  const last = exponent.at(-1) ?? 0;
+  const isOddAndAtLeast3 = last % 2 === 1 && (exponent.length > 1 || last >= 3);
+  return Number(algorithm.modulusLength) >= MODULUS_BITS_MIN && isOddAndAtLeast3;
+}
+
 /** A private RSA key of at least 2048 bits. It gives out signatures and nothing else. */
 export interface SigningKey {
   readonly kid: string;

@@ -25,10 +25,20 @@ export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory
       ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
       ['no modulus', { n: '', e: 'AQAB' }],
       ['invalid base64url', { n: '***', e: '***' }],
+      ['the exponent 1, with which anyone can forge', { e: 'AQ' }],
+      ['the exponent 1 with leading zeros', { e: 'AAAB' }],
+      ['the exponent 2', { e: 'Ag' }],
+      ['the even exponent 65536', { e: 'AQAA' }],
     ])('reads no key from %s', async (_name, members) => {
       const factory = await fresh();
       const { jwk } = await factory.make();
       expect(await factory.read({ ...jwk, ...members })).toBeUndefined();
+    });
+
+    it('reads a key with the exponent 3', async () => {
+      const factory = await fresh();
+      const { jwk } = await factory.make();
+      expect(await factory.read({ ...jwk, e: 'Aw' })).toBeDefined();
     });
   });
 }

@@ -282,6 +282,7 @@ describe('RemoteKeyProvider', () => {
     it.each([
       ['of 2048 bits', strong],
       ['of 3072 bits', jwkOf(3072)],
+      ['with the exponent 3', { ...strong, e: 'Aw' }],
       ['for signatures', { ...strong, use: 'sig' }],
       ['for RS256', { ...strong, alg: 'RS256' }],
       ['to verify with', { ...strong, key_ops: ['verify'] }],
@@ -294,6 +295,9 @@ describe('RemoteKeyProvider', () => {
     it.each([
       ['of 1024 bits', jwkOf(1024)],
       ['of 2047 bits', jwkOf(2047)],
+      ['with the exponent 1, with which anyone can forge', { ...strong, e: 'AQ' }],
+      ['with the exponent 2', { ...strong, e: 'Ag' }],
+      ['with the even exponent 65536', { ...strong, e: 'AQAA' }],
       ['for encryption', { ...strong, use: 'enc' }],
       ['for another algorithm', { ...strong, alg: 'RS512' }],
       ['for another padding', { ...strong, alg: 'PS256' }],

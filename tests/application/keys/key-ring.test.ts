@@ -171,6 +171,30 @@ describe('replicas that share a directory', () => {
     const after = await freshKeyRing({ clock, directory, ...TIMES });
     expect(await after.verificationKey(before)).toBeDefined();
   });
+
+  it.each([
+    ['1', 'AQ'],
+    ['2', 'Ag'],
+    ['65536', 'AQAA'],
+  ])('drop a key whose row gets the exponent %s, with which tokens could be forged', async (_exponent, broken) => {
+    const [clock, inner] = [new FixedClock(), new InMemoryKeyDirectory()];
+    let e = 'AQAB';
+    const rewritten = async (keys: Promise<readonly TrustedKey[]>) =>
+      (await keys).map((key) => ({ ...key, jwk: { ...key.jwk, e } }));
+    const directory: KeyDirectory = {
+      publish: (keys, now) => rewritten(inner.publish(keys, now)),
+      trusted: (now) => rewritten(inner.trusted(now)),
+    };
+    const kid = await signingKid(await freshKeyRing({ clock, directory: inner, ...TIMES }));
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    expect(await kidsOf(ring)).toContain(kid);
+
+    e = broken;
+    clock.advance(15);
+    await ring.advance();
+    expect(await kidsOf(ring)).not.toContain(kid);
+    expect(await ring.verificationKey(kid)).toBeUndefined();
+  });
 });
 
 describe('a slow directory', () => {
