@@ -1,5 +1,5 @@
-import { createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { MODULUS_BITS_MIN } from '../../application/ports/key-provider.ts';
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
+import { isUsableKey, KEY_RULE } from '../../application/ports/key-provider.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 /** A private RSA key from a file. A secret. */
@@ -9,21 +9,44 @@ export interface KeyFile {
   readonly kid: string | undefined;
 }
 
+/** Printable characters: no control, format, private or unassigned ones, and no line separators. */
+const KID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
+
 /**
- * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517). A problem never quotes the
- * file.
+ * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517), which must be for signatures with
+ * RS256 by its `use`, `alg` and `key_ops`, where it has them. A problem never quotes the file.
  */
 export function readKeyFile(text: string): Result<KeyFile, readonly string[]> {
   const jwk = parseObject(text);
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
   if (key === undefined) return failure(['must be a private key as PKCS#8 PEM without a passphrase, or as a JWK']);
   if (key.asymmetricKeyType !== 'rsa') return failure(['must be an RSA key']);
-  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < MODULUS_BITS_MIN) {
-    return failure([`must be an RSA key of at least ${MODULUS_BITS_MIN} bits`]);
-  }
-  const kid = jwk?.['kid'];
-  if (kid === undefined || (typeof kid === 'string' && kid !== '')) return success({ key, kid });
-  return failure(['must have a kid that is a string']);
+  const publicKey = createPublicKey(key);
+  const handle = publicKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, true, ['verify']);
+  if (!isUsableKey(handle)) return failure([`must be ${KEY_RULE}`]);
+  if (!attempt(() => isPair(key, publicKey))) return failure(['must have d, p and q that belong to n and e']);
+  const { kid, use = 'sig', alg = 'RS256', key_ops: operations = ['sign'] } = jwk ?? {};
+  const signs = Array.isArray(operations) && operations.includes('sign');
+  const problems = [
+    kid !== undefined &&
+      !(typeof kid === 'string' && KID.test(kid)) &&
+      'must have a kid of 1 to 255 printable characters',
+    use !== 'sig' && 'must have the use sig, or none',
+    alg !== 'RS256' && 'must have the alg RS256, or none',
+    !signs && 'must have key_ops with sign, or none',
+  ].filter((problem) => problem !== false);
+  return problems.length === 0 ? success({ key, kid: kid as string | undefined }) : failure(problems);
+}
+
+/** Whether the modulus is the product of the primes, `d` is the inverse of `e`, and a signature verifies (RFC 8017 section 3.2). */
+function isPair(key: KeyObject, publicKey: KeyObject): boolean {
+  const members = key.export({ format: 'jwk' });
+  const [n = 0n, e = 0n, d = 0n, p = 0n, q = 0n] = (['n', 'e', 'd', 'p', 'q'] as const).map((name) =>
+    BigInt(`0x${Buffer.from(String(members[name]), 'base64url').toString('hex')}`),
+  );
+  const isInverse = (e * d) % (p - 1n) === 1n && (e * d) % (q - 1n) === 1n;
+  const probe = Buffer.from('probe');
+  return n === p * q && isInverse && verify('sha256', probe, publicKey, sign('sha256', probe, key));
 }
 
 function readPem(text: string): KeyObject | undefined {

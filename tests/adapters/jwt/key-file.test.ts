@@ -44,6 +44,10 @@ describe('createKeyFactory with a key file', () => {
 
 describe('readKeyFile', () => {
   const noKey = 'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK';
+  const weak = 'must be an RSA key of at least 2048 bits with an odd public exponent of at least 3';
+  const noPair = 'must have d, p and q that belong to n and e';
+  const badKid = 'must have a kid of 1 to 255 printable characters';
+  const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
   const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -64,10 +68,38 @@ describe('readKeyFile', () => {
     ['a public JWK', JSON.stringify(publicKey.export({ format: 'jwk' })), noKey],
     ['an elliptic curve', pem(curve), 'must be an RSA key'],
     ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key'],
-    ['1024 bits', pem(small), 'must be an RSA key of at least 2048 bits'],
-    ['an empty kid', jwk(KEY, { kid: '' }), 'must have a kid that is a string'],
-    ['a kid that is not a string', jwk(KEY, { kid: 1 }), 'must have a kid that is a string'],
+    ['1024 bits', pem(small), weak],
+    ['the exponent 1', jwk(KEY, { e: 'AQ', d: 'AQ' }), weak],
+    ['an empty kid', jwk(KEY, { kid: '' }), badKid],
+    ['a kid that is not a string', jwk(KEY, { kid: 1 }), badKid],
+    ['a kid of 256 characters', jwk(KEY, { kid: 'k'.repeat(256) }), badKid],
+    ['a kid of 100,000 characters', jwk(KEY, { kid: 'k'.repeat(100_000) }), badKid],
+    ['a kid with a line break', jwk(KEY, { kid: 'a\nb' }), badKid],
+    ['a kid with a character that turns the direction of text', jwk(KEY, { kid: 'a\u202eb' }), badKid],
+    ['a key for encryption', jwk(KEY, { use: 'enc' }), 'must have the use sig, or none'],
+    ['a key for another algorithm', jwk(KEY, { alg: 'PS256' }), 'must have the alg RS256, or none'],
+    ['a key that must not sign', jwk(KEY, { key_ops: ['verify'] }), 'must have key_ops with sign, or none'],
+    ['operations that are not an array', jwk(KEY, { key_ops: 'sign' }), 'must have key_ops with sign, or none'],
+    ['the private exponent of another key', jwk(KEY, { d: OTHER.d }), noPair],
+    ['the modulus of another key', jwk(KEY, { n: OTHER.n }), noPair],
+    ['the public exponent of another key', jwk(KEY, { e: 'Aw' }), noPair],
+    ['the primes of another key', jwk(KEY, { p: OTHER.p, q: OTHER.q }), noPair],
+    ['a prime of 1', jwk(KEY, { p: 'AQ' }), noPair],
   ])('refuses %s, without quoting it', (_name, text, problem) => {
     expect(readKeyFile(text)).toEqual({ ok: false, problem: [problem] });
+  });
+
+  it('reports every problem of a JWK', () => {
+    expect(readKeyFile(jwk(KEY, { kid: '', use: 'enc', alg: 'RSA-OAEP', key_ops: ['decrypt'] }))).toMatchObject({
+      problem: [badKid, expect.stringMatching(/use/), expect.stringMatching(/alg/), expect.stringMatching(/key_ops/)],
+    });
+  });
+
+  it.each([
+    ['of 255 characters', { kid: 'k'.repeat(255) }],
+    ['with spaces and letters of any language', { kid: 'ключ 1' }],
+    ['for signatures with RS256', { kid: 'k', use: 'sig', alg: 'RS256', key_ops: ['sign', 'verify'] }],
+  ])('accepts a JWK with a kid %s', (_name, members) => {
+    expect(readKeyFile(jwk(KEY, members))).toMatchObject({ ok: true, value: { kid: members.kid } });
   });
 });
