@@ -1,6 +1,6 @@
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
-import { readTextFile } from '../adapters/system/read-text-file.ts';
-import { type Result, success } from '../domain/result.ts';
+import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';
+import { failure, type Result, success } from '../domain/result.ts';
 import { startPrimary } from './compose-primary.ts';
 import { buildContainer, type Override } from './container.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
@@ -12,11 +12,10 @@ export async function startFromEnvironment(
   environment: Environment,
 ): Promise<Result<RunningServer, readonly string[]>> {
   const files = new Map<string, string | undefined>();
-  const configuration = loadConfiguration(environment, (path) => {
-    files.set(path, readTextFile(path));
-    return files.get(path);
-  });
-  if (!configuration.ok) return configuration;
+  const configuration = loadConfiguration(environment, (path) => files.set(path, readTextFile(path)).get(path));
+  const problems = configuration.ok ? [] : [...configuration.problem];
+  if (isWritableByOthers(environment['KEY_FILE'] ?? '')) problems.push('KEY_FILE: must be writable only by its owner');
+  if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   return success(await (value.settings.WORKERS === 1 ? startService(value) : startPrimary(value, files, environment)));
 }

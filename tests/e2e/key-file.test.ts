@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -22,7 +22,7 @@ describe('KEY_FILE', () => {
     folder = await mkdtemp(join(tmpdir(), 'key-'));
     file = join(folder, 'key.pem');
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    await writeFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await writeFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -54,6 +54,19 @@ describe('KEY_FILE', () => {
     await using program = runProgram('config/main.ts', { ...ENVIRONMENT, ...environment });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(`The service does not start:\n  ${problem}\n`);
+  });
+
+  it.each([
+    ['its group', 0o620],
+    ['others', 0o602],
+  ])('prevents the start if %s can write to the file', async (_who, mode) => {
+    await chmod(file, mode);
+    await using program = runProgram('config/main.ts', { ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(
+      'The service does not start:\n  TOKEN_TYPO: is not a setting of this service\n  KEY_FILE: must be writable only by its owner\n',
+    );
+    await chmod(file, 0o600);
   });
 
   it('cannot be combined with a key rotation', async () => {
