@@ -73,13 +73,14 @@ export function readSettings(environment: Environment): Result<Settings, readonl
 
 /** The problems that no setting has by itself. */
 function contradictions(given: Environment): readonly string[] {
-  const needsDatabase = ['CLIENT_REPOSITORY', 'KEY_DIRECTORY'].filter((name) => given[name] === 'postgres');
+  const required = (name: string, setting: string, value: string) =>
+    given[setting] === value && !given[name] ? [`${name}: is required if ${setting} is ${value}`] : [];
   const rotates = (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0';
   return [
-    given['CLIENT_REPOSITORY'] === 'memory' && !given['CLIENTS_FILE']
-      ? ['CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory']
-      : [],
-    given['DATABASE_URL'] ? [] : needsDatabase.map((name) => `DATABASE_URL: is required if ${name} is postgres`),
+    required('CLIENTS_FILE', 'CLIENT_REPOSITORY', 'memory'),
+    required('DATABASE_URL', 'CLIENT_REPOSITORY', 'postgres'),
+    required('DATABASE_URL', 'KEY_DIRECTORY', 'postgres'),
+    required('TOKEN_AUDIENCE', 'TOKEN_PROFILE', 'rfc9068'),
     given['KEY_FILE'] && rotates ? ['KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'] : [],
     given['PORT'] === '0' && !given['BASE_URL'] ? ['BASE_URL: is required if PORT is 0, any free port'] : [],
   ].flat();

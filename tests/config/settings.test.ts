@@ -55,6 +55,19 @@ describe('readSettings', () => {
       { CLIENT_REPOSITORY: 'postgres' },
       ['DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
     ],
+    [
+      'tokens of RFC 9068 without an audience',
+      { ...MEMORY, TOKEN_PROFILE: 'rfc9068' },
+      ['TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
+    ],
+    [
+      'a shared key directory and a repository in a database without a URL',
+      { CLIENT_REPOSITORY: 'postgres', KEY_DIRECTORY: 'postgres' },
+      [
+        'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres',
+        'DATABASE_URL: is required if KEY_DIRECTORY is postgres',
+      ],
+    ],
     ['a typo', { ...MEMORY, TOKEN_LIFETIME: '300' }, ['TOKEN_LIFETIME: is not a setting of this service']],
     [
       'a typo in another prefix',

@@ -83,16 +83,6 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
   });
 });
 
-describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and no audience', () => {
-  const service = serviceForSuite({ environment: { TOKEN_PROFILE: 'rfc9068' } });
-
-  it('issues a token for the client itself', async () => {
-    const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
-    expect(decodeProtectedHeader(token).typ).toBe('at+jwt');
-    expect(decodeJwt(token)).toMatchObject({ aud: CLIENT_ID, client_id: CLIENT_ID, scope: 'read write' });
-  });
-});
-
 describe('POST /oauth2/token: with TOKEN_AUDIENCE and the default profile', () => {
   const service = serviceForSuite({ environment: { TOKEN_AUDIENCE: AUDIENCE } });
 
