@@ -6,10 +6,10 @@ import { clientAnswer, describeProblem } from './client-answer.ts';
 import { unknownClient } from './client-commands.ts';
 import { COST_OPTION, type CommandDefinition, type CostOptions, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import { type Answer, EXIT, type Problem, problem } from './outcome.ts';
-import { type Input, readSecret } from './read-secret.ts';
+import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from './read-secret.ts';
 import { type OpenClients, withClients } from './with-clients.ts';
 
-interface SecretOptions extends CostOptions {
+interface SecretOptions extends CostOptions, ShortSecretOptions {
   readonly secretStdin?: true;
 }
 
@@ -20,6 +20,7 @@ interface AddOptions extends SecretOptions {
 
 const SECRET_OPTIONS = [
   new Option('--secret-stdin', 'read the secret from standard input instead of generating one'),
+  SHORT_SECRET_OPTION,
   COST_OPTION,
   JSON_OPTION,
 ];
@@ -81,16 +82,16 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
 }
 
 /** `hash`: prints the BCrypt encoding of a secret, for a clients file or another program. */
-export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefinition<CostOptions> {
+export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefinition<CostOptions & ShortSecretOptions> {
   return {
     usage: 'hash',
     summary: 'print the BCrypt encoding of a secret from standard input',
     description:
       'Prints the BCrypt encoding of the secret on standard input, as a clients file contains it. Needs no database.',
     examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
-    options: [COST_OPTION],
-    async run({ cost }) {
-      const secret = await readSecret(stdin);
+    options: [COST_OPTION, SHORT_SECRET_OPTION],
+    async run({ cost, ...options }) {
+      const secret = await readSecret(stdin, options);
       if (!secret.ok) return secret;
       const encoded = await encoder.encode(secret.value, cost);
       return success({ document: encoded, text: () => encoded, messages: [] });
@@ -99,8 +100,11 @@ export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefini
 }
 
 /** The secret on standard input if the command line says so; undefined for a generated one. */
-async function givenSecret({ secretStdin }: SecretOptions, stdin: Input): Promise<Result<string | undefined, Problem>> {
-  return secretStdin ? readSecret(stdin) : success(undefined);
+async function givenSecret(
+  { secretStdin, ...options }: SecretOptions,
+  stdin: Input,
+): Promise<Result<string | undefined, Problem>> {
+  return secretStdin ? readSecret(stdin, options) : success(undefined);
 }
 
 /** A client with its generated secret. A secret from standard input is known already, and not shown. */

@@ -51,11 +51,11 @@ describe('clients disable and enable', () => {
 
   it('keep a disabled client disabled when its secret is rotated', async () => {
     await clients(['disable', 'billing']);
-    const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin', '--json'], 'new-secret');
+    const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin', '--json'], 'a-new-long-secret');
     expect(run.stderr).toBe('Client billing has a new secret. It stays disabled.\n');
     expect(run.json()['state']).toBe('disabled');
     await clients(['enable', 'billing']);
-    expect(await bcrypt.compare('new-secret', await storedSecret())).toBe(true);
+    expect(await bcrypt.compare('a-new-long-secret', await storedSecret())).toBe(true);
   });
 
   it('do not unlock a client without a hash behind the lock', async () => {
@@ -65,9 +65,9 @@ describe('clients disable and enable', () => {
       stdout: '',
       stderr: 'Client billing is locked without a hash behind the lock: give it a new secret with rotate first.\n',
     });
-    await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'new-secret');
+    await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'a-new-long-secret');
     expect((await clients(['enable', 'billing'])).exitCode).toBe(0);
-    expect(await bcrypt.compare('new-secret', await storedSecret())).toBe(true);
+    expect(await bcrypt.compare('a-new-long-secret', await storedSecret())).toBe(true);
   });
 });
 
@@ -131,14 +131,14 @@ describe('two administrators at the same time', () => {
     await rival.query("select from clients where client_id = 'billing' for update");
     const runs = Promise.all([
       clients(['disable', 'billing']),
-      clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'new-secret'),
+      clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'a-new-long-secret'),
     ]);
     await untilWaiting(2);
     await commit();
     expect((await runs).map(({ exitCode }) => exitCode)).toEqual([0, 0]);
     const stored = await storedSecret();
     expect(stored).toMatch(/^!\$2b\$/);
-    expect(await bcrypt.compare('new-secret', stored.slice(1))).toBe(true);
+    expect(await bcrypt.compare('a-new-long-secret', stored.slice(1))).toBe(true);
   });
 
   it('remove a client and rotate its secret: the client does not exist, and rotate reports that', async () => {

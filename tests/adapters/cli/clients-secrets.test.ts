@@ -73,11 +73,11 @@ describe('clients add', () => {
   });
 
   it('reads a secret from standard input, removes one line break at its end, and never shows it', async () => {
-    const run = await clients(['add', 'billing', ...BILLING, '--secret-stdin', '--json'], ' my sécret \n');
+    const run = await clients(['add', 'billing', ...BILLING, '--secret-stdin', '--json'], ' my sécret phrase \n');
     expect(run.exitCode).toBe(0);
     expect(run.json()).not.toHaveProperty('client_secret');
     expect(run.stdout + run.stderr).not.toContain('my s');
-    expect(await bcrypt.compare(' my sécret ', await storedSecret('billing'))).toBe(true);
+    expect(await bcrypt.compare(' my sécret phrase ', await storedSecret('billing'))).toBe(true);
   });
 
   it('changes nothing if the secret on standard input is unusable', async () => {
@@ -129,10 +129,10 @@ describe('clients rotate', () => {
 
   it('reads the secret from standard input', async () => {
     await clients(['add', 'billing', ...BILLING]);
-    const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'from-a-vault\r\n');
+    const run = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'from-a-safe-vault\r\n');
     expect(run.exitCode).toBe(0);
     expect(run.stdout + run.stderr).not.toContain('vault');
-    expect(await bcrypt.compare('from-a-vault', await storedSecret('billing'))).toBe(true);
+    expect(await bcrypt.compare('from-a-safe-vault', await storedSecret('billing'))).toBe(true);
   });
 
   it('refuses an unknown id', async () => {
@@ -143,10 +143,39 @@ describe('clients rotate', () => {
 
 describe('clients hash', () => {
   it('prints the BCrypt encoding of the secret on standard input, without a database', async () => {
-    const run = await clientsProgram('')(['hash', '--cost', '4'], 'good-secret\n');
+    const run = await clientsProgram('')(['hash', '--cost', '4'], 'a-good-long-secret\n');
     expect(run).toMatchObject({ exitCode: 0, stderr: '' });
     expect(run.stdout).toMatch(/^\$2b\$04\$.{53}\n$/);
-    expect(await bcrypt.compare('good-secret', run.stdout.trim())).toBe(true);
+    expect(await bcrypt.compare('a-good-long-secret', run.stdout.trim())).toBe(true);
+  });
+});
+
+describe('a secret of one character on standard input', () => {
+  const short = /^The secret on standard input has less than 16 characters\./;
+
+  it('is refused by hash, add and rotate, which change nothing', async () => {
+    await clients(['add', 'billing', ...BILLING]);
+    const before = await storedSecret('billing');
+    for (const args of [
+      ['hash', '--cost', '4'],
+      ['add', 'other', ...BILLING, '--secret-stdin'],
+      ['rotate', 'billing', '--cost', '4', '--secret-stdin'],
+    ]) {
+      const run = await clients(args, 'x\n');
+      expect(run).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(short) });
+    }
+    expect(await database.query('select client_secret from clients')).toEqual([{ client_secret: before }]);
+  });
+
+  it('is accepted with --allow-short-secret', async () => {
+    const added = await clients(['add', 'billing', ...BILLING, '--secret-stdin', '--allow-short-secret'], 'x');
+    expect(added.exitCode).toBe(0);
+    expect(await bcrypt.compare('x', await storedSecret('billing'))).toBe(true);
+    const rotated = await clients(['rotate', 'billing', '--cost', '4', '--secret-stdin', '--allow-short-secret'], 'y');
+    expect(rotated.exitCode).toBe(0);
+    expect(await bcrypt.compare('y', await storedSecret('billing'))).toBe(true);
+    const { stdout } = await clients(['hash', '--cost', '4', '--allow-short-secret'], 'z');
+    expect(await bcrypt.compare('z', stdout.trim())).toBe(true);
   });
 });
 

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { readSecret } from '../../../adapters/cli/read-secret.ts';
 
-function read(...chunks: readonly (string | Uint8Array)[]) {
-  return readSecret(Readable.from(chunks.map((chunk) => Buffer.from(chunk))));
-}
+const inputOf = (...chunks: readonly (string | Uint8Array)[]) =>
+  Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
+const read = (...chunks: readonly (string | Uint8Array)[]) =>
+  readSecret(inputOf(...chunks), { allowShortSecret: true });
 
 describe('readSecret', () => {
   it.each([
@@ -42,11 +43,35 @@ describe('readSecret', () => {
         while (true) yield Buffer.alloc(64, 'x');
       })(),
     );
-    expect((await readSecret(endless)).ok).toBe(false);
+    expect((await readSecret(endless, {})).ok).toBe(false);
   });
 
   it('refuses a terminal as input, where the secret would be visible', async () => {
     const stdin = Object.assign(Readable.from([]), { isTTY: true });
-    expect(await readSecret(stdin)).toMatchObject({ ok: false, problem: { exitCode: 2 } });
+    expect(await readSecret(stdin, {})).toMatchObject({ ok: false, problem: { exitCode: 2 } });
+  });
+
+  it.each([
+    ['16 characters', 'sixteen-letters!'],
+    ['16 characters of several bytes', '\u{1f511}'.repeat(16)],
+  ])('accepts %s without an option', async (_what, secret) => {
+    expect(await readSecret(inputOf(`${secret}\n`), {})).toEqual({ ok: true, value: secret });
+  });
+
+  it.each([
+    ['one character', 'x'],
+    ['15 characters', 'fifteen-letters'],
+    ['15 characters of several bytes', '\u{1f511}'.repeat(15)],
+  ])('refuses %s unless short secrets are allowed', async (_what, secret) => {
+    expect(await readSecret(inputOf(`${secret}\n`), {})).toEqual({
+      ok: false,
+      problem: {
+        exitCode: 1,
+        messages: [
+          'The secret on standard input has less than 16 characters. To accept it all the same, add --allow-short-secret.',
+        ],
+      },
+    });
+    expect(await read(secret)).toEqual({ ok: true, value: secret });
   });
 });
