@@ -32,7 +32,8 @@ COPY --from=production /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 WORKDIR /app
 USER 10001:10001
-ENV NODE_ENV=production HOST=0.0.0.0
+# The management port, 8081, is for probes and Prometheus. It requires no token, so it is not exposed: do not publish it.
+ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/node", "dist/config/health-check.js", "/livez"]

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { listenOnLoopback } from '../support/loopback-server.ts';
+import { runProgram } from '../support/program.ts';
+
+describe('the image', () => {
+  it('listens on all addresses with both ports, so that probes and Prometheus reach the management port', () => {
+    expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENV (.* )?HOST=0\.0\.0\.0 MANAGEMENT_HOST=0\.0\.0\.0$/m);
+  });
+});
+
+describe('the health check of the image', () => {
+  it.each([
+    [200, 0],
+    [503, 1],
+  ])('asks the loopback address if the port listens on all addresses: on %d it exits with %d', async (status, code) => {
+    const hosts: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      hosts.push(request.headers.host);
+      response.writeHead(status).end('answer');
+    });
+    await using service = await listenOnLoopback(server);
+    const { host, port } = new URL(service.url);
+    await using program = runProgram(
+      'config/health-check.ts',
+      {
+        CLIENT_REPOSITORY: 'memory',
+        CLIENTS_FILE: 'config/demo/clients.json',
+        MANAGEMENT_HOST: '0.0.0.0',
+        MANAGEMENT_PORT: port,
+      },
+      ['/livez'],
+    );
+    expect(await program.ended()).toBe(code);
+    expect(program.stdout()).toBe('answer');
+    expect(hosts).toEqual([host]);
+  });
+});
