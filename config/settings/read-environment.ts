@@ -3,9 +3,12 @@ import { failure, type Result, success } from '../../domain/result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The names of the variables that Kubernetes adds to every container for each Service of its namespace, such as `token-service`. */
+const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$/;
+
 /**
  * Reads the settings of a program with its schema. Fails with every problem, by the name of its setting and never with a
- * value. A name with one of `ownPrefixes` that is not in the schema is a typo, and so a problem.
+ * value. A name with one of `ownPrefixes` that is not in the schema is a typo, and so a problem, unless Kubernetes adds it.
  *
  * @param findMore the problems that no setting has by itself.
  */
@@ -20,7 +23,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
   const parsed = schema.safeParse(given);
   const unknown = Object.keys(given)
     .filter((name) => ownPrefixes.some((prefix) => name.startsWith(prefix)))
-    .filter((name) => !Object.hasOwn(schema.shape, name));
+    .filter((name) => !Object.hasOwn(schema.shape, name) && !OF_KUBERNETES.test(name));
   const problems = [
     ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
     ...findMore(given),

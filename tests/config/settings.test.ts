@@ -118,6 +118,40 @@ describe('readSettings', () => {
     expect(problemsOf({ ...MEMORY, PATH: 'x', CLIENTS_X: 'x', HOSTNAME: 'x' })).toEqual([]);
   });
 
+  it.each(['TOKEN', 'TOKEN_SERVICE', 'CLIENT_REGISTRY_2', 'KEY_STORE'])(
+    'ignores the variables that Kubernetes adds for a Service, with names that begin with %s',
+    (service) => {
+      const names = [
+        '_SERVICE_HOST',
+        '_SERVICE_PORT',
+        '_SERVICE_PORT_HTTP',
+        '_SERVICE_PORT_HTTP_METRICS',
+        '_PORT',
+        ...['TCP', 'UDP', 'SCTP'].flatMap((protocol) =>
+          ['', '_PROTO', '_PORT', '_ADDR'].map((part) => `_PORT_8080_${protocol}${part}`),
+        ),
+      ].map((suffix) => service + suffix);
+      const added = Object.fromEntries(names.map((name) => [name, 'tcp://10.0.0.1:8080']));
+      expect(problemsOf({ ...MEMORY, ...added })).toEqual([]);
+    },
+  );
+
+  it.each([
+    'TOKEN_LIFETIM',
+    'TOKEN_SERVICE',
+    'TOKEN_HOST',
+    'TOKEN_SERVICE_HOSTS',
+    'TOKEN_SERVICE_PORTS',
+    'TOKEN_REPORT',
+    'TOKEN_PORT_8080',
+    'TOKEN_PORT_HTTP_TCP',
+    'TOKEN_PORT_8080_TCP_HOST',
+    'TOKEN_PORT_8080_TCP_PORT_X',
+    'TOKEN_SERVICE_PORT_http',
+  ])('reports %s, which is similar but not a name that Kubernetes adds', (name) => {
+    expect(problemsOf({ ...MEMORY, [name]: 'x' })).toEqual([`${name}: is not a setting of this service`]);
+  });
+
   it('returns settings that cannot be changed', () => {
     const settings = readSettings(MEMORY);
     expect(settings.ok && Object.isFrozen(settings.value)).toBe(true);
