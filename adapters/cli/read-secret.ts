@@ -9,7 +9,7 @@ const SECRET_MIN_CHARACTERS = 16;
 
 export const SHORT_SECRET_OPTION = new Option(
   '--allow-short-secret',
-  `accept a secret of less than ${SECRET_MIN_CHARACTERS} characters, which is easier to guess`,
+  `accept a secret of fewer than ${SECRET_MIN_CHARACTERS} characters, which is easier to guess`,
 );
 
 export interface ShortSecretOptions {
@@ -20,7 +20,7 @@ export interface ShortSecretOptions {
 export type Input = Readable & { readonly isTTY?: boolean };
 
 const TOO_LONG = `The secret on standard input has more than ${SECRET_MAX_BYTES} bytes; BCrypt would ignore the rest.`;
-const TOO_SHORT = `The secret on standard input has less than ${SECRET_MIN_CHARACTERS} characters. To accept it all the same, add --allow-short-secret.`;
+const TOO_SHORT = `The secret on standard input has fewer than ${SECRET_MIN_CHARACTERS} characters. To accept it all the same, add --allow-short-secret.`;
 const LINE_BREAK = /\r?\n$/;
 
 /**

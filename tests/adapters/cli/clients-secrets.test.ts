@@ -151,7 +151,7 @@ describe('clients hash', () => {
 });
 
 describe('a secret of one character on standard input', () => {
-  const short = /^The secret on standard input has less than 16 characters\./;
+  const short = /^The secret on standard input has fewer than 16 characters\./;
 
   it('is refused by hash, add and rotate, which change nothing', async () => {
     await clients(['add', 'billing', ...BILLING]);

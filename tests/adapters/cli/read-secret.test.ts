@@ -68,7 +68,7 @@ describe('readSecret', () => {
       problem: {
         exitCode: 1,
         messages: [
-          'The secret on standard input has less than 16 characters. To accept it all the same, add --allow-short-secret.',
+          'The secret on standard input has fewer than 16 characters. To accept it all the same, add --allow-short-secret.',
         ],
       },
     });
