@@ -3,7 +3,13 @@ import { promisify } from 'node:util';
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
-import { isUsableKey, KEY_RULE, type KeyHandle, MODULUS_BITS_MIN, type PublicKeyJwk } from '../../application/ports/key-provider.ts';
+import {
+  isUsableKey,
+  KEY_RULE,
+  type KeyHandle,
+  MODULUS_BITS_MIN,
+  type PublicKeyJwk,
+} from '../../application/ports/key-provider.ts';
 import type { KeyFile } from './read-key-file.ts';
 import { rs256 } from './rs256-token-signer.ts';
 
