@@ -4,6 +4,8 @@ process.env['PACT_DO_NOT_TRACK'] = 'true';
 
 export default {
   testEnvironment: 'node',
+  // Jest's default is one worker on a machine with two cores, but most tests wait for other processes.
+  maxWorkers: 2,
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
