@@ -67,7 +67,7 @@ export function answerParserError(
   }
 }
 
-/** Refuses CONNECT, which Node hands over as a bare socket (RFC 9110 section 9.3.6), as any path without a token: 401. */
+/** Answers CONNECT (RFC 9110 section 9.3.6), for which Node.js hands over a bare socket, with the 401 of a request without a token. */
 export function refuseTunnel(socket: Socket, parts: ParserErrorParts): void {
   socket.on('error', () => socket.destroy());
   answer(socket, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }), parts);
