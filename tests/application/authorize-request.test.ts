@@ -6,20 +6,11 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
 import { Scope } from '../../domain/scope.ts';
+import { CLAIMS } from '../support/claims.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 
-const ISSUER = 'http://issuer.test';
-const NOW = 1_800_000_000;
-const CLAIMS: AccessTokenClaims = {
-  iss: ISSUER,
-  sub: 'a-client',
-  aud: 'a-client',
-  iat: NOW,
-  nbf: NOW,
-  exp: NOW + 300,
-  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
-};
+const { iss: ISSUER, iat: NOW } = CLAIMS;
 const CALLER = { ok: true, value: { clientId: CLAIMS.sub, tokenId: CLAIMS.jti } };
 
 let signer: Rs256TokenSigner;

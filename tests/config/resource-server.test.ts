@@ -3,6 +3,7 @@ import { SignJWT, UnsecuredJWT } from 'jose';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+import { CLAIMS } from '../support/claims.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
@@ -17,16 +18,7 @@ import {
 } from '../support/running-service.ts';
 
 const LOCATION = '/v1/locations/NYC_USA';
-const NOW = 1_800_000_000;
-const CLAIMS: AccessTokenClaims = {
-  iss: ISSUER,
-  sub: GOOD_CLIENT.client_id,
-  aud: GOOD_CLIENT.client_id,
-  iat: NOW,
-  nbf: NOW,
-  exp: NOW + 300,
-  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
-};
+const { iat: NOW } = CLAIMS;
 
 function read(server: ResourceServerUnderTest, token: string): Promise<HttpAnswer> {
   return send(server.url, LOCATION, { headers: { authorization: `Bearer ${token}` } });

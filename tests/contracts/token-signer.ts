@@ -3,23 +3,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
-import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+import { CLAIMS } from '../support/claims.ts';
 
 /** A signer, and the keys that it signs with. */
 export interface SignerUnderTest {
   readonly signer: TokenSigner;
   readonly keys: KeyProvider;
 }
-
-const CLAIMS: AccessTokenClaims = {
-  iss: 'http://issuer.test',
-  sub: 'a-client',
-  aud: 'a-client',
-  iat: 1_800_000_000,
-  nbf: 1_800_000_000,
-  exp: 1_800_000_300,
-  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
-};
 
 /** What every token signer promises. `fresh` creates one. */
 export function describeTokenSigner(name: string, fresh: () => Promise<SignerUnderTest>): void {

@@ -2,23 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
-import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
+import { CLAIMS } from '../support/claims.ts';
 
 /** A verifier, and a signer whose keys it trusts. */
 export interface VerifierUnderTest {
   readonly verifier: TokenVerifier;
   readonly signer: TokenSigner;
 }
-
-const CLAIMS: AccessTokenClaims = {
-  iss: 'http://issuer.test',
-  sub: 'a-client',
-  aud: 'a-client',
-  iat: 1_800_000_000,
-  nbf: 1_800_000_000,
-  exp: 1_800_000_300,
-  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
-};
 
 const BROKEN_CLAIMS: Readonly<Record<string, readonly unknown[]>> = {
   iss: [undefined, null, '', 1, ['http://issuer.test'], {}],

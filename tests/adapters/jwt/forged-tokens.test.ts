@@ -5,17 +5,9 @@ import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts'
 import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenDefect } from '../../../application/ports/token-verifier.ts';
+import { CLAIMS } from '../../support/claims.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
-const CLAIMS = {
-  iss: 'http://issuer.test',
-  sub: 'a-client',
-  aud: 'a-client',
-  iat: 1_800_000_000,
-  nbf: 1_800_000_000,
-  exp: 1_800_000_300,
-  jti: '7d9f0ab6-1c1a-4a0e-9a40-2f8f5d1c2b3a',
-};
 const PAYLOAD = JSON.stringify(CLAIMS);
 
 const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
