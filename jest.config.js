@@ -2,11 +2,15 @@
 // only a copy of that environment, so a test cannot set the variable.
 process.env['PACT_DO_NOT_TRACK'] = 'true';
 
+// The vectors of Wycheproof are not part of this repository. tests/support/global-setup.ts says so if they are not tested.
+const withoutVectors = process.env['WYCHEPROOF_DIR'] ? [] : ['/wycheproof\\.test\\.ts$'];
+
 export default {
   testEnvironment: 'node',
   // Jest's default is one worker on a machine with two cores, but most tests wait for other processes.
   maxWorkers: 2,
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...withoutVectors],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, sourceMaps: 'inline' }],
