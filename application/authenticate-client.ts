@@ -13,8 +13,7 @@ const REASON_OF_VERDICT = {
   mismatch: 'secret_wrong',
   unusable_stored: 'stored_secret_unusable',
   unusable_presented: 'presented_secret_unusable',
-  attempts_exhausted: 'attempts_exhausted',
-} as const satisfies Record<string, RefusalReason>;
+} as const satisfies Record<Exclude<SecretVerdict, 'match'>, RefusalReason>;
 
 /** A renewal runs in the background, where no caller can disconnect. */
 const NEVER_ABORTED = new AbortController().signal;
@@ -24,6 +23,13 @@ export interface AuthenticateClientParts {
   readonly verifiedSecrets: VerifiedSecrets;
   readonly slots: VerificationSlots;
   readonly secrets: SecretVerifier;
+}
+
+/** What an attempt in a slot found out. */
+interface Attempt {
+  readonly verdict: SecretVerdict | 'attempts_exhausted';
+  /** The stored secret, if it was looked up and there is one. */
+  readonly stored: StoredSecret | undefined;
 }
 
 /** Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret. */
@@ -38,77 +44,95 @@ export class AuthenticateClient {
 
   /**
    * The registration that the credentials authenticate, or a refusal: `invalid_client`, or `slow_down` after too many
-   * failed attempts. Every `invalid_client` does the same work, with or without a registration: one look-up and one
-   * verification. `slow_down` does no verification. Throws what the ports throw.
+   * failed attempts. Throws what the ports throw.
+   *
+   * Nothing depends on the registration before the attempt has a slot: a request that is refused earlier costs no look-up.
+   * Every `invalid_client` does the same work, with or without a registration: one look-up of a secret and one verification.
    */
   async execute(credentials: ClientCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
-    const { clientId, clientSecret } = credentials;
-    const { clients, verifiedSecrets } = this.#parts;
+    const { clients, verifiedSecrets, slots } = this.#parts;
+    const { clientId } = credentials;
 
-    const lookup = await clients.findByClientId(clientId);
-    const registration = lookup.kind === 'found' ? lookup.registration : undefined;
-    const stored = registration?.clientSecret;
-
-    const cached = verifiedSecrets.lookUp({ clientId, clientSecret, stored, address: caller.address });
-    if (registration !== undefined) {
-      const state = cached.state();
-      if (state === 'expiring') void this.#renew(credentials, stored, cached, caller);
-      if (state !== 'absent') return success(registration);
+    const cached = verifiedSecrets.lookUp(credentials);
+    if (cached.state() !== 'absent' && slots.hasAttemptsLeft(clientId, caller.address)) {
+      const registration = await this.#findVerified(credentials, cached, caller);
+      if (registration !== undefined) return success(registration);
     }
 
-    const verdict = await this.#verifyInSlot(credentials, stored, cached, { caller, purpose: 'attempt' });
-    if (verdict === 'attempts_exhausted') return refuse('attempts_exhausted', registration?.clientId);
+    const { verdict, stored } = await this.#attempt(credentials, cached, { caller, purpose: 'attempt' });
+    if (verdict === 'attempts_exhausted') return refuse(verdict, stored && clientId);
+    if (stored === undefined) return refuse('client_unknown');
+    if (verdict !== 'match') return refuse(REASON_OF_VERDICT[verdict], clientId);
+    const lookup = await clients.findByClientId(clientId);
     if (lookup.kind === 'broken') return refuse('registration_broken', clientId);
-    if (registration === undefined) return refuse('client_unknown');
-    return verdict === 'match' ? success(registration) : refuse(REASON_OF_VERDICT[verdict], registration.clientId);
+    // The registration may have changed since its secret was looked up.
+    if (lookup.kind === 'unknown') return refuse('client_unknown');
+    return isSame(lookup.registration.clientSecret, stored)
+      ? success(lookup.registration)
+      : refuse('secret_wrong', clientId);
   }
 
-  /** Throttling and verification, for an attempt and for a renewal alike. */
-  async #verifyInSlot(
+  /** The registration, if the cached secret was verified against its stored secret. */
+  async #findVerified(
+    credentials: ClientCredentials,
+    cached: CachedVerification,
+    caller: Caller,
+  ): Promise<ClientRegistration | undefined> {
+    const lookup = await this.#parts.clients.findByClientId(credentials.clientId);
+    if (lookup.kind !== 'found' || !cached.isFor(lookup.registration.clientSecret)) return undefined;
+    if (cached.state() === 'expiring') void this.#renew(credentials, cached, caller);
+    return lookup.registration;
+  }
+
+  /** Acquires a slot, looks the secret up and verifies it, for an attempt and for a renewal alike. */
+  async #attempt(
     { clientId, clientSecret }: ClientCredentials,
-    stored: StoredSecret | undefined,
     cached: CachedVerification,
     { caller, purpose }: Pick<SlotRequest, 'caller' | 'purpose'>,
-  ): Promise<SecretVerdict | 'attempts_exhausted'> {
-    const { slots, secrets } = this.#parts;
-    const request = { clientId, registered: stored !== undefined, cost: secrets.costOf(stored), caller, purpose };
-    const slot = await slots.acquire(request);
-    if (slot === 'attempts_exhausted') {
-      cached.distrustCaller();
-      return slot;
-    }
-    // While this request waited for its slot, another one of the same client may have verified the secret.
-    if (stored !== undefined && cached.state() === 'fresh') return slot.settle('match');
+  ): Promise<Attempt> {
+    const { clients, slots, secrets } = this.#parts;
+    let lookup: Promise<StoredSecret | undefined> | undefined;
+    const findSecret = () => {
+      lookup ??= clients.findSecret(clientId);
+      return lookup;
+    };
+    const isRegistered = async () => (await findSecret()) !== undefined;
+
+    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, purpose, isRegistered });
+    if (slot === 'attempts_exhausted') return { verdict: slot, stored: undefined };
+    let stored: StoredSecret | undefined;
     let verdict: SecretVerdict;
     try {
-      verdict = await secrets.verify(clientSecret, stored);
+      stored = await findSecret();
+      // While this request waited for its slot, another one of the same client may have verified the secret.
+      const isVerified = stored !== undefined && cached.state() === 'fresh' && cached.isFor(stored);
+      verdict = isVerified ? 'match' : await secrets.verify(clientSecret, stored);
+      if (verdict === 'match' && stored !== undefined && !isVerified) cached.add(stored);
     } catch (fault) {
       slot.release();
       throw fault;
     }
-    if (verdict === 'match') cached.add();
-    return slot.settle(verdict);
+    return { verdict: await slot.settle(verdict), stored };
   }
 
   /** Verifies a cached secret again before it expires, so that a client in steady use never waits for a slot. */
-  async #renew(
-    credentials: ClientCredentials,
-    stored: StoredSecret | undefined,
-    cached: CachedVerification,
-    { address }: Caller,
-  ): Promise<void> {
+  async #renew(credentials: ClientCredentials, cached: CachedVerification, { address }: Caller): Promise<void> {
     const { clientId } = credentials;
     if (this.#renewing.has(clientId)) return;
     this.#renewing.add(clientId);
     try {
       const caller = { address, disconnected: NEVER_ABORTED };
-      await this.#verifyInSlot(credentials, stored, cached, { caller, purpose: 'renewal' });
+      await this.#attempt(credentials, cached, { caller, purpose: 'renewal' });
     } catch {
       // No slot was free. The next request of this client tries again, or waits for a verification once the entry expires.
     } finally {
       this.#renewing.delete(clientId);
     }
   }
+}
+
+function isSame(one: StoredSecret, other: StoredSecret): boolean {
+  return one.kind === other.kind && one.reveal() === other.reveal();
 }
 
 function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {

@@ -27,22 +27,35 @@ export async function startPrimary(
 ): Promise<RunningServer> {
   const privateKeys = new PrivateKeys();
   const keyFactory = createKeyFactory({ ids: new RandomIdGenerator(), file: configuration.keyFile, privateKeys });
+  const workers = new Set<WorkerProcess>();
   const container = await buildContainer(configuration, 'primary', (parts) => {
     parts.registerInstance(PARTS.keyFactory, keyFactory);
+    const logCost = parts.resolve(PARTS.onCostFound);
+    parts.registerInstance(PARTS.onCostFound, (cost) => {
+      logCost(cost);
+      for (const worker of workers) worker.sendCost(cost);
+    });
   });
   const keyRing = container.resolve(PARTS.keyRing);
   const slots = container.resolve(PARTS.verificationSlots);
   const cacheKey = randomBytes(32);
 
+  const verifier = container.resolve(PARTS.bcryptVerifier);
   const keys = new KeysForWorkers(keyRing, (kid) => privateKeys.signing(kid));
-  const workers = new Set<WorkerProcess>();
   const pool = new WorkerPool({
     workers,
     size: configuration.settings.WORKERS,
     log: container.resolve(PARTS.log),
-    fork: () => WorkerProcess.fork(WORKER_FILE, environment, { slots, workers, findKey: (kid) => keys.find(kid) }),
+    fork: () =>
+      WorkerProcess.fork(WORKER_FILE, environment, {
+        slots,
+        workers,
+        findKey: (kid) => keys.find(kid),
+        costFound: (cost) => verifier.includeCost(cost),
+      }),
     async start(worker) {
-      const address = await worker.start({ worker: worker.id, files, keys: keys.now(), cacheKey });
+      const { costs } = verifier;
+      const address = await worker.start({ worker: worker.id, files, keys: keys.now(), cacheKey, costs });
       // A worker that is still starting does not hear of changes.
       worker.sendKeys(keys.now());
       return address;

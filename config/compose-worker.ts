@@ -7,15 +7,18 @@ import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { SystemClock } from '../adapters/system/system.ts';
 import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
+import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { keyTimes } from './settings/domain-options.ts';
+import type { Settings } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
@@ -41,16 +44,20 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const keys = new ReceivedKeys(keyProvider, readSigningKey);
   await keys.take(start.keys);
 
+  const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
   const metrics = new ProcessMetrics(`worker-${start.worker}`);
   const container = await buildContainer(configuration, 'worker', (parts) => {
     parts.registerInstance(PARTS.clock, clock);
     parts.registerInstance(PARTS.log, createJsonLog(undefined, { worker: start.worker }));
-    parts.registerInstance(PARTS.verificationSlots, new RemoteVerificationSlots(primary));
+    parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
+    parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
     parts.registerInstance(PARTS.processMetrics, metrics);
   });
+  const verifier = container.resolve(PARTS.bcryptVerifier);
+  for (const cost of start.costs) verifier.includeCost(cost);
   const service = await startProcess(container, settings, 'worker');
   reportHealth(container.resolve(PARTS.dependencies), (states) => ignoreEndOfPrimary(primary.health(states)));
   return {
@@ -58,9 +65,20 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     port: service.port,
     takeKeys: (sent) => keys.take(sent),
     cacheSecret: verifiedSecrets.receive,
+    isRegistered: slots.isRegistered,
+    includeCost: (cost) => verifier.includeCost(cost),
     metrics: () => metrics.snapshot(),
     stop: (mode) => service.stop(mode),
   };
+}
+
+/**
+ * The primary limits the attempts at all workers together. A worker has a share of them, until whose end it may answer from
+ * its cache without asking.
+ */
+function limited(slots: RemoteVerificationSlots, settings: Settings): ClosableVerificationSlots {
+  const { CLIENT_FAILURES_PER_MINUTE: limit, WORKERS: workers } = settings;
+  return limit === 0 ? slots : new AttemptLimiter(slots, { failuresPerMinute: Math.ceil(limit / workers) });
 }
 
 /** Read from the same texts as the primary's. The connections to the database are shared out between the workers. */

@@ -22,6 +22,7 @@ import { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { BcryptSecretVerifier, concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import { PlainSecretVerifier } from '../adapters/secrets/plain-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
@@ -78,14 +79,24 @@ export async function buildContainer(
     const concurrent = concurrentVerifications(settings.WORKERS);
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
   });
+  part(PARTS.pacedAttempts, () => new PacedAttempts());
   part(PARTS.verificationSlots, () => {
     const queue = get(PARTS.verificationQueue);
-    const limit = settings.CLIENT_FAILURES_PER_MINUTE;
-    return limit === 0 ? queue : new AttemptLimiter(queue, limit);
+    const failuresPerMinute = settings.CLIENT_FAILURES_PER_MINUTE;
+    if (failuresPerMinute === 0) return queue;
+    return new AttemptLimiter(queue, { failuresPerMinute, paced: get(PARTS.pacedAttempts) });
+  });
+  container.registerInstance(PARTS.onCostFound, (cost) =>
+    get(PARTS.log).warn({ event: 'secret_cost_found', cost }),
+  );
+  part(PARTS.bcryptVerifier, () => {
+    const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
+    const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound: get(PARTS.onCostFound) });
+    for (const { clientSecret } of clients) verifier.includeCost(StoredSecret.parse(clientSecret).cost);
+    return verifier;
   });
   part(PARTS.secretVerifier, () => {
-    const stored = clients.map(({ clientSecret }) => StoredSecret.parse(clientSecret));
-    const bcrypt = new BcryptSecretVerifier(settings.CLIENT_SECRET_COST, stored);
+    const bcrypt = get(PARTS.bcryptVerifier);
     return settings.CLIENT_REPOSITORY === 'memory' ? new PlainSecretVerifier(bcrypt) : bcrypt;
   });
 
@@ -161,7 +172,8 @@ export async function buildContainer(
         ready: healthChecks().every((check) => check.readiness().ready),
         workers: role === 'primary' ? settings.WORKERS : 1,
         listening: pool()?.listening ?? Number(get(PARTS.httpServer).listening),
-        verifications: get(PARTS.verificationQueue).load,
+        verifications: { ...get(PARTS.verificationQueue).load, paced: get(PARTS.pacedAttempts).size },
+        refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });

@@ -24,6 +24,7 @@ export async function openDependencies(
       const { adapter, dependency } = await openClientRepository(options, createStateLog(log));
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
+      for (const cost of (await adapter.findCosts()) ?? []) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
     }
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();

@@ -7,6 +7,8 @@ import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
@@ -40,7 +42,11 @@ export const PARTS = {
   clientRepository: token<ClientRepository>('ClientRepository'),
   verifiedSecrets: token<VerifiedSecrets>('VerifiedSecrets'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
+  pacedAttempts: token<PacedAttempts>('PacedAttempts'),
   verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),
+  /** Called with each BCrypt cost that refusals get. */
+  onCostFound: token<(cost: number) => void>('onCostFound'),
+  bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),

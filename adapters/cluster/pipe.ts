@@ -16,7 +16,7 @@ const options = ({ send, onMessage }: Pipe) => ({ post: send, on: onMessage, tim
 
 /** Connects the primary to a worker. */
 export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): WorkerPipe {
-  return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, { ...options(pipe), eventNames: ['cacheSecret'] });
+  return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, { ...options(pipe), eventNames: ['cacheSecret', 'includeCost'] });
 }
 
 /** Connects a worker to the primary. */
@@ -24,6 +24,6 @@ export function connectToPrimary(pipe: Pipe, functions: WorkerFunctions): Primar
   return createBirpc<PrimaryFunctions, WorkerFunctions>(functions, {
     ...options(pipe),
     // `callerDisconnected` is a call, not an event: an event could overtake the `acquireSlot` call of the same id.
-    eventNames: ['secretVerified', 'health'],
+    eventNames: ['secretVerified', 'costFound', 'health'],
   });
 }

@@ -8,8 +8,8 @@ export interface SentFault {
   readonly unavailable: string;
 }
 
-/** A slot request as it is sent. A separate message reports that the caller has disconnected. */
-export type SentSlotRequest = Omit<SlotRequest, 'caller'> & { readonly address: string };
+/** A slot request as it is sent. Separate messages report that the caller has disconnected, and ask for the registration. */
+export type SentSlotRequest = Omit<SlotRequest, 'caller' | 'isRegistered'> & { readonly address: string };
 
 /** The state of the key ring, and its signing key in PKCS#8. The key is a secret: it is sent over the pipes of this service only. */
 export interface SentKeys {
@@ -22,7 +22,8 @@ export interface SentKeys {
 /** A verified secret that one worker sends to all others. */
 export interface SentVerifiedSecret {
   readonly clientId: string;
-  readonly digest: Uint8Array;
+  readonly presented: Uint8Array;
+  readonly stored: Uint8Array;
   readonly at: number;
 }
 
@@ -46,6 +47,8 @@ export interface WorkerStart {
   readonly keys: SentKeys;
   /** The key of the cache of verified secrets. */
   readonly cacheKey: Uint8Array;
+  /** The BCrypt costs that stored secrets have, as far as they are known. */
+  readonly costs: readonly number[];
 }
 
 /** Where a worker listens. */
@@ -65,11 +68,13 @@ export interface PrimaryFunctions {
     request: SentSlotRequest,
   ): Promise<VerificationSlot['refusals'] | 'attempts_exhausted' | SentFault>;
   /** Without a verdict: the verification failed. */
-  settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | SentFault>;
+  settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | 'attempts_exhausted' | SentFault>;
   callerDisconnected(id: number): Promise<void>;
   /** Resolves with undefined if the key directory is unavailable. */
   findKey(kid: string): Promise<SentKeys | undefined>;
   secretVerified(secret: SentVerifiedSecret): void;
+  /** A stored secret has this BCrypt cost, which no process knew. */
+  costFound(cost: number): void;
   health(states: readonly SentHealth[]): void;
 }
 
@@ -81,6 +86,10 @@ export interface WorkerFunctions {
   ping(): void;
   takeKeys(keys: SentKeys): Promise<void>;
   cacheSecret(secret: SentVerifiedSecret): void;
+  /** Whether the client of the slot request with this id is registered. */
+  isRegistered(id: number): Promise<boolean | SentFault>;
+  /** A stored secret has this BCrypt cost. */
+  includeCost(cost: number): void;
   metrics(): Promise<SentMetrics>;
   stop(mode: ShutdownMode): Promise<void>;
 }

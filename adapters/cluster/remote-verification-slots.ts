@@ -19,6 +19,8 @@ export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' 
 export class RemoteVerificationSlots implements ClosableVerificationSlots {
   readonly #primary: SlotFunctions;
   readonly #waiting = new Set<(fault: DependencyUnavailable) => void>();
+  /** The requests that wait for a slot, by their ids. */
+  readonly #requests = new Map<number, SlotRequest>();
   #lastId = 0;
   #closed = false;
 
@@ -26,7 +28,13 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     this.#primary = primary;
   }
 
-  async acquire({ caller, ...request }: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
+  /** The primary limits attempts. */
+  hasAttemptsLeft(): boolean {
+    return true;
+  }
+
+  async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
+    const { clientId, cost, caller, purpose } = request;
     if (this.#closed) throw fault('the service stops');
     if (caller.disconnected.aborted) throw fault('the caller has disconnected');
     this.#lastId += 1;
@@ -34,11 +42,14 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     const onDisconnected = () => void this.#primary.callerDisconnected(id).catch(() => {});
     const stopListening = () => caller.disconnected.removeEventListener('abort', onDisconnected);
     caller.disconnected.addEventListener('abort', onDisconnected);
-    const asked = this.#primary.acquireSlot(id, { ...request, address: caller.address });
-    const answer = await this.#orClosed(asked).catch((reason) => {
-      stopListening();
-      throw reason;
-    });
+    this.#requests.set(id, request);
+    const asked = this.#primary.acquireSlot(id, { clientId, cost, purpose, address: caller.address });
+    const answer = await this.#orClosed(asked)
+      .catch((reason) => {
+        stopListening();
+        throw reason;
+      })
+      .finally(() => this.#requests.delete(id));
     if (typeof answer === 'object' || answer === 'attempts_exhausted') stopListening();
     if (typeof answer === 'object') throw faultOf(answer);
     if (answer === 'attempts_exhausted') return answer;
@@ -48,10 +59,10 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
       refusals: answer,
       settle: async (verdict) => {
         const settled = settle(verdict);
-        if (answer === 'immediate') {
+        if (answer !== 'deferred') {
           settled.catch(() => {});
           if (caller.disconnected.aborted) throw fault('the caller has disconnected');
-          return verdict;
+          return verdict === 'match' || answer === 'immediate' ? verdict : 'attempts_exhausted';
         }
         const outcome = await settled;
         if (typeof outcome === 'object') throw faultOf(outcome);
@@ -60,6 +71,15 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
       release: () => void settle(undefined).catch(() => {}),
     };
   }
+
+  /** Answers the primary, which asks for a request that waits. */
+  readonly isRegistered = async (id: number): Promise<boolean | SentFault> => {
+    try {
+      return (await this.#requests.get(id)?.isRegistered()) ?? false;
+    } catch (reason) {
+      return sentFaultOf(reason);
+    }
+  };
 
   /** Refuses the requests that wait, and new ones. */
   close(): void {
@@ -83,12 +103,15 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
 /** Acquires slots in the primary on behalf of one worker. */
 export class SlotsForWorker implements SlotFunctions {
   readonly #slots: VerificationSlots;
+  readonly #isRegistered: (id: number) => Promise<boolean | SentFault>;
   /** The slots that the worker waits for or holds, by its own ids. */
   readonly #held = new Map<number, { readonly disconnect: AbortController; slot?: VerificationSlot }>();
   #closed = false;
 
-  constructor(slots: VerificationSlots) {
+  /** @param isRegistered asks the worker. */
+  constructor(slots: VerificationSlots, isRegistered: (id: number) => Promise<boolean | SentFault>) {
     this.#slots = slots;
+    this.#isRegistered = isRegistered;
   }
 
   readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { address, ...request }) => {
@@ -97,7 +120,15 @@ export class SlotsForWorker implements SlotFunctions {
     const disconnect = new AbortController();
     this.#held.set(id, { disconnect });
     try {
-      const slot = await this.#slots.acquire({ ...request, caller: { address, disconnected: disconnect.signal } });
+      const slot = await this.#slots.acquire({
+        ...request,
+        caller: { address, disconnected: disconnect.signal },
+        isRegistered: async () => {
+          const answer = await this.#isRegistered(id);
+          if (typeof answer === 'object') throw faultOf(answer);
+          return answer;
+        },
+      });
       if (slot === 'attempts_exhausted') {
         this.#held.delete(id);
         return slot;

@@ -3,7 +3,7 @@ import { connectToPrimary, type PrimaryPipe } from './pipe.ts';
 import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
 
 /** A worker that listens, with the functions that the primary calls. */
-export type RunningWorker = WorkerAddress & Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'metrics' | 'stop'>;
+export type RunningWorker = WorkerAddress & Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'isRegistered' | 'includeCost' | 'metrics' | 'stop'>;
 
 /**
  * Runs a worker process: waits for the primary to start it, serves the primary's calls, and ends with the primary. It
@@ -38,6 +38,8 @@ export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe
       ping: () => {},
       takeKeys: (keys) => running().takeKeys(keys),
       cacheSecret: (secret) => running().cacheSecret(secret),
+      isRegistered: (id) => running().isRegistered(id),
+      includeCost: (cost) => running().includeCost(cost),
       metrics: () => running().metrics(),
       async stop(mode) {
         await worker?.stop(mode);

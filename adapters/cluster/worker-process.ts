@@ -9,6 +9,7 @@ import { SlotsForWorker } from './remote-verification-slots.ts';
 export interface WorkerServices {
   readonly slots: VerificationSlots;
   findKey(kid: string): Promise<SentKeys | undefined>;
+  costFound(cost: number): void;
   /** All workers, including this one. Each verified secret is sent to all others. */
   readonly workers: Iterable<WorkerProcess>;
 }
@@ -27,7 +28,7 @@ export class WorkerProcess {
   private constructor(worker: Worker, services: WorkerServices) {
     this.id = worker.id;
     this.#worker = worker;
-    const slots = new SlotsForWorker(services.slots);
+    const slots = new SlotsForWorker(services.slots, (id) => this.#pipe.isRegistered(id));
     this.#pipe = connectToWorker(
       {
         send: (message) => void (worker.isConnected() && worker.send(message as object)),
@@ -41,6 +42,7 @@ export class WorkerProcess {
         secretVerified: (secret) => {
           for (const other of services.workers) if (other !== this) other.#pipe.cacheSecret(secret).catch(ignore);
         },
+        costFound: (cost) => services.costFound(cost),
         health: (states) => {
           this.#health = states;
         },
@@ -110,6 +112,10 @@ export class WorkerProcess {
 
   sendKeys(keys: SentKeys): void {
     this.#pipe.takeKeys(keys).catch(ignore);
+  }
+
+  sendCost(cost: number): void {
+    this.#pipe.includeCost(cost).catch(ignore);
   }
 
   /** Lets it finish the requests in flight and end. */

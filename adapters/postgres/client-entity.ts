@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { ClientLookup } from '../../application/ports/client-repository.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { StoredSecret } from '../../domain/stored-secret.ts';
 import { defineTable } from './table.ts';
 
 /**
@@ -32,6 +33,34 @@ export type ClientRecord = { readonly [Field in keyof ClientRegistrationFields]:
 export const FIND_CLIENT = {
   name: 'find_client',
   text: `select ${CLIENTS.selectList} from clients where ${CLIENTS.columns.clientId} = $1 limit 2`,
+} as const;
+
+/**
+ * Only the secret, as one row whether the client id is registered or not: an aggregate without rows gives nulls. The id is
+ * compared once more as text, since a column may ignore case or spaces. More than one row: the id is not unique.
+ */
+export const FIND_SECRET = {
+  name: 'find_secret',
+  text: `select min(${CLIENTS.columns.clientSecret}::text) as "secret", count(*)::text as "rows" from clients
+    where ${CLIENTS.columns.clientId} = $1 and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`,
+} as const;
+
+/** The one row of `FIND_SECRET`. */
+export interface SecretRecord {
+  readonly secret: string | null;
+  readonly rows: string;
+}
+
+/** The stored secret that the row means; undefined for an unknown client id. */
+export function secretOf(record: SecretRecord | undefined): StoredSecret | undefined {
+  if (record === undefined || record.rows === '0') return undefined;
+  return StoredSecret.parse(record.rows === '1' ? (record.secret ?? '') : '');
+}
+
+/** The BCrypt costs of all stored secrets, as two digits. Reads the whole table: once, when the service starts. */
+export const FIND_COSTS = {
+  text: `select distinct substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from clients
+    where ${CLIENTS.columns.clientSecret}::text like '$2_$__$%'`,
 } as const;
 
 /** A row as a registration's fields; a null reads as an empty text. */

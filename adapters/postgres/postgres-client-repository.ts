@@ -1,6 +1,15 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import { isClientId } from '../../domain/client-registration.ts';
-import { type ClientRecord, FIND_CLIENT, lookupOf } from './client-entity.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
+import {
+  type ClientRecord,
+  FIND_CLIENT,
+  FIND_COSTS,
+  FIND_SECRET,
+  lookupOf,
+  type SecretRecord,
+  secretOf,
+} from './client-entity.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
 import type { Runner } from './runner.ts';
@@ -26,5 +35,18 @@ export class PostgresClientRepository implements ClientRepository {
       this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
     }
     return lookup;
+  }
+
+  async findSecret(clientId: string): Promise<StoredSecret | undefined> {
+    if (!isClientId(clientId)) return undefined;
+    const statement = { ...FIND_SECRET, values: [clientId, clientId] };
+    const [record] = await this.#runner.run<SecretRecord>(statement, SQLSTATE.unstorableText);
+    return secretOf(record);
+  }
+
+  /** The BCrypt costs that stored secrets have; undefined if they could not be read within the deadline. */
+  async findCosts(): Promise<readonly number[] | undefined> {
+    const records = await this.#runner.tryRun<{ readonly cost: string }>(FIND_COSTS);
+    return records?.map(({ cost }) => Number(cost)).filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
   }
 }

@@ -40,6 +40,12 @@ export class Runner {
       throw new DependencyUnavailable(health.name, loggableFault(fault));
     }
   }
+
+  /** As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the database. */
+  async tryRun<Row>(statement: Statement): Promise<readonly Row[] | undefined> {
+    if (!this.#health.prepared) return undefined;
+    return runStatement<Row>(this.#connection, statement).catch(() => undefined);
+  }
 }
 
 /**

@@ -8,8 +8,10 @@ export interface ServiceState {
   /** The number of processes that should answer requests, and of those that do. */
   readonly workers: number;
   readonly listening: number;
-  /** The number of secret verifications that run, and that wait in the FIFO queue and in the overflow queue. */
-  readonly verifications: { readonly running: number; readonly fifo: number; readonly overflow: number };
+  /** The number of secret verifications that run, that wait in each queue, and of requests without an answer. */
+  readonly verifications: Readonly<Record<'running' | 'fifo' | 'overflow' | 'paced' | 'unanswered', number>>;
+  /** The highest BCrypt cost of a refusal. */
+  readonly refusalCost: number;
 }
 
 /** The metrics of the service as a whole. They belong to the process that has the verification queue. */
@@ -21,14 +23,17 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   gauge('auth_ready', '1 where /readyz answers 200, else 0.').set(state.ready ? 1 : 0);
   gauge('auth_workers', 'Processes that should answer requests.').set(state.workers);
   gauge('auth_workers_listening', 'Processes that answer requests.').set(state.listening);
-  const { running, fifo, overflow } = state.verifications;
+  const { running, fifo, overflow, paced, unanswered } = state.verifications;
   gauge('auth_secret_verifications_running', 'BCrypt verifications that run now.').set(running);
+  gauge('auth_secret_verifications_unanswered', 'Requests that wait for a verification or for the time of its answer.').set(
+    unanswered,
+  );
   const waiting = gauge(
     'auth_secret_verifications_waiting',
-    'BCrypt verifications that wait: in the FIFO queue, or in the overflow queue that is used when the FIFO queue is full.',
+    'BCrypt verifications that wait: in the FIFO queue, in the overflow queue that is used when the FIFO queue is full, or for the pace of attempts beyond the limit.',
     'queue',
   );
-  waiting.set({ queue: 'fifo' }, fifo);
-  waiting.set({ queue: 'overflow' }, overflow);
+  for (const [queue, size] of Object.entries({ fifo, overflow, paced })) waiting.set({ queue }, size);
+  gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
   return registry.getMetricsAsJSON();
 }

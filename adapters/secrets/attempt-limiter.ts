@@ -1,64 +1,152 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible';
-import {
-  type ClosableVerificationSlots,
-  type SlotRequest,
-  VerificationQueueFull,
-  type VerificationSlot,
+import type {
+  ClosableVerificationSlots,
+  SlotRequest,
+  VerificationSlot,
 } from '../../application/ports/verification-slots.ts';
+import type { PacedAttempts } from './paced-attempts.ts';
+
+/** Pairs of client id and address with failed attempts. About 15 MB. */
+const PAIRS_MAX = 100_000;
+
+/** How many of the oldest pairs are compared to find one to evict. */
+const EVICTION_CANDIDATES = 8;
+
+const MINUTE_MS = 60_000;
+
+/** The part of an interval by which an attempt may be early: far more than rounding errors. */
+const TOLERANCE = 0.01;
+
+export interface AttemptLimiterOptions {
+  /** How many attempts of a client id may fail in a minute at one address; at least 1. */
+  readonly failuresPerMinute: number;
+  /** Where attempts beyond the limit wait. Without it, they are passed on: to a limiter in another process. */
+  readonly paced?: PacedAttempts;
+  readonly pairsMax?: number;
+  /** Monotonic time in milliseconds. */
+  readonly now?: () => number;
+}
 
 /**
- * Refuses slots to a client id and address that failed too often within a minute. Attempts are counted for both
- * together, so failures at another address cannot lock a client out. An attempt that gets no answer (too late, or
- * disconnected) counts as failed, because its verification may have run; one that found the queue full does not. Keeps one small record for
- * each pair that failed in the last minute; the size of the queue keeps them few.
+ * Limits how many attempts of a client id may fail at one address. An attempt counts when it arrives, before its secret is
+ * compared with anything, and is given back when the secret turns out to be right. Attempts are counted for client id and
+ * address together, so failures at another address do not count.
+ *
+ * The limit paces attempts and never locks a client out: beyond it, attempts wait, and one of them at a time is selected at
+ * random, at the rate that the limit allows.
+ *
+ * The count of a pair is kept as one number, the time at which all of its attempts are available again (GCRA, the generic
+ * cell rate algorithm of ITU-T I.371).
  */
 export class AttemptLimiter implements ClosableVerificationSlots {
   readonly #slots: ClosableVerificationSlots;
-  readonly #failures: RateLimiterMemory;
+  readonly #paced: PacedAttempts | undefined;
+  readonly #pairsMax: number;
+  readonly #now: () => number;
+  readonly #intervalMs: number;
+  readonly #burstMs: number;
+  /** When all attempts of a pair are available again, in milliseconds. A pair without a time has all of them. */
+  readonly #availableAt = new Map<string, number>();
 
-  /** @param failuresPerMinute how many a client id may have from one address; at least 1. */
-  constructor(slots: ClosableVerificationSlots, failuresPerMinute: number) {
+  constructor(slots: ClosableVerificationSlots, options: AttemptLimiterOptions) {
     this.#slots = slots;
-    this.#failures = new RateLimiterMemory({ points: failuresPerMinute, duration: 60 });
+    this.#paced = options.paced;
+    this.#pairsMax = options.pairsMax ?? PAIRS_MAX;
+    this.#now = options.now ?? (() => performance.now());
+    this.#intervalMs = MINUTE_MS / options.failuresPerMinute;
+    this.#burstMs = MINUTE_MS - this.#intervalMs * (1 - TOLERANCE);
+  }
+
+  /** Pairs whose failed attempts are counted. */
+  get pairs(): number {
+    return this.#availableAt.size;
+  }
+
+  hasAttemptsLeft(clientId: string, address: string): boolean {
+    if (this.#availableAt.size === 0) return true;
+    const pair = pairOf(clientId, address);
+    return !this.#paced?.isWaiting(pair) && this.#waitMs(pair) <= 0;
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
     if (request.purpose === 'renewal') return this.#slots.acquire(request);
-    // An address has no space, so no two pairs give one key.
-    const key = `${request.caller.address} ${request.clientId}`;
-    const counted = await this.#failures.get(key);
-    if (counted !== null && counted.consumedPoints >= this.#failures.points) return 'attempts_exhausted';
-    const slot = await this.#withFaultCounted(key, this.#slots.acquire(request));
-    return slot === 'attempts_exhausted' ? slot : this.#withVerdictCounted(key, slot);
+    const pair = pairOf(request.clientId, request.caller.address);
+    // An attempt must not overtake those that wait, or a flood would take all attempts that become available.
+    if (!this.#paced?.isWaiting(pair) && this.#waitMs(pair) <= 0) {
+      this.#take(pair);
+      const slot = await this.#slots.acquire(request);
+      return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair);
+    }
+    if (this.#paced === undefined) return this.#slots.acquire(request);
+
+    const pace = { waitMs: () => this.#waitMs(pair), take: () => this.#take(pair) };
+    const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace);
+    if (!isSelected) return 'attempts_exhausted';
+    const slot = await this.#slots.acquire(request);
+    return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
   }
 
   close(): void {
+    this.#paced?.close();
     this.#slots.close();
   }
 
-  #withVerdictCounted(key: string, slot: VerificationSlot): VerificationSlot {
+  /** Milliseconds until the pair has an attempt left; not positive if it has one. */
+  #waitMs(pair: string): number {
+    return (this.#availableAt.get(pair) ?? 0) - this.#now() - this.#burstMs;
+  }
+
+  #take(pair: string): void {
+    const now = this.#now();
+    const availableAt = Math.max(this.#availableAt.get(pair) ?? now, now);
+    // Beyond the limit, an attempt that is selected all the same does not make the next ones wait longer.
+    this.#set(pair, Math.min(availableAt, now + this.#burstMs) + this.#intervalMs);
+  }
+
+  #giveBack(pair: string): void {
+    const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
+    if (availableAt > this.#now()) this.#set(pair, availableAt);
+    else this.#availableAt.delete(pair);
+  }
+
+  #set(pair: string, availableAt: number): void {
+    if (!this.#availableAt.has(pair) && this.#availableAt.size >= this.#pairsMax) this.#evict();
+    this.#availableAt.set(pair, availableAt);
+  }
+
+  /**
+   * Evicts an old pair with few failures. A pair with more is kept once more (second chance), so that a caller cannot
+   * make the limiter forget one by inventing client ids.
+   */
+  #evict(): void {
+    const few = this.#now() + 2 * this.#intervalMs;
+    let candidates = EVICTION_CANDIDATES;
+    for (const [pair, availableAt] of this.#availableAt) {
+      this.#availableAt.delete(pair);
+      candidates -= 1;
+      if (availableAt <= few || candidates === 0) return;
+      this.#availableAt.set(pair, availableAt);
+    }
+  }
+
+  /** The slot of a counted attempt. An attempt whose secret is right, or that found out nothing because of a fault, is given back. */
+  #withGiveBack(slot: VerificationSlot, pair: string, refusals = slot.refusals): VerificationSlot {
+    const limited = slot.refusals === 'deferred' ? slot.refusals : refusals;
     return {
-      refusals: slot.refusals,
-      // A failure is counted when it is answered. If it were counted earlier, the next 429 would tell which verifications
-      // of the overflow queue have run, and so which clients are registered.
+      refusals: limited,
       settle: async (verdict) => {
-        const answered = await this.#withFaultCounted(key, slot.settle(verdict));
-        if (answered !== 'match') await this.#failures.penalty(key);
-        return answered;
+        if (verdict === 'match') this.#giveBack(pair);
+        const answered = await slot.settle(verdict);
+        return answered !== 'match' && limited === 'slow_down' ? 'attempts_exhausted' : answered;
       },
       release: () => {
-        void this.#failures.penalty(key);
+        this.#giveBack(pair);
         slot.release();
       },
     };
   }
+}
 
-  async #withFaultCounted<Outcome>(key: string, outcome: Promise<Outcome>): Promise<Outcome> {
-    try {
-      return await outcome;
-    } catch (fault) {
-      if (!(fault instanceof VerificationQueueFull)) await this.#failures.penalty(key);
-      throw fault;
-    }
-  }
+/** An address has no space, so no two pairs give one text. */
+function pairOf(clientId: string, address: string): string {
+  return `${address} ${clientId}`;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import bcrypt from 'bcrypt';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
+import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
 /** Threads of libuv's pool in each process that verifies, one of which stays free for other work. */
 const POOL_THREADS = 4;
@@ -10,6 +10,15 @@ const POOL_THREADS = 4;
 /** How many verifications suit this machine, in all processes together. One core stays free for requests that need none. */
 export function concurrentVerifications(processes: number): number {
   return Math.min(Math.max(1, availableParallelism() - 1), processes * (POOL_THREADS - 1));
+}
+
+export interface BcryptSecretVerifierOptions {
+  /** The least cost of a refusal: log2 of the BCrypt rounds, 4 to 14. */
+  readonly cost: number;
+  /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
+  readonly costMax: number;
+  /** Called with each cost that is added. */
+  readonly onCostFound?: (cost: number) => void;
 }
 
 /**
@@ -21,42 +30,48 @@ export function concurrentVerifications(processes: number): number {
  * than a long one with as many rounds (decision 0004).
  */
 export class BcryptSecretVerifier implements SecretVerifier {
-  /** The costs that stored secrets have, ascending, none above the configured one: at most eleven. */
-  #costs: readonly number[];
-  readonly #cost: number;
+  readonly #options: BcryptSecretVerifierOptions;
+  /** A hash that no secret is known to match, for each cost that stored secrets have: ascending, at most eleven. */
+  #hashes: ReadonlyMap<number, string>;
 
-  /**
-   * @param cost the highest cost of the sequence: log2 of the rounds, 4 to 14. A more expensive stored secret takes its own
-   *   time, which tells that its client exists.
-   * @param known stored secrets, which raise the highest cost and add theirs. Other costs join when such a secret is first verified.
-   */
-  constructor(cost: number, known: readonly StoredSecret[] = []) {
-    const costs = new Set(known.filter(({ kind }) => kind === 'bcrypt').map((stored) => stored.cost));
-    this.#cost = Math.max(cost, ...costs);
-    this.#costs = [...costs.add(this.#cost)].sort((one, other) => one - other);
+  constructor(options: BcryptSecretVerifierOptions) {
+    this.#options = options;
+    this.#hashes = new Map([[options.cost, randomHash(options.cost)]]);
   }
 
-  costOf(stored: StoredSecret | undefined): number {
-    const rounds = this.#costs.reduce((sum, cost) => sum + 2 ** cost, 0);
-    return Math.max(Math.log2(rounds), stored?.cost ?? 0);
+  get cost(): number {
+    return Math.log2(this.costs.reduce((rounds, cost) => rounds + 2 ** cost, 0));
+  }
+
+  /** The costs of the checks of a refusal, ascending. */
+  get costs(): readonly number[] {
+    return [...this.#hashes.keys()];
+  }
+
+  /**
+   * Adds a cost that stored secrets have to every refusal from now on. Until then, a refusal of such a secret may have
+   * taken another time. Ignores a cost that is never computed.
+   */
+  includeCost(cost: number): void {
+    if (this.#hashes.has(cost) || cost < BCRYPT_COST_MIN || cost > this.#options.costMax) return;
+    const hashes = [...this.#hashes, [cost, randomHash(cost)] as const];
+    this.#hashes = new Map(hashes.sort(([one], [other]) => one - other));
+    this.#options.onCostFound?.(cost);
   }
 
   async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
-    const comparable = stored?.kind === 'bcrypt' && isPresentableSecret(presented) ? stored : undefined;
-    if (stored?.kind === 'bcrypt') this.#include(stored.cost);
+    const usable = stored?.kind === 'bcrypt' && stored.cost <= this.#options.costMax ? stored : undefined;
+    if (usable !== undefined) this.includeCost(usable.cost);
 
-    const costs = comparable && comparable.cost > this.#cost ? [comparable.cost] : this.#costs;
-    for (const cost of costs) {
-      if (cost !== comparable?.cost) await checkRandomHash(cost);
-      else if (await bcrypt.compare(presented, withCurrentVersion(comparable.reveal()))) return 'match';
+    const isPresentable = isPresentableSecret(presented);
+    const compared = isPresentable ? presented : '';
+    const target = isPresentable ? usable : undefined;
+    for (const [cost, hash] of this.#hashes) {
+      const encoding = cost === target?.cost ? withCurrentVersion(target.reveal()) : hash;
+      if ((await bcrypt.compare(compared, encoding)) && encoding !== hash) return 'match';
     }
-    if (!isPresentableSecret(presented)) return 'unusable_presented';
-    return stored === undefined || comparable !== undefined ? 'mismatch' : 'unusable_stored';
-  }
-
-  #include(cost: number): void {
-    if (cost > this.#cost || this.#costs.includes(cost)) return;
-    this.#costs = [...this.#costs, cost].sort((one, other) => one - other);
+    if (!isPresentable) return 'unusable_presented';
+    return stored === undefined || usable !== undefined ? 'mismatch' : 'unusable_stored';
   }
 }
 
@@ -65,9 +80,8 @@ function withCurrentVersion(encoding: string): string {
   return encoding.replace(/^\$2y\$/, '$2b$');
 }
 
-/** One check against a hash of random bytes, which no secret is known to match. */
-async function checkRandomHash(cost: number): Promise<void> {
+function randomHash(cost: number): string {
   const salt = randomBytes(8).toString('hex');
   const hash = randomBytes(16).toString('hex').slice(0, 31);
-  await bcrypt.compare('', `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`);
+  return `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`;
 }

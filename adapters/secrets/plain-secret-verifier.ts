@@ -10,8 +10,8 @@ export class PlainSecretVerifier implements SecretVerifier {
     this.#other = other;
   }
 
-  costOf(stored: StoredSecret | undefined): number {
-    return this.#other.costOf(stored);
+  get cost(): number {
+    return this.#other.cost;
   }
 
   async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {

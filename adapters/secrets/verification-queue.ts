@@ -9,7 +9,7 @@ import {
 import { type QueueName, type Waiting, WaitingVerifications } from './waiting-verifications.ts';
 
 export interface VerificationQueueLimits {
-  /** Verifications that run at once; one more if those that run are much more expensive. */
+  /** Verifications that run at once. */
   readonly concurrent: number;
   /** BCrypt rounds that may wait in the FIFO queue for each of them; one request may, whatever it costs. */
   readonly fifoRounds: number;
@@ -29,9 +29,6 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   unanswered: 2_048,
   waitMs: 2_000,
 };
-
-/** A verification is much more expensive if its cost is higher by this: four times the rounds. */
-const MUCH_MORE_EXPENSIVE = 2;
 
 interface Attempt extends Waiting {
   readonly grant: (slot: VerificationSlot) => void;
@@ -63,9 +60,19 @@ export class VerificationQueue implements ClosableVerificationSlots {
     this.#waiting = new WaitingVerifications(limits.fifoRounds * limits.concurrent, limits.overflow);
   }
 
-  /** Verifications that run, and that wait in each queue. */
-  get load(): { readonly running: number; readonly fifo: number; readonly overflow: number } {
-    return { running: this.#running.size, ...this.#waiting.load };
+  /** Verifications that run, that wait in each queue, and the requests without an answer. */
+  get load(): {
+    readonly running: number;
+    readonly fifo: number;
+    readonly overflow: number;
+    readonly unanswered: number;
+  } {
+    return { running: this.#running.size, ...this.#waiting.load, unanswered: this.#unanswered.size };
+  }
+
+  /** Attempts are not limited here. */
+  hasAttemptsLeft(): boolean {
+    return true;
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot> {
@@ -75,7 +82,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
     const granted = Promise.withResolvers<VerificationSlot>();
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
-    this.#waiting.add(attempt);
+    if (!this.#waiting.addToFifo(attempt)) void this.#addToOverflow(attempt);
     this.#startNext();
     return granted.promise;
   }
@@ -97,6 +104,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
       grant: granted.resolve,
       stopWaitTimer: () => clearTimeout(timer),
       fail: (reason) => {
+        this.#unanswered.delete(attempt);
         this.#waiting.remove(attempt);
         granted.reject(reason);
         answer.reject(reason);
@@ -114,19 +122,24 @@ export class VerificationQueue implements ClosableVerificationSlots {
     return attempt;
   }
 
-  #startNext(): void {
-    const mayRun = (request: SlotRequest) => this.#mayRun(request);
-    for (let next = this.#waiting.takeNext(mayRun); next !== undefined; next = this.#waiting.takeNext(mayRun)) {
-      next.item.grant(this.#startSlot(next.item, next.queue));
+  /** Only here, where every answer but a right secret has the same time, is the client looked up while the request waits. */
+  async #addToOverflow(attempt: Attempt): Promise<void> {
+    try {
+      const isRegistered = await attempt.request.isRegistered();
+      // The caller may have got an answer in the meantime.
+      if (this.#unanswered.has(attempt)) this.#waiting.addToOverflow(attempt, isRegistered);
+    } catch (reason) {
+      attempt.fail(reason instanceof DependencyUnavailable ? reason : fault('the look-up failed'));
     }
+    this.#startNext();
   }
 
-  /** One more may run beside much more expensive ones, so that a verification of seconds does not block the others. */
-  #mayRun({ cost }: SlotRequest): boolean {
-    const running = [...this.#running];
-    const { concurrent } = this.#limits;
-    if (running.length !== concurrent) return running.length < concurrent;
-    return running.every(({ request }) => request.cost >= cost + MUCH_MORE_EXPENSIVE);
+  #startNext(): void {
+    while (this.#running.size < this.#limits.concurrent) {
+      const next = this.#waiting.takeNext();
+      if (next === undefined) return;
+      next.item.grant(this.#startSlot(next.item, next.queue));
+    }
   }
 
   #startSlot(attempt: Attempt, queue: QueueName): VerificationSlot {

@@ -1,13 +1,12 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
+import type { CachedVerification, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
+import type { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** Clients in the cache; the least recently used one is evicted. About 30 MB. */
+/** Clients in the cache; the least recently used one is evicted. About 40 MB. */
 const CLIENTS_MAX = 100_000;
-
-/** Pairs of address and client id, distrusted or verified; the least recently used one is evicted. */
-const PAIRS_MAX = 100_000;
 
 /** The part of an entry's lifetime after which it is due for another verification. */
 const RENEWED_AFTER = 0.8;
@@ -15,8 +14,10 @@ const RENEWED_AFTER = 0.8;
 /** One cache entry, as the workers of a service send it to each other. Worth nothing without the cache's key. */
 export interface VerifiedSecret {
   readonly clientId: string;
-  /** HMAC-SHA-256 of client id, presented secret and stored secret. */
-  readonly digest: Uint8Array;
+  /** HMAC-SHA-256 of client id and presented secret. */
+  readonly presented: Uint8Array;
+  /** HMAC-SHA-256 of client id and stored secret. */
+  readonly stored: Uint8Array;
   /** When it was verified, in seconds since the epoch. */
   readonly at: number;
 }
@@ -32,11 +33,11 @@ export interface VerifiedSecretCacheOptions {
 }
 
 /**
- * Verified secrets, as digests under a key that was generated when the service started. The stored secret is part of the
- * digest, so a new, locked or removed one misses the cache at once.
+ * Verified secrets, as digests under a key that was generated when the service started. An entry is valid only for the
+ * stored secret that it was verified against, so a new, locked or removed one misses the cache at once.
  *
- * The cache answers faster than BCrypt. Therefore it does not answer a caller who failed too often, except at an address
- * where the client itself was verified.
+ * The cache answers faster than BCrypt, so it would answer guesses faster too. Use it only while `VerificationSlots` has
+ * attempts left for the caller.
  */
 export class VerifiedSecretCache implements VerifiedSecrets {
   readonly #clock: Clock;
@@ -44,8 +45,6 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   // With a KeyObject, a digest takes a fifth of the time that it takes with the key's bytes.
   readonly #key: KeyObject;
   readonly #entries: LRUCache<string, VerifiedSecret>;
-  readonly #distrustedPairs = new LRUCache<string, true>({ max: PAIRS_MAX });
-  readonly #verifiedPairs = new LRUCache<string, true>({ max: PAIRS_MAX });
 
   constructor(clock: Clock, options: VerifiedSecretCacheOptions) {
     this.#clock = clock;
@@ -54,19 +53,28 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     this.#entries = new LRUCache({ max: options.clientsMax ?? CLIENTS_MAX });
   }
 
-  lookUp(presented: PresentedSecret): CachedVerification {
-    const { clientId } = presented;
-    const digest = this.#digest(presented);
-    const pair = `${presented.address} ${clientId}`;
+  /** Clients in the cache. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  lookUp({ clientId, clientSecret }: ClientCredentials): CachedVerification {
+    const presented = this.#digest('presented', clientId, clientSecret);
+    const entry = () => {
+      const found = this.#entries.get(clientId);
+      return found !== undefined && timingSafeEqual(found.presented, presented) ? found : undefined;
+    };
     return {
-      state: () => this.#state(clientId, digest, pair),
-      add: () => {
-        const entry = { clientId, digest, at: this.#clock.now() };
-        this.receive(entry);
-        this.#verifiedPairs.set(pair, true);
-        this.#options.onAdded?.(entry);
+      state: () => this.#stateOf(entry()),
+      isFor: (stored) => {
+        const expected = entry()?.stored;
+        return expected !== undefined && timingSafeEqual(expected, this.#digestOf(clientId, stored));
       },
-      distrustCaller: () => void this.#distrustedPairs.set(pair, true),
+      add: (stored) => {
+        const added = { clientId, presented, stored: this.#digestOf(clientId, stored), at: this.#clock.now() };
+        this.receive(added);
+        this.#options.onAdded?.(added);
+      },
     };
   }
 
@@ -74,25 +82,24 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   readonly receive = (entry: VerifiedSecret): void => {
     if (this.#options.lifetimeSeconds === 0) return;
     // The bytes are a view of a larger buffer. They are copied, so that the buffer can be freed.
-    this.#entries.set(entry.clientId, { ...entry, digest: Uint8Array.from(entry.digest) });
+    const [presented, stored] = [Uint8Array.from(entry.presented), Uint8Array.from(entry.stored)];
+    this.#entries.set(entry.clientId, { ...entry, presented, stored });
   };
 
-  #state(clientId: string, digest: Uint8Array, pair: string): ReturnType<CachedVerification['state']> {
-    const entry = this.#entries.get(clientId);
-    if (entry === undefined || !timingSafeEqual(entry.digest, digest)) return 'absent';
-    const age = this.#clock.now() - entry.at;
+  #stateOf(entry: VerifiedSecret | undefined): ReturnType<CachedVerification['state']> {
     const { lifetimeSeconds } = this.#options;
-    if (age >= lifetimeSeconds) return 'absent';
-    if (!this.#verifiedPairs.has(pair)) {
-      if (this.#distrustedPairs.has(pair)) return 'absent';
-      this.#verifiedPairs.set(pair, true);
-    }
+    const age = entry === undefined ? lifetimeSeconds : this.#clock.now() - entry.at;
+    // A negative age: the clock was set back, and nobody knows how old the entry is.
+    if (age >= lifetimeSeconds || age < 0) return 'absent';
     return age < lifetimeSeconds * RENEWED_AFTER ? 'fresh' : 'expiring';
   }
 
+  #digestOf(clientId: string, stored: StoredSecret): Buffer {
+    return this.#digest(stored.kind, clientId, stored.reveal());
+  }
+
   /** Each part follows its length, so that no two lists of parts give one text. */
-  #digest({ clientId, clientSecret, stored }: PresentedSecret): Buffer {
-    const parts = [clientId, clientSecret, stored?.kind ?? '', stored?.reveal() ?? ''];
+  #digest(...parts: readonly string[]): Buffer {
     return createHmac('sha256', this.#key)
       .update(parts.map((part) => `${part.length}:${part}`).join(''))
       .digest();

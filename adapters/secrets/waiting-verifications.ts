@@ -2,6 +2,8 @@ import type { SlotRequest } from '../../application/ports/verification-slots.ts'
 
 export interface Waiting {
   readonly request: SlotRequest;
+  /** The queue of its client, once it waits in the overflow queue. */
+  client?: ClientQueue;
 }
 
 /** `fifo`: first come, first served. `overflow`: used when the FIFO queue is full, with one queue for each client. */
@@ -10,7 +12,7 @@ export type QueueName = 'fifo' | 'overflow';
 /** The queue that all client ids share that are not registered. */
 const UNREGISTERED = Symbol('unregistered clients');
 
-type ClientQueue = string | symbol;
+export type ClientQueue = string | symbol;
 
 /**
  * The requests that wait for a slot, and which of them is next. The FIFO queue and the overflow queue get half of the
@@ -39,31 +41,47 @@ export class WaitingVerifications<Item extends Waiting> {
     return { fifo: this.#fifo.size, overflow: this.#overflowing };
   }
 
-  add(item: Item): void {
-    if (this.#fitsFifo(item.request)) this.#fifo.add(item);
-    else this.#addToOverflow(item);
+  /** Adds a request to the FIFO queue. Returns false if it has no room there. */
+  addToFifo(item: Item): boolean {
+    let rounds = 2 ** item.request.cost;
+    for (const { request } of this.#fifo) rounds += 2 ** request.cost;
+    if (this.#fifo.size > 0 && rounds > this.#fifoRounds) return false;
+    this.#fifo.add(item);
+    return true;
+  }
+
+  /** Where the overflow queue is full, the newest request of the longest client queue is evicted. */
+  addToOverflow(item: Item, isRegistered: boolean): void {
+    if (this.#overflowing >= this.#overflowMax) {
+      const longest = [...this.#overflow.values()].reduce((one, other) => (other.size > one.size ? other : one));
+      const newest = [...longest].at(-1);
+      if (newest !== undefined) this.remove(newest);
+    }
+    item.client = isRegistered ? item.request.clientId : UNREGISTERED;
+    const queue = this.#overflow.get(item.client) ?? new Set();
+    this.#overflow.set(item.client, queue.add(item));
+    this.#overflowing += 1;
   }
 
   /** Does nothing for an item that does not wait here. */
   remove(item: Item): void {
     this.#fifo.delete(item);
-    const client = clientQueueOf(item);
-    const queue = this.#overflow.get(client);
-    if (!queue?.delete(item)) return;
+    const { client } = item;
+    const queue = client === undefined ? undefined : this.#overflow.get(client);
+    if (client === undefined || !queue?.delete(item)) return;
     this.#overflowing -= 1;
     if (queue.size === 0) this.#overflow.delete(client);
   }
 
-  /** Removes the next of those that may run now, and charges its queue and its client for the work. */
-  takeNext(mayRun: (request: SlotRequest) => boolean): { readonly item: Item; readonly queue: QueueName } | undefined {
+  /** Removes the next one, and charges its queue and its client for the work. */
+  takeNext(): { readonly item: Item; readonly queue: QueueName } | undefined {
     const heads = { fifo: first(this.#fifo), overflow: first(this.#nextClientQueue()) };
-    const ready = (['fifo', 'overflow'] as const).filter((name) => heads[name] && mayRun(heads[name].request));
-    const queue = this.#queueShare.next(ready);
+    const queue = this.#queueShare.next((['fifo', 'overflow'] as const).filter((name) => heads[name] !== undefined));
     const item = queue && heads[queue];
     if (queue === undefined || item === undefined) return undefined;
     const rounds = 2 ** item.request.cost;
     this.#queueShare.charge(queue, rounds);
-    if (queue === 'overflow') this.#clientShare.charge(clientQueueOf(item), rounds);
+    if (queue === 'overflow' && item.client !== undefined) this.#clientShare.charge(item.client, rounds);
     this.remove(item);
     return { item, queue };
   }
@@ -72,29 +90,6 @@ export class WaitingVerifications<Item extends Waiting> {
     const client = this.#clientShare.next(this.#overflow.keys());
     return client === undefined ? undefined : this.#overflow.get(client);
   }
-
-  #fitsFifo({ cost }: SlotRequest): boolean {
-    let rounds = 2 ** cost;
-    for (const { request } of this.#fifo) rounds += 2 ** request.cost;
-    return this.#fifo.size === 0 || rounds <= this.#fifoRounds;
-  }
-
-  /** Where the overflow queue is full, the newest request of the longest client queue is evicted. */
-  #addToOverflow(item: Item): void {
-    if (this.#overflowing >= this.#overflowMax) {
-      const longest = [...this.#overflow.values()].reduce((one, other) => (other.size > one.size ? other : one));
-      const newest = [...longest].at(-1);
-      if (newest !== undefined) this.remove(newest);
-    }
-    const client = clientQueueOf(item);
-    const queue = this.#overflow.get(client) ?? new Set();
-    this.#overflow.set(client, queue.add(item));
-    this.#overflowing += 1;
-  }
-}
-
-function clientQueueOf({ request }: Waiting): ClientQueue {
-  return request.registered ? request.clientId : UNREGISTERED;
 }
 
 function first<Item>(items: Iterable<Item> = []): Item | undefined {

@@ -1,4 +1,5 @@
 import type { ClientRegistration, RegistrationProblem } from '../../domain/client-registration.ts';
+import type { StoredSecret } from '../../domain/stored-secret.ts';
 
 /** What a look-up finds. `broken`: there is a registration with that id, but it breaks an invariant. */
 export type ClientLookup =
@@ -6,14 +7,20 @@ export type ClientLookup =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'broken'; readonly problem: RegistrationProblem };
 
-/** The registered clients. Another program manages them; this service only reads. */
+/**
+ * The registered clients. Another program manages them; this service only reads. Each method reads what is stored now: a
+ * new, changed or removed registration takes effect at the next request.
+ *
+ * Each method finds exactly this client id: case, accents and spaces count. It costs one look-up by a unique index, and
+ * throws DependencyUnavailable if storage does not answer in time. A client that could not be looked up is never `unknown`.
+ */
 export interface ClientRepository {
-  /**
-   * The registration with exactly this client id: case, accents and spaces count. Reads what is stored now: a new,
-   * changed or removed registration takes effect at the next request.
-   *
-   * Costs one look-up by a unique index. Throws DependencyUnavailable if storage does not answer in time; never
-   * returns `unknown` for a client that it could not look up.
-   */
+  /** The whole registration. */
   findByClientId(clientId: string): Promise<ClientLookup>;
+
+  /**
+   * Only the stored secret, or undefined for an unknown client id; of a client id with several rows, one that nothing can
+   * match. Takes the same time for an unknown id, and for a long registration as for a short one.
+   */
+  findSecret(clientId: string): Promise<StoredSecret | undefined>;
 }

@@ -5,8 +5,8 @@ export type SecretVerdict = 'match' | 'mismatch' | 'unusable_stored' | 'unusable
 
 /** Compares a presented secret with a stored one. */
 export interface SecretVerifier {
-  /** What a verification costs at most: log2 of its BCrypt rounds. Costs nothing and never fails. */
-  costOf(stored: StoredSecret | undefined): number;
+  /** What a verification costs at most: log2 of its BCrypt rounds, whatever the stored secret is. */
+  readonly cost: number;
 
   /**
    * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also

@@ -14,24 +14,31 @@ export class VerificationQueueFull extends DependencyUnavailable {
 export interface SlotRequest {
   /** The client id as the caller presented it, registered or not. */
   readonly clientId: string;
-  readonly registered: boolean;
-  /** What the verification costs at most: log2 of its BCrypt rounds. */
+  /** What the verification costs at most: log2 of its BCrypt rounds. The same for every client id. */
   readonly cost: number;
   readonly caller: Caller;
   /** `renewal`: the caller presented a verified secret, so this verification is no attempt to guess one. */
   readonly purpose: 'attempt' | 'renewal';
+  /**
+   * Whether the client is registered. Called only for a request whose answer can no longer depend on it in content or
+   * time. May throw DependencyUnavailable.
+   */
+  isRegistered(): Promise<boolean>;
 }
 
 /** The right to run one verification now. Its holder calls `settle` or `release`, once. */
 export interface VerificationSlot {
-  /** `deferred`: a refusal is withheld; the caller gets 503 when the waiting time is over. */
-  readonly refusals: 'immediate' | 'deferred';
+  /**
+   * What the caller gets if the secret is not right. `immediate`: the refusal, at once. `slow_down`: `attempts_exhausted`,
+   * at once. `deferred`: the refusal is withheld, and the caller gets 503 when the waiting time is over.
+   */
+  readonly refusals: 'immediate' | 'slow_down' | 'deferred';
 
   /**
    * Gives the slot back and resolves with the verdict as soon as the caller may know it. Throws DependencyUnavailable
    * if the caller may not know it or has disconnected.
    */
-  settle(verdict: SecretVerdict): Promise<SecretVerdict>;
+  settle(verdict: SecretVerdict): Promise<SecretVerdict | 'attempts_exhausted'>;
 
   /** Gives the slot back without a verdict, after a fault. */
   release(): void;
@@ -40,9 +47,15 @@ export interface VerificationSlot {
 /** Limits how many verifications run at once, who runs one next, and how many attempts a caller has. */
 export interface VerificationSlots {
   /**
-   * Resolves when a slot is free, or at once with `attempts_exhausted` if too many attempts failed. Throws
-   * VerificationQueueFull, and DependencyUnavailable if no slot is free in time, the caller disconnects, or the
-   * service stops. Neither the answer nor its time depends on whether the client is registered.
+   * Whether a secret of this client id that comes from this address may be compared with the cache of verified secrets
+   * without a slot. If not, too many attempts failed there. Costs nothing and never fails.
+   */
+  hasAttemptsLeft(clientId: string, address: string): boolean;
+
+  /**
+   * Resolves when a slot is free, or with `attempts_exhausted` if too many attempts failed and this one was not selected
+   * within the waiting time. Throws VerificationQueueFull, and DependencyUnavailable if no slot is free in time, the
+   * caller disconnects, or the service stops. Neither the answer nor its time depends on whether the client is registered.
    */
   acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'>;
 }

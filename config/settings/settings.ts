@@ -19,6 +19,7 @@ export const SETTINGS_SCHEMA = z.object({
   DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
+  CLIENT_SECRET_COST_MAX: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(BCRYPT_COST_MAX),
   CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),
   CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(300),
   WORKERS: wholeNumber(1, 256).optional(),
@@ -65,6 +66,9 @@ export function readSettings(environment: Environment): Result<Settings, readonl
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
     return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
+  }
+  if (values.CLIENT_SECRET_COST_MAX < values.CLIENT_SECRET_COST) {
+    return failure(['CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST']);
   }
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   const WORKERS = values.WORKERS ?? availableParallelism();

@@ -8,9 +8,13 @@ import type {
 } from '../../application/ports/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 
-/** A request for a cheap verification of a registered client. */
-export function slotRequest(more: Partial<SlotRequest> = {}): SlotRequest {
-  return { clientId: 'a-client', registered: true, cost: 4, caller: A_CALLER, purpose: 'attempt', ...more };
+/** A request for a cheap verification, of a registered client by default. */
+export function slotRequest({
+  registered = true,
+  ...more
+}: Partial<SlotRequest> & { readonly registered?: boolean } = {}): SlotRequest {
+  const isRegistered = async () => registered;
+  return { clientId: 'a-client', cost: 4, caller: A_CALLER, purpose: 'attempt', isRegistered, ...more };
 }
 
 /** A verification that ends with the verdict that the test gives it, at that moment. */

@@ -8,9 +8,9 @@ import { FixedClock } from './fixed-clock.ts';
 
 /** BCrypt at the lowest cost. Calls `onVerify` with the stored secret that it compares with. */
 export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['verify']>[1]) => void): SecretVerifier {
-  const bcrypt = new BcryptSecretVerifier(4);
+  const bcrypt = new BcryptSecretVerifier({ cost: 4, costMax: 14 });
   return {
-    costOf: (stored) => bcrypt.costOf(stored),
+    cost: bcrypt.cost,
     verify(presented, stored) {
       onVerify(stored);
       return bcrypt.verify(presented, stored);

@@ -59,11 +59,12 @@ export class LoadLimit {
   /** The same slots, but a request is not counted while it waits for one, or for the time of its answer. */
   withUncountedWaits(slots: VerificationSlots): VerificationSlots {
     return {
+      hasAttemptsLeft: (clientId, address) => slots.hasAttemptsLeft(clientId, address),
       acquire: async (request) => {
         // A renewal runs in the background, where no request is counted.
         if (request.purpose === 'renewal') return slots.acquire(request);
         const slot = await this.uncounted(() => slots.acquire(request));
-        if (slot === 'attempts_exhausted' || slot.refusals === 'immediate') return slot;
+        if (slot === 'attempts_exhausted' || slot.refusals !== 'deferred') return slot;
         return { ...slot, settle: (verdict) => this.uncounted(() => slot.settle(verdict)) };
       },
     };

@@ -26,7 +26,7 @@ export const ANSWERS = {
   request_timeout: { status: 408, error: 'invalid_request' },
   content_too_large: { status: 413, error: 'invalid_request' },
   unsupported_media_type: { status: 415, error: 'invalid_request' },
-  slow_down: { status: 429, error: 'slow_down', retryAfter: 60 },
+  slow_down: { status: 429, error: 'slow_down', retryAfter: 1 },
   header_fields_too_large: { status: 431, error: 'invalid_request' },
   server_error: { status: 500, error: 'server_error' },
   temporarily_unavailable: { status: 503, error: 'temporarily_unavailable', retryAfter: 1 },
@@ -91,7 +91,7 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   grant_type_missing: 'grant_type is missing',
   grant_type_unsupported: 'grant_type must be client_credentials',
   client_id_malformed: 'client_id has more than 255 characters or a control character',
-  attempts_exhausted: 'too many attempts of this client failed from this address within a minute',
+  attempts_exhausted: 'too many failed attempts for this client_id from this address: try again later',
   scope_malformed: 'scope must be scope tokens with single spaces between',
   scope_not_registered: 'the client is not registered for a scope that it asks for',
 };

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { connectToPrimary, connectToWorker, type Pipe } from '../../../adapters/cluster/pipe.ts';
-import { RemoteVerificationSlots, SlotsForWorker } from '../../../adapters/cluster/remote-verification-slots.ts';
+import { connectToPrimary, connectToWorker, type Pipe, type PrimaryPipe } from '../../../adapters/cluster/pipe.ts';
+import { RemoteVerificationSlots, type SlotFunctions, SlotsForWorker } from '../../../adapters/cluster/remote-verification-slots.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
@@ -35,7 +35,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
   const workers = [1, 2].map(() => {
     const { port1, port2 } = new MessageChannel();
     opened.push(port1, port2);
-    const slots = new SlotsForWorker(queue);
+    const slots: SlotsForWorker = new SlotsForWorker(queue, (id) => toWorker.isRegistered(id));
     const { acquireSlot, settleSlot, callerDisconnected } = slots;
     const toWorker = connectToWorker(pipeOf(port1), {
       acquireSlot,
@@ -43,23 +43,27 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       callerDisconnected,
       findKey: notCalled,
       secretVerified: notCalled,
+      costFound: notCalled,
       health: notCalled,
     });
-    const toPrimary = connectToPrimary(pipeOf(port2), {
+    const toPrimary: PrimaryPipe = connectToPrimary(pipeOf(port2), {
       start: notCalled,
       ping: notCalled,
       takeKeys: notCalled,
       cacheSecret: notCalled,
+      isRegistered: (id) => remote.isRegistered(id),
+      includeCost: notCalled,
       metrics: notCalled,
       stop: notCalled,
     });
+    const remote = new RemoteVerificationSlots(toPrimary);
     /** Does what the primary does when the worker's process has ended. */
     const die = () => {
       slots.close();
       toWorker.$close();
       toPrimary.$close();
     };
-    return { remote: new RemoteVerificationSlots(toPrimary), die };
+    return { remote, die };
   });
   const [one, other] = workers;
   if (one === undefined || other === undefined) throw new Error('two workers are needed');
@@ -120,7 +124,7 @@ describe('RemoteVerificationSlots', () => {
     await expect(waiting).rejects.toThrow(DependencyUnavailable);
     expect(await verifyInSlot(other.remote, slotRequest(), async () => 'match')).toBe('match');
     await until(() => queue.load.running === 0, 'both slots are free again');
-    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
     void running;
   });
 
@@ -146,18 +150,65 @@ describe('RemoteVerificationSlots', () => {
     const next = verifyInSlot(other.remote, slotRequest(), heldVerification().verify);
     next.catch(() => {});
     await until(() => queue.load.fifo === 1, 'the next waits');
-    expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 0 });
+    expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 0, unanswered: 1 });
   });
 
   it('grants no slot to a worker that has ended', async () => {
     const queue = new VerificationQueue(LIMITS);
     opened.push(queue);
-    const slots = new SlotsForWorker(queue);
+    const slots = new SlotsForWorker(queue, notCalled);
     slots.close();
-    const { caller: _caller, ...request } = slotRequest();
+    const { caller: _caller, isRegistered: _isRegistered, ...request } = slotRequest();
     expect(await slots.acquireSlot(1, { ...request, address: '192.0.2.1' })).toEqual({
       unavailable: 'the worker has ended',
     });
-    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
+  });
+
+  it('asks the worker whether the client is registered only when the request overflows, and passes a fault on', async () => {
+    const { queue, one } = world({ fifoRounds: 0 });
+    const asked: string[] = [];
+    const request = (clientId: string, isRegistered: () => Promise<boolean>) =>
+      slotRequest({
+        clientId,
+        isRegistered: () => {
+          asked.push(clientId);
+          return isRegistered();
+        },
+      });
+    const running = verifyInSlot(
+      one.remote,
+      request('runs', async () => true),
+      heldVerification().verify,
+    );
+    running.catch(() => {});
+    await until(() => queue.load.running === 1, 'the first verification runs');
+    const fifo = verifyInSlot(
+      one.remote,
+      request('waits', async () => true),
+      heldVerification().verify,
+    );
+    fifo.catch(() => {});
+    await until(() => queue.load.fifo === 1, 'the FIFO queue is full');
+    expect(asked).toEqual([]);
+    const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
+    const failing = verifyInSlot(
+      one.remote,
+      request('overflows', () => Promise.reject(outage)),
+      heldVerification().verify,
+    );
+    await expect(failing).rejects.toMatchObject({ cause: { message: 'connection refused' } });
+    expect(asked).toEqual(['overflows']);
+  });
+
+  it('answers a wrong secret beyond the limit of attempts with attempts_exhausted', async () => {
+    const primary: SlotFunctions = {
+      acquireSlot: async () => 'slow_down',
+      settleSlot: async () => 'attempts_exhausted',
+      callerDisconnected: async () => {},
+    };
+    const slots = new RemoteVerificationSlots(primary);
+    expect(await verifyInSlot(slots, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
+    expect(await verifyInSlot(slots, slotRequest(), async () => 'match')).toBe('match');
   });
 });

@@ -60,11 +60,11 @@ describe('secrets and tokens appear in no log and no answer, wherever they are s
 
 describe('a fault that has the secret in its members', () => {
   const service = serviceForSuite({
-    override: (container) =>
-      container.registerInstance(PARTS.clientRepository, {
-        findByClientId: () =>
-          Promise.reject(Object.assign(new Error('query failed'), { parameters: [SECRET], query: SECRET })),
-      }),
+    override: (container) => {
+      const find = () =>
+        Promise.reject(Object.assign(new Error('query failed'), { parameters: [SECRET], query: SECRET }));
+      container.registerInstance(PARTS.clientRepository, { findByClientId: find, findSecret: find });
+    },
   });
 
   it('is logged without them', async () => {

@@ -119,7 +119,7 @@ describe.each(['quiet', 'busy'] as const)('the time of a refusal on a %s machine
 
 describe('the time of a refusal, with a planted difference', () => {
   const service = timedService((verifier) => ({
-    costOf: (stored) => verifier.costOf(stored),
+    cost: verifier.cost,
     async verify(presented, stored) {
       if (stored === undefined) await bcrypt.compare(presented, bcrypt.hashSync('another-secret', COST));
       return verifier.verify(presented, stored);

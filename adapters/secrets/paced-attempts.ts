@@ -1,0 +1,144 @@
+import { randomInt } from 'node:crypto';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+
+/** Decides when the next attempt of a pair may be selected. */
+export interface Pace {
+  /** Milliseconds until then; not positive if it is now. */
+  waitMs(): number;
+  /** Counts the attempt that is selected now. */
+  take(): void;
+}
+
+export interface PacedAttemptsOptions {
+  /** Attempts that may wait, of all pairs together. */
+  readonly max: number;
+  /** Milliseconds after which an attempt that was not selected is refused. */
+  readonly waitMs: number;
+  /** Milliseconds after which another attempt of a pair is selected, even if its pace would take longer. Less than `waitMs`. */
+  readonly intervalMsMax: number;
+}
+
+/**
+ * A caller who sends a right secret after a burst of wrong ones gets a token within 5 s, with one retry: 1.5 s of waiting,
+ * 1 s of `Retry-After`, and 1.4 s until an attempt that waits alone is selected.
+ */
+export const PACED_ATTEMPTS: PacedAttemptsOptions = { max: 2_048, waitMs: 1_500, intervalMsMax: 1_400 };
+
+interface Waiting {
+  readonly answer: (isSelected: boolean) => void;
+  readonly fail: (fault: DependencyUnavailable) => void;
+}
+
+/** The attempts of one pair that wait. */
+interface Room {
+  readonly waiting: Waiting[];
+  readonly pace: Pace;
+  selectedAt: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * The attempts beyond the limit of their client id and address. At its pace, each pair selects one of its waiting attempts
+ * at random, so that everyone who waits has the same chance, whatever else a flood sends. A caller who disconnects leaves.
+ */
+export class PacedAttempts {
+  readonly #options: PacedAttemptsOptions;
+  readonly #random: (count: number) => number;
+  readonly #rooms = new Map<string, Room>();
+  #size = 0;
+  #closed = false;
+
+  /** @param random returns a whole number from 0 up to and without `count`. */
+  constructor(options = PACED_ATTEMPTS, random: (count: number) => number = (count) => randomInt(count)) {
+    this.#options = options;
+    this.#random = random;
+  }
+
+  /** Attempts that wait. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whether an attempt of this pair waits. */
+  isWaiting(pair: string): boolean {
+    return this.#rooms.has(pair);
+  }
+
+  /**
+   * Resolves with true when the attempt is selected, and with false when its waiting time is over, or at once if it is
+   * evicted. Throws DependencyUnavailable if the caller disconnects or the service stops.
+   */
+  async wait(pair: string, disconnected: AbortSignal, pace: Pace): Promise<boolean> {
+    if (this.#closed) throw fault('the service stops');
+    if (disconnected.aborted) throw fault('the caller has disconnected');
+    if (this.#size >= this.#options.max) this.#evict();
+    const answered = Promise.withResolvers<boolean>();
+    const attempt: Waiting = { answer: answered.resolve, fail: answered.reject };
+    const room = this.#rooms.get(pair) ?? { waiting: [], pace, selectedAt: performance.now(), timer: undefined };
+    this.#rooms.set(pair, room);
+    room.waiting.push(attempt);
+    this.#size += 1;
+    this.#schedule(pair, room);
+
+    const onDisconnected = () => attempt.fail(fault('the caller has disconnected'));
+    disconnected.addEventListener('abort', onDisconnected);
+    const timer = setTimeout(() => attempt.answer(false), this.#options.waitMs);
+    try {
+      return await answered.promise;
+    } finally {
+      clearTimeout(timer);
+      disconnected.removeEventListener('abort', onDisconnected);
+      this.#remove(pair, room, attempt);
+    }
+  }
+
+  /** Refuses the attempts that wait, and new ones. */
+  close(): void {
+    this.#closed = true;
+    for (const { waiting } of this.#rooms.values()) for (const { fail } of waiting) fail(fault('the service stops'));
+  }
+
+  #schedule(pair: string, room: Room): void {
+    const sinceMs = performance.now() - room.selectedAt;
+    const waitMs = Math.min(room.pace.waitMs(), this.#options.intervalMsMax - sinceMs);
+    room.timer ??= setTimeout(() => this.#select(pair, room), Math.max(0, waitMs));
+  }
+
+  #select(pair: string, room: Room): void {
+    room.timer = undefined;
+    room.selectedAt = performance.now();
+    room.pace.take();
+    this.#takeRandom(pair, room)?.answer(true);
+    if (room.waiting.length > 0) this.#schedule(pair, room);
+  }
+
+  /** Refuses a random attempt of the pair that has the most. */
+  #evict(): void {
+    let largest: readonly [string, Room] | undefined;
+    for (const entry of this.#rooms) {
+      if (entry[1].waiting.length > (largest?.[1].waiting.length ?? 0)) largest = entry;
+    }
+    if (largest !== undefined) this.#takeRandom(...largest)?.answer(false);
+  }
+
+  #takeRandom(pair: string, room: Room): Waiting | undefined {
+    const attempt = room.waiting[this.#random(room.waiting.length)];
+    if (attempt !== undefined) this.#remove(pair, room, attempt);
+    return attempt;
+  }
+
+  /** Does nothing for an attempt that does not wait any more. */
+  #remove(pair: string, room: Room, attempt: Waiting): void {
+    const place = room.waiting.indexOf(attempt);
+    if (place === -1) return;
+    room.waiting.splice(place, 1);
+    this.#size -= 1;
+    if (room.waiting.length > 0) return;
+    clearTimeout(room.timer);
+    this.#rooms.delete(pair);
+  }
+}
+
+function fault(reason: string): DependencyUnavailable {
+  return new DependencyUnavailable('secret verification', new Error(reason));
+}
