@@ -86,9 +86,7 @@ export async function buildContainer(
     if (failuresPerMinute === 0) return queue;
     return new AttemptLimiter(queue, { failuresPerMinute, paced: get(PARTS.pacedAttempts) });
   });
-  container.registerInstance(PARTS.onCostFound, (cost) =>
-    get(PARTS.log).warn({ event: 'secret_cost_found', cost }),
-  );
+  container.registerInstance(PARTS.onCostFound, (cost) => get(PARTS.log).warn({ event: 'secret_cost_found', cost }));
   part(PARTS.bcryptVerifier, () => {
     const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
     const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound: get(PARTS.onCostFound) });

@@ -16,7 +16,10 @@ const options = ({ send, onMessage }: Pipe) => ({ post: send, on: onMessage, tim
 
 /** Connects the primary to a worker. */
 export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): WorkerPipe {
-  return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, { ...options(pipe), eventNames: ['cacheSecret', 'includeCost'] });
+  return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, {
+    ...options(pipe),
+    eventNames: ['cacheSecret', 'includeCost'],
+  });
 }
 
 /** Connects a worker to the primary. */

@@ -3,7 +3,8 @@ import { connectToPrimary, type PrimaryPipe } from './pipe.ts';
 import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
 
 /** A worker that listens, with the functions that the primary calls. */
-export type RunningWorker = WorkerAddress & Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'isRegistered' | 'includeCost' | 'metrics' | 'stop'>;
+export type RunningWorker = WorkerAddress &
+  Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'isRegistered' | 'includeCost' | 'metrics' | 'stop'>;
 
 /**
  * Runs a worker process: waits for the primary to start it, serves the primary's calls, and ends with the primary. It

@@ -38,7 +38,8 @@ export class PostgresClientRepository implements ClientRepository {
   }
 
   async findSecret(clientId: string): Promise<StoredSecret | undefined> {
-    if (!isClientId(clientId)) return undefined;
+    // The driver would send half a surrogate pair as U+FFFD, which another client id may contain.
+    if (!isClientId(clientId) || !clientId.isWellFormed()) return undefined;
     const statement = { ...FIND_SECRET, values: [clientId, clientId] };
     const [record] = await this.#runner.run<SecretRecord>(statement, SQLSTATE.unstorableText);
     return secretOf(record);
@@ -47,6 +48,8 @@ export class PostgresClientRepository implements ClientRepository {
   /** The BCrypt costs that stored secrets have; undefined if they could not be read within the deadline. */
   async findCosts(): Promise<readonly number[] | undefined> {
     const records = await this.#runner.tryRun<{ readonly cost: string }>(FIND_COSTS);
-    return records?.map(({ cost }) => Number(cost)).filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
+    return records
+      ?.map(({ cost }) => Number(cost))
+      .filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
   }
 }

@@ -25,9 +25,10 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   gauge('auth_workers_listening', 'Processes that answer requests.').set(state.listening);
   const { running, fifo, overflow, paced, unanswered } = state.verifications;
   gauge('auth_secret_verifications_running', 'BCrypt verifications that run now.').set(running);
-  gauge('auth_secret_verifications_unanswered', 'Requests that wait for a verification or for the time of its answer.').set(
-    unanswered,
-  );
+  gauge(
+    'auth_secret_verifications_unanswered',
+    'Requests that wait for a verification or for the time of its answer.',
+  ).set(unanswered);
   const waiting = gauge(
     'auth_secret_verifications_waiting',
     'BCrypt verifications that wait: in the FIFO queue, in the overflow queue that is used when the FIFO queue is full, or for the pace of attempts beyond the limit.',

@@ -36,12 +36,18 @@ function world() {
       calls.push(`look up ${clientId}`);
       return repository.findByClientId(clientId);
     },
+    findSecret(clientId) {
+      calls.push(`look up the secret of ${clientId}`);
+      return repository.findSecret(clientId);
+    },
   };
   const authenticateClient = authenticateClientWith({
     clients,
     verifiedSecrets: new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: LIFETIME_SECONDS }),
     slots: {
+      hasAttemptsLeft: (clientId, address) => slots.hasAttemptsLeft(clientId, address),
       acquire(request) {
+        calls.push('acquire a slot');
         requests.push(request);
         return slots.acquire(request);
       },
@@ -92,24 +98,48 @@ describe('AuthenticateClient', () => {
       'stored_secret_unusable',
       'expensive',
     ],
-    ['a registration that breaks an invariant', 'scopeless', GOOD_SECRET, 'registration_broken', 'scopeless'],
   ])(
-    'refuses %s as invalid_client, at the cost of one look-up and one verification',
+    'refuses %s as invalid_client, at the cost of one look-up and one verification in a slot',
     async (_case, id, secret, reason, named) => {
       const { authenticateClient, calls } = world();
       const client = await authenticateClient.execute({ clientId: id, clientSecret: secret }, A_CALLER);
       const problem = { code: 'invalid_client', reason, ...(named !== undefined && { clientId: named }) };
       expect(client).toEqual({ ok: false, problem });
-      expect(calls).toEqual([`look up ${id}`, expect.stringMatching(/^verify/)]);
+      expect(calls).toEqual(['acquire a slot', `look up the secret of ${id}`, expect.stringMatching(/^verify/)]);
     },
   );
 
-  it('verifies the secret of a client without a usable registration against nothing', async () => {
-    for (const clientId of ['nobody', 'scopeless']) {
-      const { authenticateClient, calls } = world();
-      await authenticateClient.execute({ clientId, clientSecret: GOOD_SECRET }, A_CALLER);
-      expect(calls).toEqual([`look up ${clientId}`, 'verify against nothing']);
-    }
+  it('reads the registration only after its secret is verified, and refuses one that breaks an invariant', async () => {
+    const { authenticateClient, calls } = world();
+    const refused = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: 'wrong' }, A_CALLER);
+    expect(refused).toMatchObject({ problem: { code: 'invalid_client', reason: 'secret_wrong' } });
+    calls.length = 0;
+    const broken = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: GOOD_SECRET }, A_CALLER);
+    expect(broken).toMatchObject({ problem: { code: 'invalid_client', reason: 'registration_broken' } });
+    expect(calls).toEqual(['acquire a slot', 'look up the secret of scopeless', 'verify', 'look up scopeless']);
+  });
+
+  it.each([
+    ['removed', undefined, 'client_unknown'],
+    ['given another secret', CLIENT.clientSecret.replace('1a0o', '1b0o'), 'secret_wrong'],
+  ])('refuses a client that is %s while its secret is verified', async (_change, clientSecret, reason) => {
+    const { repository, calls } = world();
+    const authenticateClient = authenticateClientWith({
+      clients: repository,
+      secrets: watchedBcrypt(() => {
+        repository.remove(CLIENT.clientId);
+        if (clientSecret !== undefined) repository.add({ ...CLIENT, clientSecret });
+      }),
+    });
+    const client = await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    expect(client).toMatchObject({ ok: false, problem: { code: 'invalid_client', reason } });
+    expect(calls).toEqual([]);
+  });
+
+  it('verifies the secret of an unknown client against nothing', async () => {
+    const { authenticateClient, calls } = world();
+    await authenticateClient.execute({ clientId: 'nobody', clientSecret: GOOD_SECRET }, A_CALLER);
+    expect(calls).toEqual(['acquire a slot', 'look up the secret of nobody', 'verify against nothing']);
   });
 
   it('verifies a secret again after each refusal', async () => {
@@ -162,33 +192,58 @@ describe('AuthenticateClient', () => {
     const { authenticateClient, clock, replaceSlots } = world();
     await authenticateClient.execute(CREDENTIALS, A_CALLER);
     const outage = new DependencyUnavailable('secret verification', new Error('no slot was free in time'));
-    replaceSlots({ acquire: () => Promise.reject(outage) });
+    replaceSlots({ hasAttemptsLeft: () => true, acquire: () => Promise.reject(outage) });
     clock.advance(LIFETIME_SECONDS - 1);
     expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
     clock.advance(1);
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
   });
 
-  it('refuses with slow_down if the attempts are exhausted, and no longer uses the cache for that caller', async () => {
+  it('refuses with slow_down if the attempts are exhausted, and then looks nothing up', async () => {
+    const { authenticateClient, calls, replaceSlots } = world();
+    replaceSlots({ hasAttemptsLeft: () => false, acquire: async () => 'attempts_exhausted' });
+    for (const clientId of [CLIENT.clientId, 'nobody']) {
+      const client = await authenticateClient.execute({ ...CREDENTIALS, clientId }, A_CALLER);
+      expect(client).toEqual({ ok: false, problem: { code: 'slow_down', reason: 'attempts_exhausted' } });
+    }
+    expect(calls).toEqual(['acquire a slot', 'acquire a slot']);
+  });
+
+  it('does not answer from the cache without a slot if the caller has no attempts left', async () => {
+    const { authenticateClient, calls, queue, replaceSlots, verifications } = world();
+    await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    replaceSlots({ hasAttemptsLeft: () => false, acquire: (request) => queue.acquire(request) });
+    calls.length = 0;
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    expect(calls).toEqual(['acquire a slot', `look up the secret of ${CLIENT.clientId}`, `look up ${CLIENT.clientId}`]);
+    expect(verifications()).toBe(0);
+  });
+
+  it('names the client of an attempt that was verified beyond the limit', async () => {
     const { authenticateClient, replaceSlots } = world();
-    const at = (address: string, clientSecret: string) =>
-      authenticateClient.execute({ ...CREDENTIALS, clientSecret }, { ...A_CALLER, address });
-    expect((await at('192.0.2.1', GOOD_SECRET)).ok).toBe(true);
-    replaceSlots({ acquire: async () => 'attempts_exhausted' });
-    const exhausted = { ok: false, problem: { code: 'slow_down', reason: 'attempts_exhausted' } };
-    expect(await at('192.0.2.2', 'a-guess')).toMatchObject(exhausted);
-    expect(await at('192.0.2.2', GOOD_SECRET)).toMatchObject(exhausted);
-    expect(await at('192.0.2.1', 'a-guess')).toMatchObject(exhausted);
-    expect((await at('192.0.2.1', GOOD_SECRET)).ok).toBe(true);
+    replaceSlots({
+      hasAttemptsLeft: () => false,
+      acquire: async () => ({ refusals: 'slow_down', settle: async () => 'attempts_exhausted', release: () => {} }),
+    });
+    const exhausted = { code: 'slow_down', reason: 'attempts_exhausted' };
+    const wrong = { ...CREDENTIALS, clientSecret: 'wrong-secret' };
+    expect(await authenticateClient.execute(wrong, A_CALLER)).toEqual({
+      ok: false,
+      problem: { ...exhausted, clientId: CLIENT.clientId },
+    });
+    expect(await authenticateClient.execute({ ...wrong, clientId: 'nobody' }, A_CALLER)).toEqual({
+      ok: false,
+      problem: exhausted,
+    });
   });
 
   it('frees the slot and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
     const repository = new InMemoryClientRepository(new RandomIdGenerator());
-    const broken: SecretVerifier = { costOf: () => 4, verify: () => Promise.reject(new TypeError('a bug')) };
+    const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
     const authenticateClient = authenticateClientWith({ clients: repository, slots: queue, secrets: broken });
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toThrow('a bug');
-    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+    expect(queue.load).toMatchObject({ running: 0, fifo: 0, overflow: 0 });
   });
 
   it('refuses a client as soon as it is removed', async () => {
@@ -202,7 +257,7 @@ describe('AuthenticateClient', () => {
     const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
     let verifications = 0;
     const authenticateClient = authenticateClientWith({
-      clients: { findByClientId: () => Promise.reject(outage) },
+      clients: { findByClientId: () => Promise.reject(outage), findSecret: () => Promise.reject(outage) },
       secrets: watchedBcrypt(() => {
         verifications += 1;
       }),

@@ -56,6 +56,10 @@ function world({ policy, client, clients, signer }: WorldOptions = {}) {
       count.lookUps += 1;
       return (clients ?? repository).findByClientId(clientId);
     },
+    findSecret(clientId) {
+      count.lookUps += 1;
+      return (clients ?? repository).findSecret(clientId);
+    },
   };
   const secrets = watchedBcrypt(() => {
     count.verifications += 1;
@@ -281,7 +285,8 @@ describe('IssueToken, when a dependency is unavailable', () => {
   const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
 
   it('passes on a fault of the repository unchanged, and records no refusal', async () => {
-    const { issueToken, auditLog } = world({ clients: { findByClientId: () => Promise.reject(outage) } });
+    const clients = { findByClientId: () => Promise.reject(outage), findSecret: () => Promise.reject(outage) };
+    const { issueToken, auditLog } = world({ clients });
     await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
     expect(auditLog.events()).toEqual([]);
   });

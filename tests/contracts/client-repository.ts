@@ -29,7 +29,14 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
     });
     afterEach(() => under.close());
 
-    const find = (clientId: string) => under.repository.findByClientId(clientId);
+    /** Both ways to look a client up, which have to agree about its secret. */
+    const find = async (clientId: string) => {
+      const lookup = await under.repository.findByClientId(clientId);
+      const secret = await under.repository.findSecret(clientId);
+      expect(secret !== undefined).toBe(lookup.kind !== 'unknown');
+      if (lookup.kind === 'found') expect(secret?.reveal()).toBe(lookup.registration.clientSecret.reveal());
+      return lookup;
+    };
 
     test('finds no client if none is registered', async () => {
       expect(await find('client-1')).toEqual({ kind: 'unknown' });
@@ -129,6 +136,11 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       await under.add({ ...A_CLIENT, clientId: 'client-2' });
       expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
       expect((await find('client-2')).kind).toBe('found');
+    });
+
+    test('finds the secret of a broken registration, so that it is refused like any other', async () => {
+      await under.add({ ...A_CLIENT, scope: '' });
+      expect((await under.repository.findSecret('client-1'))?.reveal()).toBe(A_CLIENT.clientSecret);
     });
 
     test('answers each of many concurrent look-ups with the right client', async () => {

@@ -1,7 +1,11 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { connectToPrimary, connectToWorker, type Pipe, type PrimaryPipe } from '../../../adapters/cluster/pipe.ts';
-import { RemoteVerificationSlots, type SlotFunctions, SlotsForWorker } from '../../../adapters/cluster/remote-verification-slots.ts';
+import {
+  RemoteVerificationSlots,
+  type SlotFunctions,
+  SlotsForWorker,
+} from '../../../adapters/cluster/remote-verification-slots.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';

@@ -5,7 +5,7 @@ import { A_CLIENT, describeClientRepository } from '../../contracts/client-repos
 import { clientsTable } from '../../support/clients-table.ts';
 import { requestToken } from '../../support/http.ts';
 import { runProgram } from '../../support/program.ts';
-import { startServiceUnderTest } from '../../support/running-service.ts';
+import { GOOD_SECRET, startServiceUnderTest } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
@@ -137,10 +137,15 @@ describe('the service on PostgreSQL', () => {
     await using service = await startServiceUnderTest({ environment: environment() });
     await add({ ...A_CLIENT, clientSecret: '{noop}plain-secret' });
     await add({ ...A_CLIENT, clientId: 'broken', scope: '' });
-    const ask = (client_id: string) =>
-      requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret: 'plain-secret' });
-    for (const client of ['client-1', 'broken', 'nobody']) {
-      const { status, text } = await ask(client);
+    const ask = (client_id: string, client_secret: string) =>
+      requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret });
+    for (const [client, secret] of [
+      ['client-1', 'plain-secret'],
+      ['broken', 'plain-secret'],
+      ['broken', GOOD_SECRET],
+      ['nobody', 'plain-secret'],
+    ] as const) {
+      const { status, text } = await ask(client, secret);
       expect([status, text]).toEqual([401, '{"error":"invalid_client"}']);
     }
     expect(service.logLines().filter(({ event }) => event === 'registration_broken')).toEqual([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AttemptLimiter } from '../../../adapters/secrets/attempt-limiter.ts';
+import { PacedAttempts } from '../../../adapters/secrets/paced-attempts.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
@@ -7,64 +8,113 @@ import {
   type ClosableVerificationSlots,
   VerificationQueueFull,
 } from '../../../application/ports/verification-slots.ts';
-import { describeVerificationSlots, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
+import { describeVerificationSlots, settled, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
-import { until } from '../../support/until.ts';
 
-const FAILURES = 3;
+const FAILURES = 4;
+const INTERVAL_MS = 60_000 / FAILURES;
 const QUEUE = { concurrent: 1, fifoRounds: 8 * 2 ** 4, overflow: 8, unanswered: 16, waitMs: 60_000 };
+/** Attempts beyond the limit are selected after 20 ms. */
+const PACED = { max: 8, waitMs: 60_000, intervalMsMax: 20 };
 
-function fresh() {
-  return new AttemptLimiter(new VerificationQueue(QUEUE), FAILURES);
-}
+describeVerificationSlots(
+  'AttemptLimiter',
+  () => new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: 3, paced: new PacedAttempts(PACED) }),
+);
+describeVerificationSlots(
+  'AttemptLimiter of a worker',
+  () => new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: 3 }),
+);
 
-describeVerificationSlots('AttemptLimiter', fresh);
-
-/** Limited slots, and a caller who uses them. */
-function world() {
-  const slots = fresh();
+/** Limited slots, a caller who uses them, and the time. */
+function world({ paced = new PacedAttempts(PACED), queue = QUEUE, pairsMax = 100 } = {}) {
+  const time = { ms: 1_000_000 };
+  const options = { failuresPerMinute: FAILURES, paced, pairsMax, now: () => time.ms };
+  const slots = new AttemptLimiter(new VerificationQueue(queue), options);
   let verifications = 0;
   const attempt = (verdict: SecretVerdict, clientId = 'a-client', address = '192.0.2.1', registered = true) =>
     verifyInSlot(slots, slotRequest({ clientId, registered, caller: { ...A_CALLER, address } }), async () => {
       verifications += 1;
       return verdict;
     });
-  return { slots, attempt, verifications: () => verifications };
+  const exhaust = async (clientId = 'a-client', address = '192.0.2.1') => {
+    for (let count = 0; count < FAILURES; count += 1) await attempt('mismatch', clientId, address);
+  };
+  const hasAttemptsLeft = (clientId = 'a-client', address = '192.0.2.1') => slots.hasAttemptsLeft(clientId, address);
+  return { slots, paced, attempt, exhaust, hasAttemptsLeft, time, verifications: () => verifications };
 }
 
 describe('AttemptLimiter', () => {
   it.each([true, false])(
-    'grants no slot after too many failures, whether the client is registered: %s',
+    'verifies beyond the limit when the attempt is selected, and refuses a wrong secret with attempts_exhausted, registered: %s',
     async (registered) => {
-      const { attempt, verifications } = world();
-      for (let time = 0; time < FAILURES; time += 1) {
+      const { attempt, hasAttemptsLeft, verifications } = world();
+      for (let count = 0; count < FAILURES; count += 1) {
+        expect(hasAttemptsLeft()).toBe(true);
         expect(await attempt('mismatch', 'a-client', '192.0.2.1', registered)).toBe('mismatch');
       }
+      expect(hasAttemptsLeft()).toBe(false);
       expect(await attempt('mismatch', 'a-client', '192.0.2.1', registered)).toBe('attempts_exhausted');
-      expect(verifications()).toBe(FAILURES);
+      expect(verifications()).toBe(FAILURES + 1);
     },
   );
 
-  it('grants slots to the owner of the secret at another address, and to other clients at the same address', async () => {
-    const { attempt } = world();
-    for (let time = 0; time < FAILURES; time += 1) await attempt('mismatch');
-    expect(await attempt('match', 'a-client', '192.0.2.2')).toBe('match');
-    expect(await attempt('match', 'b-client')).toBe('match');
+  it('answers a right secret beyond the limit when it is selected: the limit paces and never locks', async () => {
+    const { attempt, exhaust } = world();
+    await exhaust();
+    expect(await attempt('match')).toBe('match');
   });
 
-  it('does not count a match, and does not reduce the count because of one', async () => {
-    const { attempt } = world();
-    for (let time = 0; time < 10; time += 1) expect(await attempt('match')).toBe('match');
-    for (let time = 0; time < FAILURES; time += 1) {
+  it('counts for client id and address together', async () => {
+    const { exhaust, hasAttemptsLeft } = world();
+    await exhaust();
+    expect(hasAttemptsLeft('a-client', '192.0.2.1')).toBe(false);
+    expect(hasAttemptsLeft('a-client', '192.0.2.2')).toBe(true);
+    expect(hasAttemptsLeft('b-client', '192.0.2.1')).toBe(true);
+  });
+
+  it('counts an attempt when it arrives, before its secret is compared with anything', async () => {
+    const { slots, hasAttemptsLeft } = world();
+    for (let count = 0; count < FAILURES; count += 1) void slots.acquire(slotRequest()).catch(() => {});
+    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+    slots.close();
+  });
+
+  it('gives an attempt back whose secret is right, and no other one with it', async () => {
+    const { attempt, hasAttemptsLeft } = world();
+    for (let count = 0; count < 3 * FAILURES; count += 1) expect(await attempt('match')).toBe('match');
+    for (let count = 0; count < FAILURES; count += 1) {
+      expect(hasAttemptsLeft()).toBe(true);
       await attempt('mismatch');
-      if (time + 1 < FAILURES) await attempt('match');
+      if (count + 1 < FAILURES) await attempt('match');
     }
-    expect(await attempt('match')).toBe('attempts_exhausted');
+    expect(hasAttemptsLeft()).toBe(false);
+  });
+
+  it('makes an attempt available again after each interval, and all of them after a minute', async () => {
+    const { attempt, exhaust, hasAttemptsLeft, time } = world();
+    await exhaust();
+    time.ms += INTERVAL_MS * 0.9;
+    expect(hasAttemptsLeft()).toBe(false);
+    time.ms += INTERVAL_MS * 0.1;
+    expect(await attempt('mismatch')).toBe('mismatch');
+    expect(hasAttemptsLeft()).toBe(false);
+    time.ms += 60_000;
+    for (let count = 0; count < FAILURES; count += 1) expect(await attempt('mismatch')).toBe('mismatch');
+    expect(hasAttemptsLeft()).toBe(false);
+  });
+
+  it('counts no debt: however many attempts come beyond the limit, the next one waits for one interval', async () => {
+    const { attempt, exhaust, hasAttemptsLeft, time } = world();
+    await exhaust();
+    for (let count = 0; count < 10; count += 1) await attempt('mismatch');
+    time.ms += INTERVAL_MS;
+    expect(hasAttemptsLeft()).toBe(true);
   });
 
   it('counts a caller who disconnects during the verification', async () => {
-    const slots = fresh();
-    for (let time = 0; time < FAILURES; time += 1) {
+    const { slots, hasAttemptsLeft } = world();
+    for (let count = 0; count < FAILURES; count += 1) {
       const leaving = new AbortController();
       const caller = { ...A_CALLER, disconnected: leaving.signal };
       const left = verifyInSlot(slots, slotRequest({ caller }), async () => {
@@ -73,68 +123,96 @@ describe('AttemptLimiter', () => {
       });
       await expect(left).rejects.toThrow(DependencyUnavailable);
     }
-    expect(await slots.acquire(slotRequest())).toBe('attempts_exhausted');
+    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
   });
 
-  it('counts a caller who disconnects while waiting, since the verification might have run', async () => {
-    const { slots, attempt } = world();
+  it('counts a caller who disconnects while waiting for a slot, and grants none', async () => {
+    const { slots, hasAttemptsLeft } = world();
     const held = await slots.acquire(slotRequest({ clientId: 'b-client' }));
-    for (let time = 0; time < FAILURES; time += 1) {
+    for (let count = 0; count < FAILURES; count += 1) {
       const leaving = new AbortController();
       const waiting = slots.acquire(slotRequest({ caller: { ...A_CALLER, disconnected: leaving.signal } }));
-      // The limiter looks the count up before it requests a slot.
-      setImmediate(() => leaving.abort());
+      leaving.abort();
       await expect(waiting).rejects.toThrow(DependencyUnavailable);
     }
     if (held !== 'attempts_exhausted') held.release();
-    expect(await attempt('match')).toBe('attempts_exhausted');
+    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
   });
 
-  it('does not count a request that found the queue full', async () => {
+  it('counts a request that found the queue full', async () => {
     const full: ClosableVerificationSlots = {
+      hasAttemptsLeft: () => true,
       acquire: () => Promise.reject(new VerificationQueueFull()),
       close: () => {},
     };
-    const slots = new AttemptLimiter(full, 1);
-    for (let time = 0; time < 3; time += 1) {
+    const slots = new AttemptLimiter(full, { failuresPerMinute: 2 });
+    for (let count = 0; count < 2; count += 1) {
+      expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
       await expect(slots.acquire(slotRequest())).rejects.toThrow(VerificationQueueFull);
     }
+    expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+  });
+
+  it('does not count an attempt that found out nothing because of a fault', async () => {
+    const { slots, hasAttemptsLeft } = world();
+    for (let count = 0; count < 2 * FAILURES; count += 1) {
+      const failing = verifyInSlot(slots, slotRequest(), () => Promise.reject(new Error('a bug')));
+      await expect(failing).rejects.toThrow('a bug');
+    }
+    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
   });
 
   it('grants a slot for the renewal of a verified secret, however many attempts failed at that address', async () => {
-    const { slots, attempt } = world();
-    for (let time = 0; time < FAILURES; time += 1) await attempt('mismatch');
+    const { slots, exhaust } = world({ paced: new PacedAttempts({ ...PACED, intervalMsMax: 60_000 }) });
+    await exhaust('a-client', A_CALLER.address);
     const renewal = slotRequest({ purpose: 'renewal' });
     expect(await verifyInSlot(slots, renewal, async () => 'match')).toBe('match');
   });
 
-  it.each([true, false])(
-    'counts a deferred refusal when its waiting time is over, not when it is verified, registered: %s',
-    async (registered) => {
-      const queue = new VerificationQueue({ ...QUEUE, fifoRounds: 0, waitMs: 300 });
-      const slots = new AttemptLimiter(queue, 1);
-      const running = await slots.acquire(slotRequest({ clientId: 'b-client' }));
-      const fifo = slots.acquire(slotRequest({ clientId: 'c-client' }));
-      await until(() => queue.load.fifo === 1, 'the FIFO queue is full');
-      const wrong = verifyInSlot(slots, slotRequest({ registered }), async () => 'mismatch');
-      wrong.catch(() => {});
-      await until(() => queue.load.overflow === 1, 'the attempt overflows');
-      if (running !== 'attempts_exhausted') running.release();
-      const waiting = await fifo;
-      if (waiting !== 'attempts_exhausted') waiting.release();
-      await until(() => queue.load.overflow === 0 && queue.load.running === 0, 'the attempt is verified');
-      expect(await slots.acquire(slotRequest({ registered }))).not.toBe('attempts_exhausted');
-      await expect(wrong).rejects.toMatchObject({ cause: { message: 'no slot was free in time' } });
-      expect(await slots.acquire(slotRequest({ registered }))).toBe('attempts_exhausted');
-    },
-  );
+  it('lets no attempt overtake those that wait, when one becomes available', async () => {
+    const { attempt, exhaust, hasAttemptsLeft, paced, time } = world({
+      paced: new PacedAttempts({ ...PACED, waitMs: 100, intervalMsMax: 60_000 }),
+    });
+    await exhaust();
+    const first = attempt('match');
+    await settled();
+    time.ms += INTERVAL_MS;
+    expect(hasAttemptsLeft()).toBe(false);
+    const second = attempt('match');
+    await settled();
+    expect(paced.size).toBe(2);
+    expect(await Promise.all([first, second])).toEqual(['attempts_exhausted', 'attempts_exhausted']);
+  });
 
-  it('counts an attempt whose verification failed', async () => {
-    const slots = fresh();
-    for (let time = 0; time < FAILURES; time += 1) {
-      const failing = verifyInSlot(slots, slotRequest(), () => Promise.reject(new Error('a bug')));
-      await expect(failing).rejects.toThrow('a bug');
+  it('withholds a refusal beyond the limit from the overflow queue, as any other', async () => {
+    const { slots, attempt, exhaust } = world({ queue: { ...QUEUE, fifoRounds: 0, waitMs: 200 } });
+    await exhaust();
+    const running = await slots.acquire(slotRequest({ clientId: 'b-client' }));
+    const outcomes = await Promise.allSettled([
+      slots.acquire(slotRequest({ clientId: 'c-client' })),
+      attempt('mismatch'),
+    ]);
+    const tooLate = { status: 'rejected', reason: { cause: { message: 'no slot was free in time' } } };
+    expect(outcomes).toMatchObject([tooLate, tooLate]);
+    if (running !== 'attempts_exhausted') running.release();
+  });
+
+  it('passes attempts beyond the limit on if it has no place where they wait', async () => {
+    const slots = new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: 1 });
+    for (let count = 0; count < 3; count += 1) {
+      expect(await verifyInSlot(slots, slotRequest(), async () => 'mismatch')).toBe('mismatch');
     }
-    expect(await slots.acquire(slotRequest())).toBe('attempts_exhausted');
+    expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+  });
+
+  it('holds no more pairs than its limit, and evicts one with few failures before one with many', async () => {
+    const { slots, attempt, exhaust, hasAttemptsLeft } = world({ pairsMax: 5 });
+    await exhaust('guessed');
+    for (let count = 0; count < 50; count += 1) await attempt('mismatch', `invented ${count}`);
+    expect(slots.pairs).toBe(5);
+    expect(hasAttemptsLeft('guessed')).toBe(false);
+    // If every pair has many failures, one of them is evicted all the same.
+    for (let count = 0; count < 8; count += 1) await exhaust(`guessed ${count}`);
+    expect(slots.pairs).toBe(5);
   });
 });

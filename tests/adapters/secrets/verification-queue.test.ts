@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { VerificationQueue, type VerificationQueueLimits } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
-import { type SlotRequest, VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
+import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
 import {
   describeVerificationSlots,
   heldVerification,
@@ -28,7 +28,7 @@ function world(limits: Partial<VerificationQueueLimits> = {}) {
   const queue = new VerificationQueue({ ...LIMITS, ...limits });
   const began: string[] = [];
   const running: ReturnType<typeof heldVerification>[] = [];
-  const verify = (name: string, request: Partial<SlotRequest> = {}) => {
+  const verify = (name: string, request: Parameters<typeof slotRequest>[0] = {}) => {
     const verified = verifyInSlot(queue, slotRequest({ clientId: name, cost: COST, ...request }), () => {
       began.push(name);
       const held = heldVerification();
@@ -66,22 +66,6 @@ describe('VerificationQueue', () => {
     expect(began).toEqual(['a', 'b']);
     await step();
     expect(began).toEqual(['a', 'b', 'c']);
-  });
-
-  it('runs one additional verification beside those that are much more expensive, and no more', async () => {
-    const { began, verify, step } = world();
-    for (const [name, cost] of [
-      ['expensive', 8],
-      ['cheap', 4],
-      ['also cheap', 4],
-    ] as const)
-      void verify(name, { cost });
-    await settled();
-    expect(began).toEqual(['expensive', 'cheap']);
-    await step();
-    expect(began).toEqual(['expensive', 'cheap']);
-    await step();
-    expect(began).toEqual(['expensive', 'cheap', 'also cheap']);
   });
 
   it('serves a client in the overflow queue next, however many requests of another client wait before it', async () => {
@@ -166,22 +150,25 @@ describe('VerificationQueue', () => {
     const { queue, verify, step, fillFifo } = world({ unanswered: 3 });
     fillFifo();
     void verify('overflow');
-    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 1 });
+    await settled();
+    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 1, unanswered: 3 });
     await expect(verify('one too many')).rejects.toThrow(VerificationQueueFull);
     // A request from the overflow queue is verified, and waits for its answer all the same; one from the FIFO queue is answered.
     await step();
     await expect(verify('still one too many')).rejects.toThrow(VerificationQueueFull);
     await step();
     void verify('again');
-    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 0 });
+    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 0, unanswered: 3 });
   });
 
   it('accepts another client in a full overflow queue, and evicts the newest request of the longest client queue', async () => {
     const { queue, began, verify, step, fillFifo } = world({ overflow: 3 });
     fillFifo();
     const flooding = [1, 2, 3].map(() => verify('flooding'));
+    await settled();
     void verify('good');
-    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 3 });
+    await settled();
+    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 3, unanswered: 6 });
     for (let count = 0; count < 8; count += 1) await step();
     expect(began.filter((name) => name === 'good')).toHaveLength(1);
     expect(began.filter((name) => name === 'flooding')).toHaveLength(2);
@@ -189,17 +176,42 @@ describe('VerificationQueue', () => {
     for (const verified of flooding) await expect(verified).rejects.toThrow(DependencyUnavailable);
   });
 
-  it('starts the next verification that fits when a caller ahead of it disconnects', async () => {
-    const { began, verify } = world({ fifoRounds: 10_000 });
+  it('does not look a client up unless its request overflows', async () => {
+    const { verify } = world();
+    const asked: string[] = [];
+    for (const name of ['running', 'fifo', 'fifo', 'overflow']) {
+      const isRegistered = async () => {
+        asked.push(name);
+        return true;
+      };
+      void verify(name, { isRegistered });
+    }
+    await settled();
+    expect(asked).toEqual(['overflow']);
+  });
+
+  it('passes on the fault of a look-up, and forgets the request', async () => {
+    const { queue, verify, fillFifo } = world();
+    fillFifo();
+    const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
+    await expect(verify('overflow', { isRegistered: () => Promise.reject(outage) })).rejects.toBe(outage);
+    await settled();
+    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 0, unanswered: 2 });
+  });
+
+  it('grants no slot to a caller who disconnects during the look-up', async () => {
+    const { queue, began, verify, step, fillFifo } = world();
+    fillFifo();
+    const registered = Promise.withResolvers<boolean>();
     const leaving = new AbortController();
-    void verify('expensive', { cost: 8 });
-    void verify('as expensive', { cost: 8, caller: { ...A_CALLER, disconnected: leaving.signal } });
-    void verify('cheap');
-    await settled();
-    expect(began).toEqual(['expensive']);
+    const caller = { ...A_CALLER, disconnected: leaving.signal };
+    const left = verify('left', { caller, isRegistered: () => registered.promise });
     leaving.abort();
-    await settled();
-    expect(began).toEqual(['expensive', 'cheap']);
+    registered.resolve(true);
+    await expect(left).rejects.toThrow(DependencyUnavailable);
+    for (let count = 0; count < 4; count += 1) await step();
+    expect(began).not.toContain('left');
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
   });
 
   it('keeps nothing of requests that were answered', async () => {
@@ -208,7 +220,7 @@ describe('VerificationQueue', () => {
     await Promise.allSettled([...fifo, verify('overflow'), verify('overflow')]);
     await step();
     await first;
-    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0 });
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
   });
 
   it('lets the running verification end when it is closed, and refuses all others', async () => {

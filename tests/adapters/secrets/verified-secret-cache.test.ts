@@ -102,7 +102,9 @@ describe('VerifiedSecretCache', () => {
     const sent: VerifiedSecret[] = [];
     const clock = new FixedClock();
     const options = { key: randomBytes(32), lifetimeSeconds: SECONDS };
-    new VerifiedSecretCache(clock, { ...options, onAdded: (secret) => sent.push(secret) }).lookUp(CREDENTIALS).add(STORED);
+    new VerifiedSecretCache(clock, { ...options, onAdded: (secret) => sent.push(secret) })
+      .lookUp(CREDENTIALS)
+      .add(STORED);
     const [entry] = sent;
     if (entry === undefined) throw new Error('nothing was sent');
     const message = new Uint8Array(1024);
