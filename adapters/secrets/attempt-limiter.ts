@@ -64,14 +64,13 @@ export class AttemptLimiter implements ClosableVerificationSlots {
   hasAttemptsLeft(clientId: string, address: string): boolean {
     if (this.#availableAt.size === 0) return true;
     const pair = pairOf(clientId, address);
-    return !this.#paced?.isWaiting(pair) && this.#waitMs(pair) <= 0;
+    return this.#isAvailable(pair);
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
     if (request.purpose === 'renewal') return this.#slots.acquire(request);
     const pair = pairOf(request.clientId, request.caller.address);
-    // An attempt must not overtake those that wait, or a flood would take all attempts that become available.
-    if (!this.#paced?.isWaiting(pair) && this.#waitMs(pair) <= 0) {
+    if (this.#isAvailable(pair)) {
       this.#take(pair);
       const slot = await this.#slots.acquire(request);
       return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair);
@@ -90,6 +89,11 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     this.#slots.close();
   }
 
+  /** An attempt must not overtake those that wait, or a flood would take all attempts that become available. */
+  #isAvailable(pair: string): boolean {
+    return !this.#availableAt.has(pair) || (this.#waitMs(pair) <= 0 && !this.#paced?.isWaiting(pair));
+  }
+
   /** Milliseconds until the pair has an attempt left; not positive if it has one. */
   #waitMs(pair: string): number {
     return (this.#availableAt.get(pair) ?? 0) - this.#now() - this.#burstMs;
@@ -106,6 +110,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
     if (availableAt > this.#now()) this.#set(pair, availableAt);
     else this.#availableAt.delete(pair);
+    this.#paced?.wake(pair);
   }
 
   #set(pair: string, availableAt: number): void {

@@ -92,6 +92,14 @@ export class PacedAttempts {
     }
   }
 
+  /** Call when an attempt of this pair becomes available ahead of its time. */
+  wake(pair: string): void {
+    const room = this.#rooms.get(pair);
+    if (room === undefined || room.pace.waitMs() > 0) return;
+    clearTimeout(room.timer);
+    this.#select(pair, room);
+  }
+
   /** Refuses the attempts that wait, and new ones. */
   close(): void {
     this.#closed = true;
@@ -107,8 +115,10 @@ export class PacedAttempts {
   #select(pair: string, room: Room): void {
     room.timer = undefined;
     room.selectedAt = performance.now();
-    room.pace.take();
-    this.#takeRandom(pair, room)?.answer(true);
+    do {
+      room.pace.take();
+      this.#takeRandom(pair, room)?.answer(true);
+    } while (room.waiting.length > 0 && room.pace.waitMs() <= 0);
     if (room.waiting.length > 0) this.#schedule(pair, room);
   }
 
@@ -133,7 +143,7 @@ export class PacedAttempts {
     if (place === -1) return;
     room.waiting.splice(place, 1);
     this.#size -= 1;
-    if (room.waiting.length > 0) return;
+    if (room.waiting.length > 0 || this.#rooms.get(pair) !== room) return;
     clearTimeout(room.timer);
     this.#rooms.delete(pair);
   }

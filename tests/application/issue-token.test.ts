@@ -194,7 +194,7 @@ describe('IssueToken, for a requested scope', () => {
         ok: false,
         problem: { code: 'invalid_scope', reason: 'scope_not_registered', clientId: CLIENT.clientId },
       });
-      expect(count).toEqual({ lookUps: 1, verifications: 1 });
+      expect(count).toEqual({ lookUps: 2, verifications: 1 });
       expect(await issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret', scope })).toMatchObject({
         problem: { code: 'invalid_client' },
       });

@@ -184,6 +184,17 @@ describe('AttemptLimiter', () => {
     expect(await Promise.all([first, second])).toEqual(['attempts_exhausted', 'attempts_exhausted']);
   });
 
+  it('serves a client that sends many requests at once: each right secret makes room for the next', async () => {
+    const { attempt, paced, hasAttemptsLeft } = world({
+      paced: new PacedAttempts({ ...PACED, max: 100, intervalMsMax: 60_000 }),
+      queue: { ...QUEUE, overflow: 100, unanswered: 100 },
+    });
+    const outcomes = await Promise.all(Array.from({ length: 20 * FAILURES }, () => attempt('match')));
+    expect(outcomes.every((outcome) => outcome === 'match')).toBe(true);
+    expect(paced.size).toBe(0);
+    expect(hasAttemptsLeft()).toBe(true);
+  });
+
   it('withholds a refusal beyond the limit from the overflow queue, as any other', async () => {
     const { slots, attempt, exhaust } = world({ queue: { ...QUEUE, fifoRounds: 0, waitMs: 200 } });
     await exhaust();
