@@ -14,7 +14,7 @@ const PACKAGES_OF_ADAPTERS = {
   pino: 'pino',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',
-  secrets: 'bcrypt|lru-cache|rate-limiter-flexible',
+  secrets: 'bcrypt|lru-cache',
   system: 'none',
 };
 

@@ -92,7 +92,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'adapters-are-listed': {
     file: 'adapters/unlisted/planted.ts',
-    text: "import { RateLimiterMemory } from 'rate-limiter-flexible';\nexport const planted = RateLimiterMemory;",
+    text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
   },
   'only-config-wires': {
     file: 'adapters/jwt/planted-wiring.ts',

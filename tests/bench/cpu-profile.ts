@@ -28,7 +28,7 @@ const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/node_modules\/(pino|sonic-boom|quick-format|safe-stable|on-exit-leak|atomic-sleep)/, 'log'],
   [/node_modules\/(@prometheus-io|tdigest|bintrees|@opentelemetry)/, 'metrics'],
   [/node_modules\/(pg|pg-[a-z]+|postgres-[a-z]+|@mikro-orm|knex|kysely)\//, 'database driver'],
-  [/node_modules\/(lru-cache|birpc|rate-limiter-flexible|tsyringe|jose)\//, 'this service'],
+  [/node_modules\/(lru-cache|birpc|tsyringe|jose)\//, 'this service'],
   [/node_modules\//, 'Koa, router, body parser'],
 ];
 
