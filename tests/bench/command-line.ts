@@ -6,6 +6,8 @@ import type { ComparisonOptions } from './comparison-report.ts';
 import type { GrowthOptions } from './growth.ts';
 import type { ProfileOptions } from './profile.ts';
 import type { SoakOptions } from './soak.ts';
+import { PATHS, type PathName } from './timing/refusal-paths.ts';
+import type { Machine, TimingOptions } from './timing/timing.ts';
 
 export type Command =
   | { readonly name: 'comparison'; readonly options: ComparisonOptions }
@@ -13,7 +15,8 @@ export type Command =
   | { readonly name: 'attack'; readonly options: AttackOptions }
   | { readonly name: 'growth'; readonly options: GrowthOptions }
   | { readonly name: 'profile'; readonly options: ProfileOptions }
-  | { readonly name: 'soak'; readonly options: SoakOptions };
+  | { readonly name: 'soak'; readonly options: SoakOptions }
+  | { readonly name: 'timing'; readonly options: TimingOptions };
 
 export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
 
@@ -26,6 +29,10 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
   profile  CPU time of a token by part    --seconds 10
                                           --folder PATH   keeps the profiles there, for a flame graph
   soak     memory under steady load       --minutes 10 --warm-up-seconds 60 --every-seconds 10
+  timing   whether refusals tell by time  --path ${PATHS.join('|')}|all --repository memory|postgres|both
+           which clients exist            --machine quiet|busy|both --workers 1 --n 2500 --runs 3 --cost 6
+                                          --plant 30   microseconds that have to be found; 0 for none
+                                          --rows       also locked and broken rows of a table
 `;
 
 type Values = Readonly<Record<string, string | boolean>>;
@@ -79,9 +86,27 @@ export function parseCommandLine(args: readonly string[]): Command {
       const [warmUpSeconds, sampleEverySeconds] = [whole(values, 'warm-up-seconds'), whole(values, 'every-seconds')];
       return { name: 'soak', options: { minutes, warmUpSeconds, sampleEverySeconds } };
     }
+    case 'timing':
+      return { name: 'timing', options: timingOptions(rest) };
     default:
       throw new Error(`unknown command: ${first}`);
   }
+}
+
+function timingOptions(args: readonly string[]): TimingOptions {
+  const counts = { workers: '1', n: '2500', runs: '3', cost: '6', plant: '30' };
+  const values = read(args, { path: 'all', repository: 'both', machine: 'quiet', ...counts, rows: false });
+  return {
+    paths: oneOrAll<PathName>(values, 'path', PATHS, 'all'),
+    stores: stores(values, 'repository'),
+    machines: oneOrAll<Machine>(values, 'machine', ['quiet', 'busy'], 'both'),
+    workers: whole(values, 'workers'),
+    count: whole(values, 'n'),
+    runs: whole(values, 'runs'),
+    cost: whole(values, 'cost', 4),
+    plant: whole(values, 'plant', 0),
+    rows: values['rows'] === true,
+  };
 }
 
 /** The given options, with defaults for the others. */
@@ -106,8 +131,17 @@ function number(text: string, name: string, least = 1): number {
 }
 
 function stores(values: Values, name: string): readonly Store[] {
-  const value = values[name];
-  if (value === 'both') return ['memory', 'postgres'];
-  if (value === 'memory' || value === 'postgres') return [value];
-  throw new Error(`--${name} must be memory, postgres or both`);
+  return oneOrAll<Store>(values, name, ['memory', 'postgres'], 'both');
+}
+
+function oneOrAll<Choice extends string>(
+  values: Values,
+  name: string,
+  choices: readonly Choice[],
+  all: string,
+): readonly Choice[] {
+  if (values[name] === all) return choices;
+  const chosen = choices.filter((choice) => choice === values[name]);
+  if (chosen.length === 0) throw new Error(`--${name} must be ${choices.join(', ')} or ${all}`);
+  return chosen;
 }

@@ -6,6 +6,7 @@ import { runGrowth } from './growth.ts';
 import { runProfile } from './profile.ts';
 import { say } from './report.ts';
 import { runSoak } from './soak.ts';
+import { runTiming } from './timing/timing.ts';
 
 // `npm run bench`. Exit code 0 if all checks passed, 1 if one failed, 2 if the command line is wrong.
 const command = commandOf(process.argv.slice(2));
@@ -45,5 +46,7 @@ function run(command: Command, opened: AsyncDisposableStack): Promise<boolean> {
       return runProfile(command.options, opened);
     case 'soak':
       return runSoak(command.options, opened);
+    case 'timing':
+      return runTiming(command.options, opened);
   }
 }

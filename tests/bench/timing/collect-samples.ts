@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Sample } from './stratified-rank-test.ts';
+import type { TimedAnswer, TimedConnection } from './timed-connection.ts';
+import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
+
+export interface Collection {
+  readonly samples: ReadonlyMap<Case, readonly Sample[]>;
+  /** Answers of each case that were not of the measured path. */
+  readonly others: ReadonlyMap<Case, number>;
+}
+
+export interface SamplingPlan {
+  readonly connections: readonly TimedConnection[];
+  readonly cases: readonly Case[];
+  /** Samples per case. */
+  readonly count: number;
+  /** Whether an answer is of the measured path. */
+  readonly accepts: (answer: TimedAnswer) => boolean;
+  /** Runs before each round, such as to fill the queue. */
+  readonly prepare?: () => Promise<void>;
+}
+
+/** Rounds that are not counted: the service compiles its code meanwhile. */
+const WARM_UP_ROUNDS = 200;
+
+/** Rounds that share a stratum, against slow changes of the machine's speed. */
+const ROUNDS_PER_STRATUM = 50;
+
+/** Microseconds within a millisecond that share a stratum, because timers fire on whole milliseconds. */
+const PHASE_US = 50;
+
+/** An answer that takes longer is not waited for by the others. */
+const AT_ONCE_MS = 500;
+
+const COLLECTION_MS_MAX = 170_000;
+
+/** For answers at once: one request after another, a round of all cases in random order on each connection in turn. */
+export async function collectInTurn({
+  connections,
+  cases,
+  count,
+  accepts,
+  prepare,
+}: SamplingPlan): Promise<Collection> {
+  const collector = new Collector(cases, accepts);
+  const end = performance.now() + COLLECTION_MS_MAX;
+  for (let round = 0; collector.least < count && performance.now() < end; round += 1) {
+    await prepare?.();
+    const connection = connections[round % connections.length];
+    if (connection === undefined || connection.busy) {
+      await delay(1);
+      continue;
+    }
+    await connection.open();
+    // The first request on a connection after a pause takes longer.
+    let answer = await connection.sendWithin(AT_ONCE_MS, requestFor(anyOf(clientIdsOf(anyOf(cases)))));
+    for (const name of shuffled(cases)) {
+      if (answer === undefined) break;
+      answer = await connection.sendWithin(AT_ONCE_MS, requestFor(anyOf(clientIdsOf(name))));
+      if (round >= WARM_UP_ROUNDS) collector.add(name, answer, Math.floor(round / ROUNDS_PER_STRATUM));
+    }
+  }
+  return collector;
+}
+
+/** For answers after a wait: requests at a steady rate, each on a connection of its own, all cases in random order. */
+export async function collectSpaced(plan: SamplingPlan, perSecond: number): Promise<Collection> {
+  const { connections, cases, count, accepts } = plan;
+  const collector = new Collector(cases, accepts);
+  const waiting = new Set<Promise<void>>();
+  const begin = performance.now();
+  for (let round = 0; collector.least < count && performance.now() < begin + COLLECTION_MS_MAX; round += 1) {
+    for (const [place, name] of shuffled(cases).entries()) {
+      const connection = connections.find(({ busy }) => !busy);
+      if (connection === undefined) throw new Error('all connections wait: the answers take longer than expected');
+      await connection.open();
+      const answered = connection.send(requestFor(anyOf(clientIdsOf(name)))).then((answer) => {
+        const phase = Math.floor((answer.sentAt % 1_000) / PHASE_US);
+        if (round >= WARM_UP_ROUNDS) collector.add(name, answer, phase);
+        waiting.delete(answered);
+      });
+      waiting.add(answered);
+      const next = round * cases.length + place + 1;
+      await delay(Math.max(0, begin + (next * 1_000) / perSecond - performance.now()));
+    }
+  }
+  await Promise.all(waiting);
+  return collector;
+}
+
+class Collector implements Collection {
+  readonly samples: ReadonlyMap<Case, Sample[]>;
+  readonly others = new Map<Case, number>();
+  readonly #accepts: (answer: TimedAnswer) => boolean;
+
+  constructor(cases: readonly Case[], accepts: (answer: TimedAnswer) => boolean) {
+    this.samples = new Map(cases.map((name) => [name, []]));
+    this.#accepts = accepts;
+  }
+
+  /** How many samples the case with the fewest has. */
+  get least(): number {
+    return Math.min(...[...this.samples.values()].map(({ length }) => length));
+  }
+
+  add(name: Case, answer: TimedAnswer | undefined, stratum: number): void {
+    if (answer === undefined || !this.#accepts(answer)) this.others.set(name, (this.others.get(name) ?? 0) + 1);
+    else this.samples.get(name)?.push({ microseconds: answer.microseconds, stratum });
+  }
+}
+
+function anyOf<Item>(items: readonly Item[]): Item {
+  return items[Math.floor(Math.random() * items.length)] as Item;
+}
+
+/** Fisher and Yates's shuffle. */
+function shuffled<Item>(items: readonly Item[]): readonly Item[] {
+  const result = [...items];
+  for (let end = result.length - 1; end > 0; end -= 1) {
+    const place = Math.floor(Math.random() * (end + 1));
+    [result[end], result[place]] = [result[place] as Item, result[end] as Item];
+  }
+  return result;
+}

@@ -1,0 +1,21 @@
+import { AuthenticateClient } from '../../../application/authenticate-client.ts';
+import { idPrefix, PLANTED } from './timing-cases.ts';
+
+// For `node --import`, in the processes of a measured service: one case's refusals take longer, whatever path they take.
+// A test of the measurement, which has to find the difference; the service has no setting for it.
+const microseconds = Number(new URL(import.meta.url).searchParams.get('microseconds'));
+const prefix = idPrefix(PLANTED);
+const { execute } = AuthenticateClient.prototype;
+
+AuthenticateClient.prototype.execute = async function (this: AuthenticateClient, credentials, caller) {
+  try {
+    return await execute.call(this, credentials, caller);
+  } finally {
+    if (credentials.clientId.startsWith(prefix)) work(microseconds);
+  }
+};
+
+function work(duration: number): void {
+  const end = process.hrtime.bigint() + BigInt(Math.round(duration * 1_000));
+  while (process.hrtime.bigint() < end);
+}

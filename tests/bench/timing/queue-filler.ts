@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type TimedAnswer, TimedConnection } from './timed-connection.ts';
+import { requestFor } from './timing-cases.ts';
+
+/** More than the requests that may wait for a verification at a time. */
+const CONNECTIONS = 2_150;
+
+/** Sent at a time and milliseconds between, so that not too many are in progress at once. */
+const BATCH = 100;
+const BATCH_EVERY_MS = 30;
+
+/** A request that still waits is refused two seconds after it came. */
+const FULL_MS = 1_850;
+
+/** Keeps the verification queue full with requests for unknown clients, on connections of its own. */
+export class QueueFiller implements Disposable {
+  readonly #connections: readonly TimedConnection[];
+  #waiting: readonly Promise<unknown>[] = [];
+  #fullUntil = 0;
+
+  constructor(port: number) {
+    this.#connections = Array.from({ length: CONNECTIONS }, () => new TimedConnection(port));
+  }
+
+  /** Resolves when the queue is full and stays so for a while. Throws if no request is refused at once. */
+  readonly fill = async (): Promise<void> => {
+    if (performance.now() < this.#fullUntil) return;
+    await Promise.all(this.#waiting);
+    await Promise.all(this.#connections.map((connection) => connection.open()));
+    this.#fullUntil = performance.now() + FULL_MS;
+    const answers: Promise<TimedAnswer>[] = [];
+    for (let first = 0; first < CONNECTIONS; first += BATCH) {
+      const batch = this.#connections.slice(first, first + BATCH);
+      answers.push(...batch.map((connection) => connection.send(requestFor(randomBytes(10).toString('hex')))));
+      await delay(BATCH_EVERY_MS);
+    }
+    this.#waiting = answers;
+    await Promise.any(answers.map(refusedAtOnce));
+  };
+
+  [Symbol.dispose](): void {
+    for (const connection of this.#connections) connection[Symbol.dispose]();
+  }
+}
+
+async function refusedAtOnce(answer: Promise<TimedAnswer>): Promise<void> {
+  const { status, microseconds } = await answer;
+  if (status !== 503 || microseconds > FULL_MS * 1_000) throw new Error('not refused at once');
+}

@@ -1,0 +1,85 @@
+import { fileURLToPath } from 'node:url';
+import { startBenchDatabaseServer } from '../bench-database.ts';
+import { type Candidate, type Store, startInMemory, startOnPostgres } from '../candidates.ts';
+import { machineLines, markdownList, say } from '../report.ts';
+import type { Collection } from './collect-samples.ts';
+import { loadMachine } from './machine-load.ts';
+import { type PathName, REFUSAL_PATHS } from './refusal-paths.ts';
+import { CASES, type Case, ROW_CASES, registrationsOf } from './timing-cases.ts';
+import { caseResults, passes, timingReport } from './timing-report.ts';
+
+export type Machine = 'quiet' | 'busy';
+
+export interface TimingOptions {
+  readonly paths: readonly PathName[];
+  readonly stores: readonly Store[];
+  readonly machines: readonly Machine[];
+  readonly workers: number;
+  /** Samples per case and run. */
+  readonly count: number;
+  readonly runs: number;
+  /** The BCrypt cost of refusals where the path does not decide it. */
+  readonly cost: number;
+  /** Microseconds by which one case is slowed down; 0 leaves the service as it is. */
+  readonly plant: number;
+  /** Also measure rows that only a table can have. */
+  readonly rows: boolean;
+}
+
+const PLANT_MODULE = fileURLToPath(new URL('plant-delay.ts', import.meta.url));
+
+/** `npm run bench -- timing`: whether the time of a refusal tells which clients exist. Returns whether it tells nothing. */
+export async function runTiming(options: TimingOptions, opened: AsyncDisposableStack): Promise<boolean> {
+  process.stdout.write(`${markdownList([...machineLines(), `Workers: ${options.workers}`])}\n`);
+  let passed = true;
+  for (const store of options.stores) {
+    for (const machine of options.machines) {
+      for (const path of options.paths) {
+        const { powerRequired } = REFUSAL_PATHS[path];
+        const results = caseResults(await measure(path, store, machine, options, opened));
+        process.stdout.write(
+          `\n${timingReport(`${path}, ${store}, ${machine} machine`, results, options.plant, powerRequired)}\n`,
+        );
+        passed &&= results.every((result) => passes(result, options.plant, powerRequired) ?? true);
+      }
+    }
+  }
+  return passed;
+}
+
+/** All runs of one path, each on a service of its own. */
+async function measure(
+  path: PathName,
+  store: Store,
+  machine: Machine,
+  options: TimingOptions,
+  opened: AsyncDisposableStack,
+): Promise<readonly Collection[]> {
+  const cases = options.rows && store === 'postgres' ? [...CASES, ...ROW_CASES] : CASES;
+  const runs: Collection[] = [];
+  for (let run = 1; run <= options.runs; run += 1) {
+    say(`${path}, ${store}, ${machine} machine: run ${run} …`);
+    await using running = new AsyncDisposableStack();
+    opened.defer(() => running.disposeAsync());
+    const { tokenUrls } = await startTarget(path, store, cases, options, running);
+    if (machine === 'busy') loadMachine(running);
+    const port = Number(new URL(tokenUrls[0] ?? '').port);
+    runs.push(await REFUSAL_PATHS[path].collect({ port, cases, count: options.count }));
+  }
+  return runs;
+}
+
+async function startTarget(
+  path: PathName,
+  store: Store,
+  cases: readonly Case[],
+  { cost, workers, plant }: TimingOptions,
+  opened: AsyncDisposableStack,
+): Promise<Candidate> {
+  const environment = { ...REFUSAL_PATHS[path].environment(cost), WORKERS: String(workers) };
+  const flags = plant === 0 ? [] : ['--import', `file://${PLANT_MODULE}?microseconds=${plant}`];
+  const clients = await registrationsOf(cases, Number(environment.CLIENT_SECRET_COST));
+  if (store === 'memory') return startInMemory('memory', clients, opened, { environment, flags });
+  const database = await (await startBenchDatabaseServer(opened)).create();
+  return startOnPostgres('PostgreSQL', database, clients, opened, { environment, flags });
+}
