@@ -38,6 +38,26 @@ describe('the command line of the benchmark', () => {
     });
   });
 
+  it('reads timing', () => {
+    const args = ['timing', '--path', '429', '--repository', 'memory', '--machine', 'both', '--plant=0', '--rows'];
+    expect(parseCommandLine(args)).toEqual({
+      name: 'timing',
+      options: {
+        paths: ['429'],
+        stores: ['memory'],
+        machines: ['quiet', 'busy'],
+        workers: 1,
+        count: 2_500,
+        runs: 3,
+        cost: 6,
+        plant: 0,
+        rows: true,
+      },
+    });
+    const defaults = { paths: ['401', '429', '503-full', '503-late'], machines: ['quiet'], plant: 30, rows: false };
+    expect(parseCommandLine(['timing'])).toMatchObject({ options: defaults });
+  });
+
   it.each([
     ['an unknown command', ['race']],
     ['an unknown option', ['--second', '5']],
@@ -49,6 +69,8 @@ describe('the command line of the benchmark', () => {
     ['zero rounds', ['--rounds', '0']],
     ['an unknown repository', ['attack', '--repository', 'files']],
     ['zero minutes', ['soak', '--minutes', '0']],
+    ['an unknown path', ['timing', '--path', '500']],
+    ['a cost that BCrypt does not have', ['timing', '--cost', '3']],
   ])('refuses %s', (_, args) => {
     expect(() => parseCommandLine(args)).toThrow();
   });

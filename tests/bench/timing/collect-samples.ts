@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sample } from './stratified-rank-test.ts';
 import type { TimedAnswer, TimedConnection } from './timed-connection.ts';
 import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
 
 export interface Collection {
-  readonly samples: ReadonlyMap<Case, readonly Sample[]>;
+  /** Microseconds. */
+  readonly times: ReadonlyMap<Case, readonly number[]>;
   /** Answers of each case that were not of the measured path. */
   readonly others: ReadonlyMap<Case, number>;
 }
@@ -12,7 +12,7 @@ export interface Collection {
 export interface SamplingPlan {
   readonly connections: readonly TimedConnection[];
   readonly cases: readonly Case[];
-  /** Samples per case. */
+  /** Answers to collect for each case. */
   readonly count: number;
   /** Whether an answer is of the measured path. */
   readonly accepts: (answer: TimedAnswer) => boolean;
@@ -23,16 +23,10 @@ export interface SamplingPlan {
 /** Rounds that are not counted: the service compiles its code meanwhile. */
 const WARM_UP_ROUNDS = 200;
 
-/** Rounds that share a stratum, against slow changes of the machine's speed. */
-const ROUNDS_PER_STRATUM = 50;
-
-/** Microseconds within a millisecond that share a stratum, because timers fire on whole milliseconds. */
-const PHASE_US = 50;
-
 /** An answer that takes longer is not waited for by the others. */
 const AT_ONCE_MS = 500;
 
-const COLLECTION_MS_MAX = 170_000;
+const COLLECTION_MS_MAX = 150_000;
 
 /** For answers at once: one request after another, a round of all cases in random order on each connection in turn. */
 export async function collectInTurn({
@@ -57,7 +51,7 @@ export async function collectInTurn({
     for (const name of shuffled(cases)) {
       if (answer === undefined) break;
       answer = await connection.sendWithin(AT_ONCE_MS, requestFor(anyOf(clientIdsOf(name))));
-      if (round >= WARM_UP_ROUNDS) collector.add(name, answer, Math.floor(round / ROUNDS_PER_STRATUM));
+      if (round >= WARM_UP_ROUNDS) collector.add(name, answer);
     }
   }
   return collector;
@@ -75,8 +69,7 @@ export async function collectSpaced(plan: SamplingPlan, perSecond: number): Prom
       if (connection === undefined) throw new Error('all connections wait: the answers take longer than expected');
       await connection.open();
       const answered = connection.send(requestFor(anyOf(clientIdsOf(name)))).then((answer) => {
-        const phase = Math.floor((answer.sentAt % 1_000) / PHASE_US);
-        if (round >= WARM_UP_ROUNDS) collector.add(name, answer, phase);
+        if (round >= WARM_UP_ROUNDS) collector.add(name, answer);
         waiting.delete(answered);
       });
       waiting.add(answered);
@@ -89,23 +82,23 @@ export async function collectSpaced(plan: SamplingPlan, perSecond: number): Prom
 }
 
 class Collector implements Collection {
-  readonly samples: ReadonlyMap<Case, Sample[]>;
+  readonly times: ReadonlyMap<Case, number[]>;
   readonly others = new Map<Case, number>();
   readonly #accepts: (answer: TimedAnswer) => boolean;
 
   constructor(cases: readonly Case[], accepts: (answer: TimedAnswer) => boolean) {
-    this.samples = new Map(cases.map((name) => [name, []]));
+    this.times = new Map(cases.map((name) => [name, []]));
     this.#accepts = accepts;
   }
 
   /** How many samples the case with the fewest has. */
   get least(): number {
-    return Math.min(...[...this.samples.values()].map(({ length }) => length));
+    return Math.min(...[...this.times.values()].map(({ length }) => length));
   }
 
-  add(name: Case, answer: TimedAnswer | undefined, stratum: number): void {
+  add(name: Case, answer: TimedAnswer | undefined): void {
     if (answer === undefined || !this.#accepts(answer)) this.others.set(name, (this.others.get(name) ?? 0) + 1);
-    else this.samples.get(name)?.push({ microseconds: answer.microseconds, stratum });
+    else this.times.get(name)?.push(answer.microseconds);
   }
 }
 

@@ -1,76 +1,73 @@
 import { figure, markdownTable, median } from '../report.ts';
 import type { Collection } from './collect-samples.ts';
-import {
-  detectableMicroseconds,
-  differenceMicroseconds,
-  type Sample,
-  stratifiedRankZ,
-} from './stratified-rank-test.ts';
+import { detectableDifference, fastMean, standardErrorsAbove } from './fast-mean.ts';
 import { type Case, PLANTED, REFERENCE } from './timing-cases.ts';
 
 /** One case next to the reference. Figures in microseconds are medians over the runs. */
 export interface CaseResult {
   readonly name: Case;
+  /** Answers in each run, at least. */
   readonly count: number;
-  readonly median: number;
+  readonly fastMean: number;
   readonly difference: number;
-  /** The smallest difference that a run finds, on average. */
+  /** The smallest difference from the reference that a run finds, on average. */
   readonly detectable: number;
-  /** Standard errors from the reference in each run. */
+  /** Standard errors above the reference in each run. */
   readonly z: readonly number[];
-  /** Answers that were not of the measured path. */
+  /** Answers that were not of the measured path, in all runs. */
   readonly others: number;
 }
 
-/** The limit for the ranks of two cases, in standard errors. */
+/** What a measurement has to show. */
+export interface Requirement {
+  /** Microseconds by which the case PLANTED is slowed down; 0 if it is not. */
+  readonly planted: number;
+  /** Whether the planted difference has to be found. */
+  readonly powerRequired: boolean;
+}
+
+/** The limit for two cases that are alike, in standard errors. */
 const Z_MAX = 3;
 
 /** Every case next to the reference, over all runs of one path. */
 export function caseResults(runs: readonly Collection[]): readonly CaseResult[] {
-  const names = [...(runs[0]?.samples.keys() ?? [])];
+  const names = [...(runs[0]?.times.keys() ?? [])];
   return names.map((name) => {
-    const pairs = runs.map(({ samples }) => ({
-      own: samples.get(name) ?? [],
-      reference: samples.get(REFERENCE) ?? [],
-    }));
-    const over = (value: (own: readonly Sample[], reference: readonly Sample[]) => number) =>
-      pairs.map(({ own, reference }) => value(own, reference));
+    const pairs = runs.map(({ times }) => {
+      return { own: fastMean(times.get(name) ?? []), reference: fastMean(times.get(REFERENCE) ?? []) };
+    });
     return {
       name,
-      count: Math.min(...over((own) => own.length)),
-      median: median(over((own) => median(own.map(({ microseconds }) => microseconds)))),
-      difference: median(over(differenceMicroseconds)),
-      detectable: median(over(detectableMicroseconds)),
-      z: over(stratifiedRankZ),
+      count: Math.min(...runs.map(({ times }) => times.get(name)?.length ?? 0)),
+      fastMean: median(pairs.map(({ own }) => own.mean)),
+      difference: median(pairs.map(({ own, reference }) => own.mean - reference.mean)),
+      detectable: median(pairs.map(({ reference }) => detectableDifference(reference))),
+      z: pairs.map(({ own, reference }) => standardErrorsAbove(own, reference)),
       others: runs.reduce((sum, { others }) => sum + (others.get(name) ?? 0), 0),
     };
   });
 }
 
-/** Whether the case is told apart in most of the runs: in two of three. In a single one it happens by chance. */
-export function isToldApart({ z }: CaseResult): boolean {
-  return 2 * z.filter((value) => !(Math.abs(value) < Z_MAX)).length > z.length;
-}
-
-/** What a case has to show, and whether it does; undefined if nothing is required of it. */
-export function passes(result: CaseResult, planted: number, powerRequired: boolean): boolean | undefined {
+/** Whether the case meets what is required of it; undefined if nothing is. */
+export function passes(result: CaseResult, { planted, powerRequired }: Requirement): boolean | undefined {
   if (result.name === REFERENCE) return undefined;
   if (result.name !== PLANTED || planted === 0) return !isToldApart(result);
   return powerRequired ? isToldApart(result) && result.difference > 0 : undefined;
 }
 
-export function timingReport(
-  title: string,
-  results: readonly CaseResult[],
-  planted: number,
-  powerRequired: boolean,
-): string {
+/** Whether it differs from the reference in most of the runs, as in two of three: in a single one it may by chance. */
+function isToldApart({ z }: CaseResult): boolean {
+  const alike = z.filter((value) => Math.abs(value) < Z_MAX);
+  return 2 * alike.length < z.length;
+}
+
+export function timingReport(title: string, results: readonly CaseResult[], requirement: Requirement): string {
   const rows = results.map((result) => {
-    const passed = passes(result, planted, powerRequired);
+    const passed = passes(result, requirement);
     return [
-      result.name === PLANTED ? `planted: ${planted} µs` : result.name,
+      result.name === PLANTED ? `planted: ${requirement.planted} µs` : result.name,
       figure(result.count),
-      figure(result.median, 1),
+      figure(result.fastMean, 1),
       figure(result.difference, 1),
       result.z.map((z) => figure(z, 1)).join(', '),
       figure(result.detectable, 1),
@@ -78,6 +75,6 @@ export function timingReport(
       passed === undefined ? '' : passed ? 'passed' : 'FAILED',
     ];
   });
-  const header = ['refused', 'n', 'median µs', 'difference µs', 'z', 'found from µs', 'other answers', ''];
+  const header = ['refused', 'n', 'fast mean, µs', 'difference, µs', 'z', 'found from, µs', 'other answers', ''];
   return `### ${title}\n\n${markdownTable(header, rows)}`;
 }

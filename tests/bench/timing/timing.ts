@@ -35,12 +35,10 @@ export async function runTiming(options: TimingOptions, opened: AsyncDisposableS
   for (const store of options.stores) {
     for (const machine of options.machines) {
       for (const path of options.paths) {
-        const { powerRequired } = REFUSAL_PATHS[path];
+        const requirement = { planted: options.plant, powerRequired: REFUSAL_PATHS[path].powerRequired };
         const results = caseResults(await measure(path, store, machine, options, opened));
-        process.stdout.write(
-          `\n${timingReport(`${path}, ${store}, ${machine} machine`, results, options.plant, powerRequired)}\n`,
-        );
-        passed &&= results.every((result) => passes(result, options.plant, powerRequired) ?? true);
+        process.stdout.write(`\n${timingReport(`${path}, ${store}, ${machine} machine`, results, requirement)}\n`);
+        passed &&= results.every((result) => passes(result, requirement) ?? true);
       }
     }
   }

@@ -1,0 +1,66 @@
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { listenOnLoopback } from '../../support/loopback-server.ts';
+import { collectInTurn, collectSpaced } from './collect-samples.ts';
+import { TimedConnection } from './timed-connection.ts';
+import { type Case, idPrefix } from './timing-cases.ts';
+
+const CASES: readonly Case[] = ['wrong secret', 'unknown id'];
+const COUNT = 50;
+
+/** Answers 401 after this time, but 429 every tenth time if the client id is unknown. */
+async function listen(milliseconds: number) {
+  let unknown = 0;
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (body.includes(idPrefix('unknown id'))) unknown += 1;
+    if (milliseconds > 0) await delay(milliseconds, undefined, { ref: false });
+    response.writeHead(unknown % 10 === 9 ? 429 : 401, { 'Content-Length': 2 }).end('{}');
+  });
+  const listening = await listenOnLoopback(server);
+  const connections = Array.from({ length: 20 }, () => new TimedConnection(Number(new URL(listening.url).port)));
+  const plan = {
+    connections,
+    cases: CASES,
+    count: COUNT,
+    accepts: ({ status }: { readonly status: number }) => status === 401,
+  };
+  return {
+    plan,
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) connection[Symbol.dispose]();
+      await listening[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('collecting the times of refusals', () => {
+  it('asks for every case in turn, and counts the answers that are not of the path', async () => {
+    await using server = await listen(0);
+    let rounds = 0;
+    const prepare = async () => {
+      rounds += 1;
+    };
+    const { times, others } = await collectInTurn({ ...server.plan, prepare });
+    for (const name of CASES) expect(times.get(name)?.length).toBeGreaterThanOrEqual(COUNT);
+    expect(others.get('unknown id')).toBeGreaterThan(0);
+    expect(rounds).toBeGreaterThan(COUNT);
+  });
+
+  it('asks for several at a time if they wait, and measures the wait', async () => {
+    await using server = await listen(20);
+    const { times } = await collectSpaced(server.plan, 400);
+    for (const name of CASES) {
+      expect(times.get(name)?.length).toBeGreaterThanOrEqual(COUNT);
+      // A timer may be early by a part of a millisecond.
+      expect(Math.min(...(times.get(name) ?? []))).toBeGreaterThan(19_000);
+    }
+  });
+
+  it('says that all connections wait if the rate is too high for them', async () => {
+    await using server = await listen(60_000);
+    await expect(collectSpaced(server.plan, 1_000)).rejects.toThrow('all connections wait');
+  });
+});
