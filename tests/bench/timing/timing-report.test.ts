@@ -32,6 +32,12 @@ describe('the verdicts of the timing benchmark', () => {
     expect(verdicts([run(-30, 0)])).toEqual([undefined, false, false]);
   });
 
+  it('see a difference that only slow answers have', () => {
+    const { times: equal, others } = run(0, 30);
+    const slow = times(500).map((time, place) => (place < 300 ? time : time + 30));
+    expect(verdicts([{ times: new Map([...equal, ['unknown id', slow]]), others }])).toEqual([undefined, false, true]);
+  });
+
   it('follow most of the runs', () => {
     expect(verdicts([run(0, 30), run(30, 0), run(0, 30)])).toEqual([undefined, true, true]);
     expect(verdicts([run(30, 0), run(0, 30), run(30, 0)])).toEqual([undefined, false, false]);
@@ -60,8 +66,8 @@ describe('timingReport', () => {
   it('has a row for each case with the differences of all runs', () => {
     const runs = [run(-30, 30), run(-30, 30)];
     const [header, , , unknown, planted] = timingReport('401', caseResults(runs), PLANTED).split('\n').slice(2);
-    expect(header).toMatch(/^\| refused .* z \| found from, µs /);
-    expect(unknown).toMatch(/^\| unknown id .* -30\.0 \| +(-\d+\.\d), \1 \| .* 4 \| FAILED \|$/);
+    expect(header).toMatch(/^\| refused .* found from, µs \| z, fast answers /);
+    expect(unknown).toMatch(/^\| unknown id .* -30\.0 \|.* (-\d+\.\d), \1 \| .* 4 \| FAILED \|$/);
     expect(planted).toMatch(/^\| planted: 30 µs .* 30\.0 \| .* 0 \| passed \|$/);
   });
 });
