@@ -3,6 +3,8 @@ import type { TimedAnswer, TimedConnection } from './timed-connection.ts';
 import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
 
 export interface Collection {
+  /** Whether the answers came after a wait in the service, whose timers fire on whole milliseconds. */
+  readonly waited: boolean;
   /** Microseconds. */
   readonly times: ReadonlyMap<Case, readonly number[]>;
   /** Answers of each case that were not of the measured path. */
@@ -36,7 +38,7 @@ export async function collectInTurn({
   accepts,
   prepare,
 }: SamplingPlan): Promise<Collection> {
-  const collector = new Collector(cases, accepts);
+  const collector = new Collector(cases, accepts, false);
   const end = performance.now() + COLLECTION_MS_MAX;
   for (let round = 0; collector.least < count && performance.now() < end; round += 1) {
     await prepare?.();
@@ -60,7 +62,7 @@ export async function collectInTurn({
 /** For answers after a wait: requests at a steady rate, each on a connection of its own, all cases in random order. */
 export async function collectSpaced(plan: SamplingPlan, perSecond: number): Promise<Collection> {
   const { connections, cases, count, accepts } = plan;
-  const collector = new Collector(cases, accepts);
+  const collector = new Collector(cases, accepts, true);
   const waiting = new Set<Promise<void>>();
   const begin = performance.now();
   for (let round = 0; collector.least < count && performance.now() < begin + COLLECTION_MS_MAX; round += 1) {
@@ -82,11 +84,13 @@ export async function collectSpaced(plan: SamplingPlan, perSecond: number): Prom
 }
 
 class Collector implements Collection {
+  readonly waited: boolean;
   readonly times: ReadonlyMap<Case, number[]>;
   readonly others = new Map<Case, number>();
-  readonly #accepts: (answer: TimedAnswer) => boolean;
+  readonly #accepts: SamplingPlan['accepts'];
 
-  constructor(cases: readonly Case[], accepts: (answer: TimedAnswer) => boolean) {
+  constructor(cases: readonly Case[], accepts: SamplingPlan['accepts'], waited: boolean) {
+    this.waited = waited;
     this.times = new Map(cases.map((name) => [name, []]));
     this.#accepts = accepts;
   }

@@ -17,7 +17,9 @@ export interface Target {
 interface RefusalPath {
   /** Settings of the service; every other setting has its default. */
   environment(cost: number): { readonly CLIENT_SECRET_COST: string; readonly CLIENT_FAILURES_PER_MINUTE: string };
-  /** Whether a planted difference has to be found. Otherwise the report only says what can be found. */
+  /** A file of this folder that is imported into the service first. */
+  readonly module?: string;
+  /** Whether a planted difference has to be found, if the answers come at once. Otherwise the report says what can be found. */
   readonly powerRequired: boolean;
   collect(target: Target): Promise<Collection>;
 }
@@ -34,7 +36,8 @@ const UNLIMITED = '1000000';
 /** A verification takes most of a second: hardly a place in the queue gets free while it is full. */
 const SLOW_COST = '14';
 
-const ATTEMPTS_MAX = 50;
+/** More on one connection would be answered with a delay. */
+const ATTEMPTS_MAX = 20;
 
 /** From here on, a refusal has waited. */
 const WAITED_US = 100_000;
@@ -54,6 +57,7 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
     },
   },
   '503-full': {
+    module: 'small-queue.ts',
     environment: () => ({ CLIENT_SECRET_COST: SLOW_COST, CLIENT_FAILURES_PER_MINUTE: UNLIMITED }),
     powerRequired: true,
     async collect(target) {
@@ -63,7 +67,7 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
   },
   '503-late': {
     environment: () => ({ CLIENT_SECRET_COST: SLOW_COST, CLIENT_FAILURES_PER_MINUTE: UNLIMITED }),
-    powerRequired: false,
+    powerRequired: true,
     collect: (target) => spaced(target, ({ status, microseconds }) => status === 503 && microseconds >= WAITED_US),
   },
 };
