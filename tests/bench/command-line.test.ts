@@ -39,11 +39,11 @@ describe('the command line of the benchmark', () => {
   });
 
   it('reads timing', () => {
-    const args = ['timing', '--path', '429', '--repository', 'memory', '--machine', 'both', '--plant=0', '--rows'];
+    const args = ['timing', '--path', '401', '--repository', 'memory', '--machine', 'both', '--plant=0', '--rows'];
     expect(parseCommandLine(args)).toEqual({
       name: 'timing',
       options: {
-        paths: ['429'],
+        paths: ['401'],
         stores: ['memory'],
         machines: ['quiet', 'busy'],
         workers: 1,
@@ -54,7 +54,12 @@ describe('the command line of the benchmark', () => {
         rows: true,
       },
     });
-    const defaults = { paths: ['401', '429', '503-full', '503-late'], machines: ['quiet'], plant: 30, rows: false };
+    const defaults = {
+      paths: ['401', '429-tested', '429-untested', '503-full', '503-late'],
+      machines: ['quiet'],
+      plant: 30,
+      rows: false,
+    };
     expect(parseCommandLine(['timing'])).toMatchObject({ options: defaults });
   });
 

@@ -24,6 +24,7 @@ async function listen(milliseconds: number) {
   const plan = {
     connections,
     cases: CASES,
+    clients: 3,
     count: COUNT,
     accepts: ({ status }: { readonly status: number }) => status === 401,
   };

@@ -3,8 +3,6 @@ import type { TimedAnswer, TimedConnection } from './timed-connection.ts';
 import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
 
 export interface Collection {
-  /** Whether the answers came after a wait in the service, whose timers fire on whole milliseconds. */
-  readonly waited: boolean;
   /** Microseconds. */
   readonly times: ReadonlyMap<Case, readonly number[]>;
   /** Answers of each case that were not of the measured path. */
@@ -14,6 +12,8 @@ export interface Collection {
 export interface SamplingPlan {
   readonly connections: readonly TimedConnection[];
   readonly cases: readonly Case[];
+  /** Client ids of each case, at most CLIENTS_PER_CASE. They are used in turn. */
+  readonly clients: number;
   /** Answers to collect for each case. */
   readonly count: number;
   /** Whether an answer is of the measured path. */
@@ -31,14 +31,9 @@ const AT_ONCE_MS = 500;
 const COLLECTION_MS_MAX = 150_000;
 
 /** For answers at once: one request after another, a round of all cases in random order on each connection in turn. */
-export async function collectInTurn({
-  connections,
-  cases,
-  count,
-  accepts,
-  prepare,
-}: SamplingPlan): Promise<Collection> {
-  const collector = new Collector(cases, accepts, false);
+export async function collectInTurn(plan: SamplingPlan): Promise<Collection> {
+  const { connections, cases, count, prepare } = plan;
+  const collector = new Collector(plan);
   const end = performance.now() + COLLECTION_MS_MAX;
   for (let round = 0; collector.least < count && performance.now() < end; round += 1) {
     await prepare?.();
@@ -49,10 +44,10 @@ export async function collectInTurn({
     }
     await connection.open();
     // The first request on a connection after a pause takes longer.
-    let answer = await connection.sendWithin(AT_ONCE_MS, requestFor(anyOf(clientIdsOf(anyOf(cases)))));
+    let answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(anyOf(cases)));
     for (const name of shuffled(cases)) {
       if (answer === undefined) break;
-      answer = await connection.sendWithin(AT_ONCE_MS, requestFor(anyOf(clientIdsOf(name))));
+      answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(name));
       if (round >= WARM_UP_ROUNDS) collector.add(name, answer);
     }
   }
@@ -61,8 +56,8 @@ export async function collectInTurn({
 
 /** For answers after a wait: requests at a steady rate, each on a connection of its own, all cases in random order. */
 export async function collectSpaced(plan: SamplingPlan, perSecond: number): Promise<Collection> {
-  const { connections, cases, count, accepts } = plan;
-  const collector = new Collector(cases, accepts, true);
+  const { connections, cases, count } = plan;
+  const collector = new Collector(plan);
   const waiting = new Set<Promise<void>>();
   const begin = performance.now();
   for (let round = 0; collector.least < count && performance.now() < begin + COLLECTION_MS_MAX; round += 1) {
@@ -70,7 +65,7 @@ export async function collectSpaced(plan: SamplingPlan, perSecond: number): Prom
       const connection = connections.find(({ busy }) => !busy);
       if (connection === undefined) throw new Error('all connections wait: the answers take longer than expected');
       await connection.open();
-      const answered = connection.send(requestFor(anyOf(clientIdsOf(name)))).then((answer) => {
+      const answered = connection.send(collector.requestFor(name)).then((answer) => {
         if (round >= WARM_UP_ROUNDS) collector.add(name, answer);
         waiting.delete(answered);
       });
@@ -84,15 +79,14 @@ export async function collectSpaced(plan: SamplingPlan, perSecond: number): Prom
 }
 
 class Collector implements Collection {
-  readonly waited: boolean;
   readonly times: ReadonlyMap<Case, number[]>;
   readonly others = new Map<Case, number>();
-  readonly #accepts: SamplingPlan['accepts'];
+  readonly #plan: SamplingPlan;
+  #requests = 0;
 
-  constructor(cases: readonly Case[], accepts: SamplingPlan['accepts'], waited: boolean) {
-    this.waited = waited;
-    this.times = new Map(cases.map((name) => [name, []]));
-    this.#accepts = accepts;
+  constructor(plan: SamplingPlan) {
+    this.#plan = plan;
+    this.times = new Map(plan.cases.map((name) => [name, []]));
   }
 
   /** How many samples the case with the fewest has. */
@@ -100,8 +94,16 @@ class Collector implements Collection {
     return Math.min(...[...this.times.values()].map(({ length }) => length));
   }
 
+  /** A request of the case, for its client whose turn it is. */
+  requestFor(name: Case): string {
+    this.#requests += 1;
+    const { clients, cases } = this.#plan;
+    const place = Math.floor(this.#requests / cases.length) % clients;
+    return requestFor(clientIdsOf(name)[place] ?? '');
+  }
+
   add(name: Case, answer: TimedAnswer | undefined): void {
-    if (answer === undefined || !this.#accepts(answer)) this.others.set(name, (this.others.get(name) ?? 0) + 1);
+    if (answer === undefined || !this.#plan.accepts(answer)) this.others.set(name, (this.others.get(name) ?? 0) + 1);
     else this.times.get(name)?.push(answer.microseconds);
   }
 }

@@ -1,10 +1,10 @@
 import { type Collection, collectInTurn, collectSpaced, type SamplingPlan } from './collect-samples.ts';
 import { QueueFiller } from './queue-filler.ts';
 import { TimedConnection } from './timed-connection.ts';
-import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
+import { type Case, CLIENTS_PER_CASE } from './timing-cases.ts';
 
 /** The ways in which a token request with wrong credentials is refused. */
-export const PATHS = ['401', '429', '503-full', '503-late'] as const;
+export const PATHS = ['401', '429-tested', '429-untested', '503-full', '503-late'] as const;
 export type PathName = (typeof PATHS)[number];
 
 /** What a measurement of one path needs to know. */
@@ -19,7 +19,7 @@ interface RefusalPath {
   environment(cost: number): { readonly CLIENT_SECRET_COST: string; readonly CLIENT_FAILURES_PER_MINUTE: string };
   /** A file of this folder that is imported into the service first. */
   readonly module?: string;
-  /** Whether a planted difference has to be found, if the answers come at once. Otherwise the report says what can be found. */
+  /** Whether a planted difference has to be found. Otherwise the report only says what can be found. */
   readonly powerRequired: boolean;
   collect(target: Target): Promise<Collection>;
 }
@@ -29,18 +29,18 @@ const CONNECTIONS_IN_TURN = 128;
 
 /** Enough for answers that take two seconds. */
 const SPACED_CONNECTIONS = 700;
-const SPACED_PER_SECOND = 150;
+const SPACED_PER_SECOND = 100;
 
 const UNLIMITED = '1000000';
 
 /** A verification takes most of a second: hardly a place in the queue gets free while it is full. */
 const SLOW_COST = '14';
 
-/** More on one connection would be answered with a delay. */
-const ATTEMPTS_MAX = 20;
-
 /** From here on, a refusal has waited. */
 const WAITED_US = 100_000;
+
+/** An attempt beyond the limit that was not selected is refused after 1.5 s. */
+const NOT_SELECTED_US = 1_499_000;
 
 export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
   '401': {
@@ -48,13 +48,18 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
     powerRequired: false,
     collect: (target) => inTurn(target, ({ status }) => status === 401),
   },
-  '429': {
+  // Each attempt is the only one of its client that waits, so it is selected, verified, and refused whatever the result.
+  '429-tested': {
     environment: (cost) => ({ CLIENT_SECRET_COST: String(cost), CLIENT_FAILURES_PER_MINUTE: '1' }),
-    powerRequired: true,
-    async collect(target) {
-      const accepts: SamplingPlan['accepts'] = ({ status }) => status === 429;
-      return (await exhaustAttempts(target)) < WAITED_US ? inTurn(target, accepts) : spaced(target, accepts);
-    },
+    powerRequired: false,
+    collect: (target) => spaced(target, ({ status }) => status === 429),
+  },
+  // Of each case, many attempts of one client wait, and few are selected.
+  '429-untested': {
+    environment: (cost) => ({ CLIENT_SECRET_COST: String(cost), CLIENT_FAILURES_PER_MINUTE: '1' }),
+    powerRequired: false,
+    collect: (target) =>
+      spaced(target, ({ status, microseconds }) => status === 429 && microseconds >= NOT_SELECTED_US, 1),
   },
   '503-full': {
     module: 'small-queue.ts',
@@ -67,7 +72,7 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
   },
   '503-late': {
     environment: () => ({ CLIENT_SECRET_COST: SLOW_COST, CLIENT_FAILURES_PER_MINUTE: UNLIMITED }),
-    powerRequired: true,
+    powerRequired: false,
     collect: (target) => spaced(target, ({ status, microseconds }) => status === 503 && microseconds >= WAITED_US),
   },
 };
@@ -78,28 +83,17 @@ async function inTurn(
   prepare: () => Promise<void> = async () => {},
 ): Promise<Collection> {
   using connections = openConnections(port, CONNECTIONS_IN_TURN);
-  return await collectInTurn({ ...target, connections: connections.list, accepts, prepare });
+  const plan = { ...target, clients: CLIENTS_PER_CASE, connections: connections.list, accepts, prepare };
+  return await collectInTurn(plan);
 }
 
-async function spaced({ port, ...target }: Target, accepts: SamplingPlan['accepts']): Promise<Collection> {
+async function spaced(
+  { port, ...target }: Target,
+  accepts: SamplingPlan['accepts'],
+  clients = CLIENTS_PER_CASE,
+): Promise<Collection> {
   using connections = openConnections(port, SPACED_CONNECTIONS);
-  return await collectSpaced({ ...target, connections: connections.list, accepts }, SPACED_PER_SECOND);
-}
-
-/** Fails for each client until it gets 429. Returns the shortest time of such an answer, in microseconds. */
-async function exhaustAttempts({ port, cases }: Target): Promise<number> {
-  const ids = cases.flatMap(clientIdsOf);
-  using connections = openConnections(port, ids.length);
-  const times = ids.map(async (id, place) => {
-    const connection = connections.list[place];
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      await connection?.open();
-      const answer = await connection?.send(requestFor(id));
-      if (answer?.status === 429) return answer.microseconds;
-    }
-    throw new Error(`${ATTEMPTS_MAX} failures do not lead to 429`);
-  });
-  return Math.min(...(await Promise.all(times)));
+  return await collectSpaced({ ...target, clients, connections: connections.list, accepts }, SPACED_PER_SECOND);
 }
 
 function openConnections(port: number, count: number) {

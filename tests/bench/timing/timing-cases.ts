@@ -13,8 +13,8 @@ export const REFERENCE: Case = 'wrong secret';
 /** The case that plant-delay.ts slows down. Apart from that it is the same as a wrong secret. */
 export const PLANTED: Case = 'planted delay';
 
-/** The client ids of each case, so that no single row or entry decides the result. */
-const CLIENTS_PER_CASE = 20;
+/** So many that no single row decides the result, and that a client's attempt is answered before its next one comes. */
+export const CLIENTS_PER_CASE = 60;
 
 const CHEAPER_COST = 4;
 const LONG_SCOPE = Array.from({ length: 60 }, (_, n) => `resource-${n + 10}.example/read`).join(' ');

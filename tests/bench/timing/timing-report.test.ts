@@ -13,7 +13,6 @@ function times(from: number): readonly number[] {
 /** A run in which an unknown id and the case with the planted delay differ by so many microseconds from a wrong secret. */
 function run(unknown: number, planted: number): Collection {
   return {
-    waited: false,
     times: new Map<Case, readonly number[]>([
       ['wrong secret', times(500)],
       ['unknown id', times(500 + unknown)],
