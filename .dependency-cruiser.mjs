@@ -11,7 +11,7 @@ const PACKAGES_OF_ADAPTERS = {
   'jwks-client': 'jose',
   jwt: 'jose',
   memory: 'zod',
-  pino: 'pino',
+  pino: 'pino|sonic-boom',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',
   secrets: 'bcrypt|lru-cache',

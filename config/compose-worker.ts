@@ -6,6 +6,7 @@ import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
+import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
@@ -46,10 +47,11 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
 
   const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
-  const metrics = new ProcessMetrics(`worker-${start.worker}`);
+  const logDestination = new LogDestination();
+  const metrics = new ProcessMetrics(`worker-${start.worker}`, logDestination);
   const container = await buildContainer(configuration, 'worker', (parts) => {
     parts.registerInstance(PARTS.clock, clock);
-    parts.registerInstance(PARTS.log, createJsonLog(undefined, { worker: start.worker }));
+    parts.registerInstance(PARTS.log, createJsonLog(logDestination, { worker: start.worker }));
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
@@ -59,7 +61,8 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const verifier = container.resolve(PARTS.bcryptVerifier);
   for (const cost of start.costs) verifier.includeCost(cost);
   const service = await startProcess(container, settings, 'worker');
-  reportHealth(container.resolve(PARTS.dependencies), (states) => ignoreEndOfPrimary(primary.health(states)));
+  const checks = [logDestination, ...container.resolve(PARTS.dependencies)];
+  reportHealth(checks, (states) => ignoreEndOfPrimary(primary.health(states)));
   return {
     address: service.host,
     port: service.port,

@@ -16,6 +16,7 @@ import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-re
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
+import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
 import { createStateLog } from '../adapters/pino/state-log.ts';
 import { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
@@ -62,7 +63,8 @@ export async function buildContainer(
   const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
     container.register(token, { useFactory: instanceCachingFactory(create) });
 
-  part(PARTS.log, () => createJsonLog());
+  part(PARTS.logDestination, () => new LogDestination());
+  part(PARTS.log, () => createJsonLog(get(PARTS.logDestination)));
   part(PARTS.clock, () => new SystemClock());
   part(PARTS.ids, () => new RandomIdGenerator());
   part(PARTS.auditLog, () => new PinoAuditLog(get(PARTS.log)));
@@ -129,7 +131,7 @@ export async function buildContainer(
   part(PARTS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));
 
   // The public port.
-  part(PARTS.processMetrics, () => new ProcessMetrics('primary'));
+  part(PARTS.processMetrics, () => new ProcessMetrics('primary', get(PARTS.logDestination)));
   part(PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
   part(PARTS.rejectionDelay, () => new RejectionDelay());
   part(PARTS.routes, () => {
@@ -160,7 +162,7 @@ export async function buildContainer(
   const pool = () => (role === 'primary' ? get(PARTS.workerPool) : undefined);
   const healthChecks = (): readonly HealthCheck[] => [
     get(PARTS.lifecycle),
-    ...(pool()?.healthChecks() ?? []),
+    ...(pool()?.healthChecks([get(PARTS.logDestination)]) ?? [get(PARTS.logDestination)]),
     ...get(PARTS.dependencies),
   ];
   part(PARTS.managementServer, () => {

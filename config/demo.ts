@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 
@@ -9,12 +10,15 @@ const environment = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
-const service = await run('The service', () => startFromEnvironment(environment));
+// Its terminal was closed: nobody would stop it.
+const service = await run('The service', () => startFromEnvironment(environment), 'stop');
 
 if (service !== undefined) {
   const baseUrl = `http://${service.host}:${service.port}`;
   const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=demo-client -d client_secret=demo-secret`;
-  process.stdout.write(`
+  writeForPeople(
+    process.stdout,
+    `
 The authorization service listens on ${baseUrl}
 
 A token:
@@ -25,5 +29,6 @@ A location, read with a token:
 
 Stop it with Ctrl-C.
 
-`);
+`,
+  );
 }

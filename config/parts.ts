@@ -6,6 +6,7 @@ import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
+import type { LogDestination } from '../adapters/pino/log-destination.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
@@ -35,6 +36,7 @@ export type ProcessRole = 'single' | 'primary' | 'worker';
 
 /** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
+  logDestination: token<LogDestination>('LogDestination'),
   log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
   ids: token<IdGenerator>('IdGenerator'),

@@ -1,34 +1,55 @@
 import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
+import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
+import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { failure, type Result } from '../domain/result.ts';
 
-const MODE_OF_SIGNAL: readonly [NodeJS.Signals, ShutdownMode][] = [
-  ['SIGTERM', 'planned'],
-  ['SIGINT', 'immediate'],
-];
+/** Milliseconds beyond the grace and drain times in which every process ends. */
+const EXIT_MS = 1_850;
+
+/** Milliseconds that a start may still take when a signal stops it. */
+const START_MS = 30_000;
 
 /**
- * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time. Where the server cannot start, reports
- * every reason on standard error, sets a non-zero exit code and resolves with undefined.
+ * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a second SIGTERM. A process
+ * that does not end in time is killed. Where the server cannot start, reports every reason on standard error, sets a
+ * non-zero exit code and resolves with undefined.
  *
  * @param name the subject of that report, such as `The service`.
+ * @param onHangup what SIGHUP does. It does not end a service: it is reserved for reopening files.
  */
 export async function run(
   name: string,
   start: () => Promise<Result<RunningServer, readonly string[]>>,
+  onHangup: 'ignore' | 'stop' = 'ignore',
 ): Promise<RunningServer | undefined> {
   const starting = start().catch((error: unknown) =>
     failure([error instanceof Error ? error.message : 'unknown fault']),
   );
-  // A signal that arrives during the start counts too.
-  for (const [signal, mode] of MODE_OF_SIGNAL) {
-    process.once(signal, async () => {
-      const started = await starting;
-      if (started.ok) await started.value.stop(mode);
-    });
+  const deadline = new ExitDeadline();
+  let current: ShutdownMode | undefined;
+
+  async function stop(mode: ShutdownMode): Promise<void> {
+    if (current === 'immediate') return;
+    current = mode;
+    deadline.arm(START_MS, []);
+    // A signal that arrives during the start counts too.
+    const started = await starting;
+    if (!started.ok) return;
+    deadline.arm(started.value.stopsWithinMs(current) + EXIT_MS, started.value.processIds());
+    await started.value.stop(current);
   }
+
+  process.on('SIGTERM', () => stop(current === undefined ? 'planned' : 'immediate'));
+  process.on('SIGINT', () => stop('immediate'));
+  process.on('SIGHUP', async () => {
+    if (onHangup === 'stop') return stop('immediate');
+    const started = await starting;
+    if (started.ok) started.value.ignoreHangup();
+  });
   const started = await starting;
   if (started.ok) return started.value;
-  process.stderr.write(`${name} does not start:\n${started.problem.map((problem) => `  ${problem}\n`).join('')}`);
+  const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
+  writeForPeople(process.stderr, `${name} does not start:\n${problems}`);
   process.exitCode = 1;
   return undefined;
 }

@@ -3,8 +3,8 @@ import { type RunningServer, startServer } from '../adapters/http/server/running
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** Milliseconds beyond the drain time that a worker has to end. */
-const WORKER_EXIT_MS = 3_000;
+/** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
+const WORKER_EXIT_MS = 1_500;
 
 /** Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available. */
 export function startProcess(
@@ -24,6 +24,7 @@ export function startProcess(
       workers: {
         start: () => pool.start(),
         stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
+        processIds: () => pool.processIds(),
       },
     }),
     listeners: listeners.map(({ token, host, port }) => ({ server: container.resolve(token), host, port })),

@@ -11,7 +11,7 @@ export type RunningWorker = WorkerAddress &
  * ignores signals, because the primary stops its workers in order.
  */
 export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe) => Promise<RunningWorker>): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   // The primary ended while this process sent a message. Node.js ends a worker when its pipe closes.
   cluster.worker?.on('error', () => {});
   let worker: RunningWorker | undefined;

@@ -74,9 +74,15 @@ export class WorkerPool implements HealthCheck {
     return listening === size ? { ready: true } : { ready: true, note: `${listening} of ${size} workers listen` };
   }
 
-  /** The pool itself, and each dependency of the workers in its worst state. */
-  healthChecks(): readonly HealthCheck[] {
-    return [this, ...worstHealth([...this.#parts.workers].map(({ health }) => health))];
+  /** The pool itself, and each dependency of the workers in its worst state. `shared` are dependencies of this process too. */
+  healthChecks(shared: readonly HealthCheck[] = []): readonly HealthCheck[] {
+    const own = shared.map((check) => ({ name: check.name, ...check.readiness() }));
+    return [this, ...worstHealth([own, ...[...this.#parts.workers].map(({ health }) => health)])];
+  }
+
+  /** The process ids of all workers. */
+  processIds(): readonly number[] {
+    return [...this.#parts.workers].flatMap(({ processId }) => processId ?? []);
   }
 
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */

@@ -68,6 +68,11 @@ export class WorkerProcess {
     return new WorkerProcess(cluster.fork(environment), services);
   }
 
+  /** Undefined if the system could not start it. */
+  get processId(): number | undefined {
+    return this.#worker.process.pid;
+  }
+
   /** Whether it accepts requests. */
   get listening(): boolean {
     return this.#listening;

@@ -1,42 +1,51 @@
 import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { LogDestination } from './log-destination.ts';
 
-/** What the kernel writes to a pipe in one piece, so lines of several processes do not mix (POSIX: PIPE_BUF). */
-const PIPE_BUF_BYTES = 4_096;
+/** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
+const MESSAGE_MAX = 300;
+const STACK_MAX = 1_200;
+const CAUSES_MAX = 4;
 
 /**
  * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`, on standard output by default.
  * @param base members of every line.
  */
-export function createJsonLog(destination?: DestinationStream, base: Readonly<Record<string, unknown>> = {}): Logger {
-  return pino(
+export function createJsonLog(
+  destination: DestinationStream = new LogDestination(),
+  base: Readonly<Record<string, unknown>> = {},
+): Logger {
+  const log = pino(
     {
       base,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { fault: describeFault },
     },
-    destination ?? pino.destination({ fd: 1, sync: false, minLength: 0, maxWrite: PIPE_BUF_BYTES }),
+    destination,
   );
+  if (destination instanceof LogDestination) destination.attach(log);
+  return log;
 }
 
 /**
  * An error as the log shows it: name, message and code of the error and its causes. Other members that libraries add are
- * left out. The stack is logged only for unforeseen errors: an unavailable dependency can cause thousands per second.
+ * left out, and long texts are cut. The stack is logged only for unforeseen errors: an unavailable dependency can cause
+ * thousands per second.
  */
 function describeFault(fault: unknown): unknown {
-  return describe(fault, !(fault instanceof DependencyUnavailable));
+  return describe(fault, fault instanceof DependencyUnavailable ? 0 : STACK_MAX, CAUSES_MAX);
 }
 
-function describe(fault: unknown, stacks: boolean): unknown {
+function describe(fault: unknown, stackMax: number, causesMax: number): unknown {
   if (!types.isNativeError(fault)) return { name: typeof fault };
   const { name, message, stack, cause } = fault;
   return {
     name,
-    message,
+    message: message.slice(0, MESSAGE_MAX),
     code: 'code' in fault ? fault.code : undefined,
-    stack: stacks ? stack : undefined,
-    cause: cause === undefined ? undefined : describe(cause, stacks),
+    stack: stackMax === 0 ? undefined : stack?.slice(0, stackMax),
+    cause: cause === undefined || causesMax === 0 ? undefined : describe(cause, stackMax / 2, causesMax - 1),
   };
 }

@@ -14,15 +14,31 @@ const QUANTILES = [
   ['1', 100],
 ] as const;
 
-/** What one process measures: the requests that it answers, and itself. */
+/** The log of the process, as far as it is measured. */
+export interface MeasuredLog {
+  readonly linesLost: number;
+  readonly bufferedBytes: number;
+}
+
+/** What one process measures: the requests that it answers, its log, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
   /** Counts a request; see {@link createRequestCounter}. */
   readonly count = createRequestCounter(this.#registry);
 
   /** @param process label `process` of the metrics that describe the process itself. */
-  constructor(process: string) {
-    registerProcessGauges(this.#registry, process);
+  constructor(process: string, log: MeasuredLog = { linesLost: 0, bufferedBytes: 0 }) {
+    const registers = [this.#registry];
+    registerProcessGauges(this.#registry, process, log);
+    new Counter({
+      name: 'auth_log_lines_lost_total',
+      help: 'Log lines that were lost because standard output could not be written, or not fast enough.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(log.linesLost);
+      },
+    });
   }
 
   /** The event loop delays cover the time since the last call. */
@@ -35,7 +51,7 @@ export class ProcessMetrics {
  * Registers what a process uses, with a label that names the process: a sum over processes would hide the one that has a
  * problem. These replace the library's default metrics, which come all together and observe every garbage collection.
  */
-function registerProcessGauges(registry: Registry, process: string): void {
+function registerProcessGauges(registry: Registry, process: string, log: MeasuredLog): void {
   const registers = [registry];
   const labelNames = ['process'];
   const gauge = (name: string, help: string, read: () => number | Promise<number | undefined>) =>
@@ -77,6 +93,7 @@ function registerProcessGauges(registry: Registry, process: string): void {
       this.inc({ process }, (user + system) / 1e6);
     },
   });
+  gauge('auth_log_buffered_bytes', 'Bytes of log lines that wait to be written.', () => log.bufferedBytes);
   const startedAt = Math.round(performance.timeOrigin) / 1e3;
   gauge('auth_process_start_time_seconds', 'When the process started, in seconds since 1970.', () => startedAt);
   gauge('auth_process_open_fds', 'Open file descriptors, most of which are connections. On Linux only.', async () => {

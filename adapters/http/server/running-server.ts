@@ -14,8 +14,9 @@ export interface Address {
 export interface Workers {
   /** Resolves when all of them listen. */
   start(): Promise<Address>;
-  /** Resolves when all of them have ended. They wait the grace time themselves. Also called if `start` rejected. */
+  /** Resolves when all of them have ended. They wait the grace time themselves. Also called if `start` rejected, and again to end the grace time. */
   stop(mode: ShutdownMode): Promise<void>;
+  processIds(): readonly number[];
 }
 
 /** What is opened first is closed last. */
@@ -33,14 +34,20 @@ export interface RunningServerParts {
   readonly endWaits: () => void;
   /** In the order in which they were opened. */
   readonly closables: readonly { close(): Promise<void> }[];
-  readonly log: (event: 'started' | 'stopping' | 'stopped', address?: Address) => void;
+  readonly log: (event: 'started' | 'stopping' | 'stopped' | 'sighup_ignored', address?: Address) => void;
 }
 
 export interface RunningServer {
   readonly host: string;
   readonly port: number;
-  /** Stops without losing a request. May be called more than once; the first call decides the mode. */
+  /** Stops without losing a request. May be called more than once: a later `immediate` ends the grace time. */
   stop(mode: ShutdownMode): Promise<void>;
+  /** Milliseconds of the grace and drain times. */
+  stopsWithinMs(mode: ShutdownMode): number;
+  /** The processes that answer requests in place of this one. */
+  processIds(): readonly number[];
+  /** Logs that SIGHUP was ignored. */
+  ignoreHangup(): void;
 }
 
 /** Whether the server accepts requests: from when it listens until it stops. One of the checks of /readyz. */
@@ -72,13 +79,18 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
     log('started', { address, port });
 
     let stopped: Promise<void> | undefined;
+    const grace = new AbortController();
     return {
       host: address,
       port,
       stop(mode) {
-        stopped ??= stopServer(parts, opened, mode);
+        if (mode === 'immediate') grace.abort();
+        stopped ??= stopServer(parts, opened, mode, grace.signal);
         return stopped;
       },
+      stopsWithinMs: (mode) => (mode === 'planned' ? parts.graceMs : 0) + parts.drainMs,
+      processIds: () => workers?.processIds() ?? [],
+      ignoreHangup: () => log('sighup_ignored'),
     };
   } catch (error) {
     await closeAll(parts, opened, 'immediate', 0);
@@ -87,12 +99,20 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
 }
 
 /** Reports not ready, waits until load balancers have noticed, finishes the requests in progress and closes. */
-async function stopServer(parts: RunningServerParts, opened: readonly HttpServer[], mode: ShutdownMode): Promise<void> {
+async function stopServer(
+  parts: RunningServerParts,
+  opened: readonly HttpServer[],
+  mode: ShutdownMode,
+  graceEnded: AbortSignal,
+): Promise<void> {
   const { workers, lifecycle, graceMs, drainMs, log } = parts;
   log('stopping');
   lifecycle.state = 'stopping';
   for (const server of opened) server.retire();
-  if (mode === 'planned' && workers === undefined) await delay(graceMs);
+  graceEnded.addEventListener('abort', () => void workers?.stop('immediate'));
+  if (mode === 'planned' && workers === undefined) {
+    await delay(graceMs, undefined, { signal: graceEnded }).catch(() => {});
+  }
   await closeAll(parts, opened, mode, drainMs);
   log('stopped');
 }

@@ -110,6 +110,7 @@ describe('startServer', () => {
         async stop(mode) {
           events.push(`stop workers, ${mode}, listening ${server.listening}`);
         },
+        processIds: () => [],
       },
       log: (event, address) => events.push(JSON.stringify([event, address])),
     });
