@@ -4,9 +4,9 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import { LogDestination } from './log-destination.ts';
 
 /** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
-const MESSAGE_MAX = 300;
-const STACK_MAX = 1_200;
-const CAUSES_MAX = 4;
+const MESSAGE_MAX = 250;
+const STACK_MAX = 1_000;
+const CAUSES_MAX = 3;
 
 /**
  * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`, on standard output by default.

@@ -27,6 +27,23 @@ export function runProgram(
   return follow(spawn(process.execPath, [...nodeArgs, file, ...args], optionsFor(environment)));
 }
 
+/** As `runProgram`, with file descriptors of the caller as its standard output and standard error. */
+export function runProgramOn(
+  stdout: number,
+  file: string,
+  environment: Readonly<Record<string, string>>,
+  stderr: number | 'inherit' = 'inherit',
+): ChildProcess & AsyncDisposable {
+  const child = spawn(process.execPath, [file], { ...optionsFor(environment), stdio: ['ignore', stdout, stderr] });
+  const end = once(child, 'close');
+  return Object.assign(child, {
+    async [Symbol.asyncDispose]() {
+      if (!hasEnded(child)) child.kill('SIGKILL');
+      await end;
+    },
+  });
+}
+
 /** Runs a script of package.json as `npm run` does. At the end, everything that npm started is killed with it. */
 export function runScript(script: string, environment: Readonly<Record<string, string>>): Program {
   const npm = spawn('npm', ['run', script], { ...optionsFor(environment), detached: true });

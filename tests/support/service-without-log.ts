@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { freePort } from './free-port.ts';
+import { send } from './http.ts';
+import { childrenOf, runProgramOn } from './program.ts';
+import { readSamples, total } from './read-samples.ts';
+import { until } from './until.ts';
+
+/** The service with a standard output that a test controls, so its start cannot be seen in the log. */
+export async function startServiceOn(stdout: number, environment: Readonly<Record<string, string>>) {
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const child = runProgramOn(stdout, 'config/main.ts', {
+    CLIENT_REPOSITORY: 'memory',
+    CLIENTS_FILE: 'config/demo/clients.json',
+    PORT: String(port),
+    MANAGEMENT_PORT: String(managementPort),
+    SHUTDOWN_GRACE_MS: '0',
+    ...environment,
+  });
+  const managementUrl = `http://127.0.0.1:${managementPort}`;
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error('the service has ended');
+    return (await send(managementUrl, '/readyz').catch(() => undefined))?.status === 200;
+  }, 'the service is ready');
+  const pids = [child.pid ?? 0, ...childrenOf(child.pid ?? 0)];
+
+  return {
+    child,
+    url: `http://127.0.0.1:${port}`,
+    managementUrl,
+    linesLost: async () =>
+      total(readSamples((await send(managementUrl, '/metrics')).text), 'auth_log_lines_lost_total'),
+    /** The check `log` of /readyz, which must be ready. */
+    async logCheck(): Promise<unknown> {
+      const answer = await send(managementUrl, '/readyz');
+      if (answer.status !== 200) throw new Error(answer.text);
+      return (answer.json()['checks'] as { name: string }[]).filter(({ name }) => name === 'log');
+    },
+    /** Sends SIGTERM. Resolves with the exit code when all processes of the service have ended. */
+    async terminate(): Promise<number | null> {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      const [code] = await ended;
+      await until(() => !pids.some(isAlive), 'all processes have ended');
+      return code;
+    },
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
