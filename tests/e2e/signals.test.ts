@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { requestToken } from '../support/http.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { until } from '../support/until.ts';
+
+/** Longer than a test may take: whoever waits for it fails. */
+const NEVER_MS = '300000';
+
+describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends the grace time of a SIGTERM at %s', async (second) => {
+    const service = await startServiceWithWorkers({ WORKERS, SHUTDOWN_GRACE_MS: NEVER_MS });
+    await using program = service.program;
+    program.process.kill('SIGTERM');
+    await program.printed(/"event":"stopping"/);
+    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    program.process.kill(second);
+    expect(await program.ended()).toBe(0);
+    expect(program.stdout().match(/"event":"stopped"/g)).toHaveLength(1);
+  });
+
+  it('goes on after SIGHUP in every process, with a line in the log', async () => {
+    const service = await startServiceWithWorkers({ WORKERS });
+    await using program = service.program;
+    const workers = service.workerPids();
+    for (const pid of workers) process.kill(pid, 'SIGHUP');
+    program.process.kill('SIGHUP');
+    await program.printed(/"event":"sighup_ignored"/);
+    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    expect(service.workerPids()).toEqual(workers);
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+  });
+
+  it('ends with all of its processes after the drain time, however little they respond', async () => {
+    const service = await startServiceWithWorkers({ WORKERS, SHUTDOWN_DRAIN_MS: '0' });
+    await using program = service.program;
+    const pids = [program.process.pid ?? 0, ...service.workerPids()];
+    program.process.kill('SIGTERM');
+    await program.printed(/"event":"stopping"/);
+    // They do nothing any more, except for the timer that was armed.
+    for (const pid of pids.slice(1)) process.kill(pid, 'SIGSTOP');
+    await program.ended();
+    await until(() => !pids.some(isAlive), 'all processes have ended');
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

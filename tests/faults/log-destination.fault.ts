@@ -1,0 +1,116 @@
+import { openSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LOG_BUFFER_BYTES } from '../../adapters/pino/log-destination.ts';
+import { requestToken, send } from '../support/http.ts';
+import { readSamples } from '../support/read-samples.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { startServiceOn } from '../support/service-without-log.ts';
+import { UnreadPipe } from '../support/unread-pipe.ts';
+import { until } from '../support/until.ts';
+
+const REQUESTS = 40;
+const CONNECTIONS = 8;
+
+/** Each destination, with the note of /readyz if it fails. */
+const DESTINATIONS = {
+  'a full device': { note: 'log lines are lost: ENOSPC' },
+  'a pipe that was closed': { note: 'log lines are lost: EPIPE' },
+  'a full pipe that nobody reads': { note: undefined },
+} as const;
+
+describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is', (WORKERS) => {
+  const pipes: UnreadPipe[] = [];
+  afterEach(() => {
+    for (const pipe of pipes.splice(0)) pipe[Symbol.dispose]();
+  });
+
+  function open(destination: keyof typeof DESTINATIONS): number {
+    if (destination === 'a full device') return openSync('/dev/full', 'w');
+    const pipe = new UnreadPipe();
+    pipes.push(pipe);
+    if (destination === 'a pipe that was closed') pipe.closeReader();
+    else pipe.fill();
+    return pipe.writer;
+  }
+
+  it.each(Object.keys(DESTINATIONS) as (keyof typeof DESTINATIONS)[])(
+    '%s: issues tokens, reports the loss, and ends on SIGTERM with all of its processes',
+    async (destination) => {
+      await using service = await startServiceOn(open(destination), { WORKERS });
+      // On a new connection each, so that both workers get some.
+      for (let count = 0; count < REQUESTS; count += 1) {
+        expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+      }
+      const { note } = DESTINATIONS[destination];
+      if (note !== undefined) {
+        // Each token has two lines. Those of the first moment still wait in a buffer.
+        await until(async () => (await service.linesLost()) > REQUESTS, 'lines are lost');
+        await until(async () => JSON.stringify(await service.logCheck()).includes('note'), 'the note is there');
+      }
+      expect(await service.logCheck()).toEqual([{ name: 'log', ready: true, ...(note && { note }) }]);
+      expect(await service.terminate()).toBe(0);
+    },
+  );
+
+  it('a pipe that is closed and opened again: goes on, and says how many lines were lost', async () => {
+    const pipe = new UnreadPipe();
+    pipes.push(pipe);
+    await using service = await startServiceOn(pipe.writer, { WORKERS });
+    pipe.closeReader();
+    await until(async () => {
+      await requestToken(service.url, DEMO_TOKEN_REQUEST);
+      return (await service.linesLost()) > 0;
+    }, 'lines are lost');
+    pipe.openReader();
+    let text = '';
+    await until(() => {
+      text += pipe.read();
+      return /"event":"log_lines_lost","lines":[1-9]/.test(text);
+    }, 'the loss is logged');
+    await until(async () => !JSON.stringify(await service.logCheck()).includes('note'), 'the note is removed');
+    await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    await until(() => {
+      text += pipe.read();
+      return text.lastIndexOf('"event":"token_issued"') > text.indexOf('"event":"log_lines_lost"');
+    }, 'the next token is logged');
+    expect(await service.terminate()).toBe(0);
+  });
+
+  it('a pipe that nobody reads for a long time: keeps a bounded number of lines, and then says how many were lost', async () => {
+    const pipe = new UnreadPipe();
+    pipes.push(pipe);
+    await using service = await startServiceOn(pipe.writer, { WORKERS });
+    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+    const load = Array.from({ length: CONNECTIONS }, async () => {
+      while ((await service.linesLost()) === 0)
+        for (let count = 0; count < 100; count += 1) await postToken(service.url, agent);
+    });
+    await Promise.all(load);
+    agent.destroy();
+    const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
+    const buffered = samples.filter(({ name }) => name === 'auth_log_buffered_bytes').map(({ value }) => value);
+    expect(Math.max(...buffered)).toBeGreaterThan(0.99 * LOG_BUFFER_BYTES);
+    expect(Math.max(...buffered)).toBeLessThanOrEqual(LOG_BUFFER_BYTES);
+    expect(await service.logCheck()).toEqual([
+      { name: 'log', ready: true, note: 'log lines are lost: the reader is too slow' },
+    ]);
+    let text = '';
+    await until(() => {
+      text += pipe.read();
+      return /"event":"log_lines_lost","lines":[1-9]/.test(text);
+    }, 'the loss is logged');
+    expect(await service.terminate()).toBe(0);
+  });
+});
+
+/** A token request on a connection that stays open. */
+function postToken(url: string, agent: Agent): Promise<void> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${url}/oauth2/token`, { method: 'POST', agent, headers }, (answer) => {
+      answer.resume().once('end', resolve);
+    });
+    outgoing.once('error', reject).end(new URLSearchParams(DEMO_TOKEN_REQUEST).toString());
+  });
+}
