@@ -28,6 +28,7 @@ describe('the management port', () => {
       status: 'ready',
       checks: [
         { name: 'service', ready: true },
+        { name: 'log', ready: true },
         { name: 'signing key', ready: true },
       ],
     });
@@ -64,6 +65,7 @@ describe('the management port', () => {
       status: 'not_ready',
       checks: [
         { name: 'service', ready: false, reason: 'stopping' },
+        { name: 'log', ready: true },
         { name: 'signing key', ready: true },
       ],
     });

@@ -55,11 +55,20 @@ describe('ProcessMetrics of requests', () => {
 });
 
 describe('ProcessMetrics of the process', () => {
+  it('have the lines that its log lost, and the bytes that wait', async () => {
+    const log = { linesLost: 0, bufferedBytes: 0 };
+    const metrics = new ProcessMetrics('primary', log);
+    Object.assign(log, { linesLost: 3, bufferedBytes: 700 });
+    const samples = await samplesOf(metrics);
+    expect(total(samples, 'auth_log_lines_lost_total', {})).toBe(3);
+    expect(total(samples, 'auth_log_buffered_bytes', { process: 'primary' })).toBe(700);
+  });
+
   it('name the process that they describe', async () => {
-    const names = (await samplesOf(new ProcessMetrics('worker-7'))).map(({ name, labels }) => [
-      name,
-      labels['process'],
-    ]);
+    const names = (await samplesOf(new ProcessMetrics('worker-7')))
+      // The lines that were lost are added up over all processes.
+      .filter(({ name }) => name !== 'auth_log_lines_lost_total')
+      .map(({ name, labels }) => [name, labels['process']]);
     expect(names.length).toBeGreaterThan(5);
     for (const [, process] of names) expect(process).toBe('worker-7');
   });
