@@ -46,6 +46,8 @@ export class AttemptLimiter implements ClosableVerificationSlots {
   readonly #burstMs: number;
   /** When all attempts of a pair are available again, in milliseconds. A pair without a time has all of them. */
   readonly #availableAt = new Map<string, number>();
+  /** Attempts beyond the limit that wait. */
+  #waiting = 0;
 
   constructor(slots: ClosableVerificationSlots, options: AttemptLimiterOptions) {
     this.#slots = slots;
@@ -78,7 +80,10 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     if (this.#paced === undefined) return this.#slots.acquire(request);
 
     const pace = { waitMs: () => this.#waitMs(pair), take: () => this.#take(pair) };
-    const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace);
+    this.#waiting += 1;
+    const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace).finally(() => {
+      this.#waiting -= 1;
+    });
     if (!isSelected) return 'attempts_exhausted';
     const slot = await this.#slots.acquire(request);
     return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
@@ -110,7 +115,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
     if (availableAt > this.#now()) this.#set(pair, availableAt);
     else this.#availableAt.delete(pair);
-    this.#paced?.wake(pair);
+    if (this.#waiting > 0) this.#paced?.wake(pair);
   }
 
   #set(pair: string, availableAt: number): void {
