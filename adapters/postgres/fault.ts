@@ -16,11 +16,11 @@ export const SQLSTATE = {
   createdConcurrently: /^(42P07|42710|23505)$/,
   /** The role lacks the privilege to create a table. */
   creationDenied: /^(42501|3F000)$/,
+  /** The value that was sent does not fit the type of its column. */
+  dataException: /^22/,
   /** A data exception or a violated constraint. */
   valueRefused: /^2[23]/,
 } as const;
-
-const DATA_EXCEPTION = /^22/;
 
 /** The SQLSTATE of the server's answer, or an empty text if the driver or the network failed. */
 function stateOf(fault: unknown): string {
@@ -40,6 +40,6 @@ export function isSessionLost(fault: unknown): boolean {
 
 /** The fault as a log may show it: a data exception's message quotes the value, which may be a secret sent as a client id. */
 export function loggableFault(fault: unknown): unknown {
-  if (!hasState(fault, DATA_EXCEPTION)) return fault;
+  if (!hasState(fault, SQLSTATE.dataException)) return fault;
   return Object.assign(new Error('the database refused a value'), { code: stateOf(fault) });
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import { loggableFault, TableUnusable } from './fault.ts';
 
@@ -25,14 +24,21 @@ export interface TableProbe {
   check(): Promise<void>;
 }
 
+/** Between probes of a healthy database: a lock that no request has met yet is noticed within this time and a lock timeout. */
+const HEALTHY_INTERVAL_MS = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
+/** A database is healthy again after so many successful probes in a row, at this interval, with no fault between them. */
+const CONFIRMATIONS = 3;
+const CONFIRMATION_INTERVAL_MS = 500;
 
 /**
- * The state of the database as statements find it. While the database cannot be used, it is probed after 0.1 s, 0.2 s, …
- * and at last every 2 s. So a service that gets no requests because it is not ready becomes ready again.
+ * The state of the database, as statements and probes find it. The first fault of either makes it unavailable. It is then
+ * probed after 0.1 s, 0.2 s, … and at last every 2 s, and is available again after three successful probes in a row. So
+ * a state that lasts is reported once, although single statements may succeed in between. A healthy database is probed
+ * every 2 s, so that a service without requests reports a fault too.
  *
- * A statement that succeeds on a healthy database reads the two fields and calls nothing here.
+ * A statement that succeeds reads `prepared` and calls nothing here.
  */
 export class DatabaseHealth {
   /** Whether the table has been found or created since the start. */
@@ -43,8 +49,11 @@ export class DatabaseHealth {
   readonly name: string;
   readonly #probe: TableProbe;
   readonly #log: DatabaseLog;
-  readonly #closing = new AbortController();
+  #closed = false;
   #probing = false;
+  #timer: NodeJS.Timeout | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  #confirmations = 0;
   #logged: string | undefined;
 
   constructor(name: string, probe: TableProbe, log: DatabaseLog) {
@@ -59,34 +68,48 @@ export class DatabaseHealth {
       await this.#ask();
     } catch (fault) {
       if (fault instanceof TableUnusable) throw fault;
-      this.failed(fault);
+      this.#note(fault);
     }
+    this.#schedule(this.fault === undefined ? HEALTHY_INTERVAL_MS : FIRST_RETRY_MS);
   }
 
   readiness(): Readiness {
     return this.fault === undefined ? { ready: true } : { ready: false, reason: reasonOf(this.fault) };
   }
 
-  /** Call with every fault of a statement. */
+  /** Call with every fault of a statement. While a fault is known already, only a probe replaces it. */
   failed(fault: unknown): void {
+    this.#confirmations = 0;
+    if (this.fault !== undefined) return;
     this.#note(fault);
-    void this.#probeUntilHealthy(FIRST_RETRY_MS);
+    this.#schedule(FIRST_RETRY_MS);
   }
 
   /** Call when an idle connection breaks: perhaps only this one, perhaps the server. */
   suspected(): void {
-    void this.#probeUntilHealthy(0);
-  }
-
-  /** Call when a statement succeeds while there is a fault. */
-  recovered(): void {
-    this.fault = undefined;
-    this.#logged = undefined;
-    this.#log({ event: 'database_available' });
+    this.#schedule(0);
   }
 
   close(): void {
-    this.#closing.abort();
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Replaces the time of the next probe, unless one is running. */
+  #schedule(delayMs: number): void {
+    if (this.#closed || this.#probing) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#probeOnce(), delayMs).unref();
+  }
+
+  async #probeOnce(): Promise<void> {
+    this.#probing = true;
+    const nextMs = await this.#ask().then(
+      () => this.#passed(),
+      (fault) => this.#note(fault),
+    );
+    this.#probing = false;
+    this.#schedule(nextMs);
   }
 
   /** Creates the table at most once: if it disappears later, an operator removed it on purpose. */
@@ -97,32 +120,32 @@ export class DatabaseHealth {
     if (outcome === 'created') this.#log({ event: 'table_created' });
   }
 
-  async #probeUntilHealthy(firstDelayMs: number): Promise<void> {
-    if (this.#probing) return;
-    this.#probing = true;
-    const { signal } = this.#closing;
-    let delayMs = firstDelayMs;
-    do {
-      await delay(delayMs, undefined, { signal }).catch(() => {});
-      if (signal.aborted) return;
-      delayMs = Math.min(Math.max(delayMs * 2, FIRST_RETRY_MS), LAST_RETRY_MS);
-      await this.#ask().then(
-        () => this.fault !== undefined && this.recovered(),
-        (fault) => this.#note(fault),
-      );
-    } while (this.fault !== undefined);
-    this.#probing = false;
+  /** The time until the next probe, in milliseconds. */
+  #passed(): number {
+    if (this.fault === undefined) return HEALTHY_INTERVAL_MS;
+    this.#retryMs = FIRST_RETRY_MS;
+    this.#confirmations += 1;
+    if (this.#confirmations < CONFIRMATIONS) return CONFIRMATION_INTERVAL_MS;
+    this.fault = undefined;
+    this.#logged = undefined;
+    if (!this.#closed) this.#log({ event: 'database_available' });
+    return HEALTHY_INTERVAL_MS;
   }
 
-  /** Logs one line for each state: another fault of the same kind is not logged. */
-  #note(fault: unknown): void {
-    if (this.#closing.signal.aborted) return;
+  /** Logs one line for each state: another fault of the same kind is not logged. The result is the time until the next probe. */
+  #note(fault: unknown): number {
+    if (this.#closed) return 0;
+    if (this.fault === undefined) this.#retryMs = FIRST_RETRY_MS;
+    const waitMs = this.#retryMs;
+    this.#retryMs = Math.min(waitMs * 2, LAST_RETRY_MS);
+    this.#confirmations = 0;
     this.fault = loggableFault(fault);
     const state = fault instanceof TableUnusable ? fault.message : 'unavailable';
-    if (state === this.#logged) return;
+    if (state === this.#logged) return waitMs;
     this.#logged = state;
     if (fault instanceof TableUnusable) this.#log({ event: 'table_unusable', problem: fault.message });
     else this.#log({ event: 'database_unavailable', fault: this.fault });
+    return waitMs;
   }
 }
 

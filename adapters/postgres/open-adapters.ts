@@ -1,5 +1,5 @@
 import type { Readiness } from '../../application/ports/health-check.ts';
-import { CLIENTS } from './client-entity.ts';
+import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
@@ -9,12 +9,15 @@ import { openTable } from './table.ts';
 /** One connection to publish, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
 const KEYS_POOL_SIZE = 2;
 
+/** The look-up of an id that no client can have. */
+const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
+
 /**
  * The repository, and the table that it uses. Throws if the table cannot be used. If the database cannot be reached,
  * resolves and continues to try.
  */
 export async function openClientRepository(options: ConnectionOptions, log: DatabaseLog) {
-  const table = await openTable('client repository', CLIENTS, options, log);
+  const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT);
   return { adapter: new PostgresClientRepository(table.runner, log), dependency: table };
 }
 

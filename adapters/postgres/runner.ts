@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { acquireTimeoutMs, type Connection } from './connection.ts';
-import { hasState, isSessionLost, loggableFault } from './fault.ts';
+import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
 
 /** A statement that is safe to repeat; or several in one text without a name and values, which run in one transaction. */
@@ -31,12 +31,11 @@ export class Runner {
     const health = this.#health;
     if (!health.prepared) throw new DependencyUnavailable(health.name, health.fault);
     try {
-      const rows = await runStatement<Row>(this.#connection, statement);
-      if (health.fault !== undefined) health.recovered();
-      return rows;
+      return await runStatement<Row>(this.#connection, statement);
     } catch (fault) {
       if (empty !== undefined && hasState(fault, empty)) return [];
-      health.failed(fault);
+      // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
+      if (!hasState(fault, SQLSTATE.dataException)) health.failed(fault);
       throw new DependencyUnavailable(health.name, loggableFault(fault));
     }
   }

@@ -3,7 +3,7 @@ import type { Dependency } from '../../application/ports/health-check.ts';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog, type TableProbe } from './health.ts';
-import { Runner, runStatement } from './runner.ts';
+import { Runner, runStatement, type Statement } from './runner.ts';
 
 /** A table that the service uses. */
 export interface TableDefinition<Property extends string = string> {
@@ -53,15 +53,17 @@ export interface OpenTable extends Dependency {
  * table exists but cannot be used, and then leaves nothing open.
  *
  * @param name what the table is for, in words for an operator.
+ * @param read what probes read: the statement of requests, with values that no row matches.
  */
 export async function openTable(
   name: string,
   definition: TableDefinition,
   options: ConnectionOptions,
   log: DatabaseLog,
+  read: Statement = readNoRow(definition),
 ): Promise<OpenTable> {
   const connection = await openConnection(options, definition.schema);
-  const health = new DatabaseHealth(name, probeTable(definition, connection), log);
+  const health = new DatabaseHealth(name, probeTable(definition, connection, read), log);
   // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
   const close = async () => {
@@ -77,10 +79,28 @@ export async function openTable(
   return { name, runner: new Runner(connection, health), readiness: () => health.readiness(), close };
 }
 
-/** Creates a missing table and never alters an existing one. If two replicas start at once, both find the table. */
-export function probeTable(table: TableDefinition, connection: Connection): TableProbe {
+/** Takes the same lock and needs the same privileges as any other read of the table. */
+function readNoRow({ name, selectList }: TableDefinition): Statement {
+  return { text: `select ${selectList} from ${name} limit 0` };
+}
+
+/**
+ * Creates a missing table and never alters an existing one. If two replicas start at once, both find the table. The catalog
+ * names what is missing, and the read finds out what only a read can: a lock, or an index or a file that is broken.
+ */
+export function probeTable(
+  table: TableDefinition,
+  connection: Connection,
+  read: Statement = readNoRow(table),
+): TableProbe {
   const readColumns = () => runStatement<Column>(connection, { text: COLUMNS_OF_TABLE, values: [table.name] });
-  const check = async () => assertUsable(table, await readColumns());
+  const check = async () => {
+    assertUsable(table, await readColumns());
+    await runStatement(connection, read).catch((fault) => {
+      // The type of a column does not accept the value. Whether rows can be read, requests find out.
+      if (!hasState(fault, SQLSTATE.dataException)) throw fault;
+    });
+  };
   return {
     check,
     async prepare() {

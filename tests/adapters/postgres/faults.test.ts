@@ -20,6 +20,7 @@ const SLACK_MS = 800;
 interface Service {
   readonly program: Program;
   readonly url: string;
+  readonly management: string;
   ask(): Promise<HttpAnswer>;
   /** A token that it issued while the database was available. */
   token?: string;
@@ -58,6 +59,7 @@ describe('a database that is down when the service starts', () => {
     await expectUnavailable();
     await server.start();
     await untilAvailable();
+    await until(() => events().includes('database_available'), 'the log says so');
     expect(events()).toEqual(['database_unavailable', 'database_available']);
   });
 
@@ -227,6 +229,22 @@ describe('a database that fails while the service runs', () => {
     await untilAvailable();
   });
 
+  it('has its table locked while no client asks: it is not ready until the lock ends, with a line for each change', async () => {
+    await startAndGetToken();
+    expect(await readiness()).toBe(200);
+    const locker = await connectAsOwner();
+    await locker.query('begin');
+    await locker.query('lock table clients in access exclusive mode');
+    await until(async () => (await readiness()) === 503, 'the lock is noticed');
+    await expectUnavailable();
+    for (let probe = 0; probe < 300; probe += 1) expect(await readiness()).toBe(503);
+    await locker.query('rollback');
+    await locker.end();
+    await untilAvailable();
+    await until(async () => (await readiness()) === 200, 'it is ready again');
+    expect(events()).toEqual(['database_unavailable', 'database_available']);
+  });
+
   it('loses its table: no client is refused as unknown, and the table is not created again', async () => {
     await startAndGetToken();
     await server.query('alter table clients rename to clients_elsewhere');
@@ -247,6 +265,10 @@ describe('a database that fails while the service runs', () => {
   });
 });
 
+async function readiness(): Promise<number> {
+  return (await send(service.management, '/readyz')).status;
+}
+
 function url(password = PASSWORD, port = server.port): string {
   return server.urlOf(ROLE, password, port);
 }
@@ -265,7 +287,7 @@ function addGoodClient(): Promise<void> {
 }
 
 async function startService(databaseUrl: string): Promise<Service> {
-  const port = await freePort();
+  const [port, managementPort] = [await freePort(), await freePort()];
   const base = `http://127.0.0.1:${port}`;
   const program = runProgram('config/main.ts', {
     CLIENT_REPOSITORY: 'postgres',
@@ -276,13 +298,14 @@ async function startService(databaseUrl: string): Promise<Service> {
     PORT: String(port),
     // Each worker would detect the state of the database on its own.
     WORKERS: '1',
-    MANAGEMENT_PORT: '0',
+    MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '0',
   });
   await program.printed(/"event":"started"/);
   return {
     program,
     url: base,
+    management: `http://127.0.0.1:${managementPort}`,
     ask: () =>
       requestToken(base, {
         grant_type: 'client_credentials',

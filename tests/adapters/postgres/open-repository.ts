@@ -1,8 +1,7 @@
-import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import type { ConnectionOptions } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLog } from '../../../adapters/postgres/health.ts';
-import { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
-import { openTable } from '../../../adapters/postgres/table.ts';
+import { openClientRepository } from '../../../adapters/postgres/open-adapters.ts';
+import type { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 
 /** A repository and the table that it reads. */
@@ -14,9 +13,9 @@ export interface OpenRepository extends AsyncDisposable {
 
 /** Opens the table `clients` as the service does. */
 export async function openRepository(options: ConnectionOptions, log: DatabaseLog = () => {}): Promise<OpenRepository> {
-  const table = await openTable('client repository', CLIENTS, options, log);
+  const { adapter, dependency: table } = await openClientRepository(options, log);
   return {
-    repository: new PostgresClientRepository(table.runner, log),
+    repository: adapter,
     readiness: () => table.readiness(),
     close: () => table.close(),
     [Symbol.asyncDispose]: () => table.close(),
