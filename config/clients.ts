@@ -1,5 +1,5 @@
 import { run } from '../adapters/cli/run.ts';
-import { readClientsFile } from '../adapters/memory/clients-file.ts';
+import { streamClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
@@ -9,7 +9,7 @@ import { failure, success } from '../domain/result.ts';
 /** `npm run clients`: manages the table `clients`. */
 const encoder = new BcryptSecretEncoder();
 
-process.exitCode = await run(process.argv.slice(2), process, { open, encoder, readClientsFile });
+process.exitCode = await run(process.argv.slice(2), process, { open, encoder, streamClientsFile });
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function open() {

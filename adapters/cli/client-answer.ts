@@ -1,14 +1,15 @@
-import Table from 'cli-table3';
 import type { ManagedClient } from '../../application/clients/managed-client.ts';
 import { MEMBER_NAMES, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { type Success, success } from '../../domain/result.ts';
 import type { Answer } from './outcome.ts';
-import { printable } from './printable.ts';
+import { printable, shortened } from './printable.ts';
+import { textTable } from './text-table.ts';
 
 const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost'] as const;
 
-/** Rows of a list under one heading. The library cannot lay out a hundred thousand at once, and the heading would be far away. */
-const ROWS_OF_A_TABLE = 1_000;
+/** The longest value that a table for people shows, in characters. `--json` shows more. */
+const CELL_MAX = 200;
+const SINGLE_VALUE_MAX = 2_000;
 
 /** A client as `--json` prints it. */
 export function documentOf({ id, clientId, clientName, scope, state, bcryptCost, problem }: ManagedClient) {
@@ -46,37 +47,25 @@ export function answerOf(document: object, messages: readonly string[]): Answer 
 }
 
 function tableOf(document: object): string {
-  const table = new Table({ style: { head: [], border: [] } });
-  for (const [member, value] of Object.entries(document)) {
-    if (value !== null) table.push([member, printable(String(value))]);
-  }
-  return table.toString();
+  const rows = Object.entries(document)
+    .filter(([, value]) => value !== null)
+    .map(([member, value]) => [member, printable(shortened(String(value), SINGLE_VALUE_MAX))]);
+  return textTable(rows, { heading: false });
 }
 
-/** All clients: tables with a row for each, or an array. Problems are messages, not part of the table. */
-export function listAnswer(clients: readonly ManagedClient[]): Answer {
-  const documents = clients.map(documentOf);
-  return {
-    document: documents,
-    text: () => tablesOf(documents).join('\n'),
-    messages: clients.length === 0 ? ['No client is registered.'] : documents.flatMap(problemOf),
-  };
+/** A page of a list: a table with a heading. */
+export function pageOf(clients: readonly ManagedClient[]): string {
+  const rows = clients
+    .map(documentOf)
+    .map((client) => COLUMNS.map((column) => printable(shortened(String(client[column] ?? ''), CELL_MAX))));
+  return `${textTable([COLUMNS, ...rows], { heading: true })}\n`;
 }
 
-type Row = ReturnType<typeof documentOf>;
-
-function tablesOf(clients: readonly Row[]): readonly string[] {
-  const tables: string[] = [];
-  for (let start = 0; start < clients.length; start += ROWS_OF_A_TABLE) {
-    const table = new Table({ head: [...COLUMNS], style: { head: [], border: [] } });
-    for (const client of clients.slice(start, start + ROWS_OF_A_TABLE)) {
-      table.push(COLUMNS.map((column) => printable(String(client[column] ?? ''))));
-    }
-    tables.push(table.toString());
-  }
-  return tables;
-}
-
-function problemOf({ id, client_id, problem }: Row): readonly string[] {
-  return problem === null ? [] : [`Row ${id}, client ${client_id}: ${problem}; it gets no token.`];
+/** What is wrong with clients of a list, which is not part of its table: a line for each. */
+export function problemsOf(clients: readonly ManagedClient[]): readonly string[] {
+  return clients.flatMap(({ id, clientId, problem }) =>
+    problem === null
+      ? []
+      : [`Row ${id}, client ${shortened(clientId, CELL_MAX)}: ${describeProblem(problem)}; it gets no token.`],
+  );
 }

@@ -1,20 +1,8 @@
 import { type Failure, success } from '../../domain/result.ts';
-import { answerOf, clientAnswer, documentOf, listAnswer } from './client-answer.ts';
+import { answerOf, clientAnswer, documentOf } from './client-answer.ts';
 import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 import { type ClientUseCases, type OpenClients, withClients } from './with-clients.ts';
-
-/** `list`: every client, including broken ones. */
-export function listCommand(open: OpenClients): CommandDefinition {
-  return {
-    usage: 'list',
-    summary: 'show every client',
-    description: 'Shows every client by its id, and what is wrong with those that the service refuses. Never a hash.',
-    examples: [`${PROGRAM_NAME} list`, `npm run --silent clients -- list --json | jq -r '.[].client_id'`],
-    options: [JSON_OPTION],
-    run: () => withClients(open, async ({ listClients }) => success(listAnswer(await listClients.execute()))),
-  };
-}
 
 /** Commands on one client: `show`, `disable`, `enable` and `remove`. */
 export function clientCommands(open: OpenClients): readonly CommandDefinition[] {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
-import type { Outcome } from './outcome.ts';
+import type { AnswerStream, Outcome } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
 
 /** How users call the program; the start of every example. */
@@ -28,7 +28,7 @@ export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions
   /** Whole command lines. */
   readonly examples: readonly string[];
   readonly options: readonly Option[];
-  run(options: Options, argument?: string): Promise<Outcome>;
+  run(options: Options, argument?: string): Promise<Outcome> | AnswerStream;
 }
 
 /** Adds a command whose help page ends with its examples, and whose outcome the terminal shows. */
@@ -45,7 +45,9 @@ export function defineCommand(
   for (const option of options) command.addOption(option);
   command.action(async () => {
     const given = command.opts<AnswerOptions>();
-    await terminal.finish(await run(given, command.args[0]), given);
+    const answer = run(given, command.args[0]);
+    if (Symbol.asyncIterator in answer) await terminal.writeAll(answer);
+    else await terminal.finish(await answer, given);
   });
 }
 

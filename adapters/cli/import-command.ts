@@ -1,22 +1,32 @@
-import { readFile } from 'node:fs/promises';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { Option } from 'commander';
-import type { ImportedClients } from '../../application/clients/import-clients.ts';
-import type { NewClient } from '../../domain/client-registration.ts';
-import { type Result, success } from '../../domain/result.ts';
-import { describeProblem } from './client-answer.ts';
+import {
+  type ImportEntry,
+  type ImportedClients,
+  type ImportProblem,
+  PROBLEMS_MAX,
+} from '../../application/clients/import-clients.ts';
+import { type Failure, type Result, type Success, success } from '../../domain/result.ts';
 import { COST_OPTION, type CommandDefinition, type CostOptions, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
-import { type Answer, EXIT, type Outcome, problem } from './outcome.ts';
-import { type OpenClients, withClients } from './with-clients.ts';
+import { type AnswerPart, EXIT, type Problem, problem } from './outcome.ts';
+import { printableJson } from './printable.ts';
+import { type ClientUseCases, type OpenClients, streamWithClients } from './with-clients.ts';
 
-/** Reads the JSON of a clients file, or returns every problem that it has. */
-export type ReadClientsFile = (json: string) => Result<readonly NewClient[], readonly string[]>;
+/** More clients than this are counted instead of named on standard error. */
+const NAMED_MAX = 100;
+
+/** How much of the file is read at once, in bytes. */
+const CHUNK_SIZE = 262_144;
+
+/** Reads a clients file of any size in batches of entries. */
+export type StreamClientsFile = (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<readonly ImportEntry[]>;
 
 interface Options extends CostOptions {
   readonly replace?: true;
 }
 
 /** `import <file>`: registers the clients of a clients file, all or none. */
-export function importCommand(open: OpenClients, readClientsFile: ReadClientsFile): CommandDefinition<Options> {
+export function importCommand(open: OpenClients, streamClientsFile: StreamClientsFile): CommandDefinition<Options> {
   return {
     usage: 'import <file>',
     summary: 'register every client of a clients file, or none',
@@ -28,36 +38,75 @@ export function importCommand(open: OpenClients, readClientsFile: ReadClientsFil
       COST_OPTION,
       JSON_OPTION,
     ],
-    async run({ replace, cost }, file = '') {
-      const json = await readFile(file, 'utf8').catch(() => undefined);
-      if (json === undefined) return problem(EXIT.refused, `The file ${file} cannot be read.`);
-      const clients = readClientsFile(json);
-      if (!clients.ok) return refuse(file, clients.problem);
-      return withClients(open, async ({ importClients }) => {
-        const existing = replace ? 'replace' : 'refuse';
-        const imported = await importClients.execute(clients.value, { cost, existing });
-        if (imported.ok) return success(answer(imported.value));
-        const problems = imported.problem.map(({ position, ...rest }) => `entry ${position}: ${describeProblem(rest)}`);
-        return refuse(file, problems);
-      });
+    async *run(options, path = '') {
+      const file = await openFile(path).catch(() => undefined);
+      if (file === undefined) return yield unreadable(path);
+      try {
+        yield* streamWithClients(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
+      } catch (fault) {
+        if (!isReadFault(fault)) throw fault;
+        yield unreadable(path);
+      } finally {
+        await file.close();
+      }
     },
   };
 }
 
-function refuse(file: string, problems: readonly string[]): Outcome {
-  const lines = problems.map((line) => `  ${line}`);
-  return problem(EXIT.refused, `The file ${file} is refused; nothing was changed:`, ...lines);
+async function* importFile(
+  { importClients }: ClientUseCases,
+  file: FileHandle,
+  path: string,
+  { replace, cost, json }: Options,
+  streamClientsFile: StreamClientsFile,
+): AsyncGenerator<Result<AnswerPart, Problem>> {
+  const chunks = file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false });
+  const existing = replace ? 'replace' : 'refuse';
+  const imported = await importClients.execute(streamClientsFile(chunks), { cost, existing });
+  if (!imported.ok) return yield refusal(path, imported.problem);
+  yield* messages(imported.value);
+  if (json) yield* documentOf(imported.value);
 }
 
-function answer({ added, replaced }: ImportedClients): Answer {
-  const idsOf = (clients: ImportedClients['added']) => clients.map(({ clientId }) => clientId);
-  const still_disabled = idsOf(replaced.filter(({ state }) => state === 'disabled'));
-  return {
-    document: { added: idsOf(added), replaced: idsOf(replaced), still_disabled },
-    text: () => '',
-    messages: [
-      `${added.length} added, ${replaced.length} replaced.`,
-      ...still_disabled.map((clientId) => `Client ${clientId} stays disabled.`),
-    ],
-  };
+async function* messages({ counts, ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {
+  yield success({ message: `${counts.added} added, ${counts.replaced} replaced.` });
+  let left = NAMED_MAX;
+  for await (const page of ids('locked')) {
+    for (const clientId of page.slice(0, left)) yield success({ message: `Client ${clientId} stays disabled.` });
+    left -= Math.min(left, page.length);
+    if (left === 0) break;
+  }
+  const more = counts.locked - NAMED_MAX;
+  if (more > 0) yield success({ message: `${more} more clients stay disabled; --json names them all.` });
+}
+
+/** One object with three arrays of client ids, of any length. */
+async function* documentOf({ ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {
+  const members = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
+  let opening = '{';
+  for (const [member, kind] of Object.entries(members)) {
+    yield success({ text: `${opening}"${member}":[` });
+    opening = '],';
+    let separator = '';
+    for await (const page of ids(kind)) {
+      yield success({ text: separator + page.map(printableJson).join(',') });
+      separator = ',';
+    }
+  }
+  yield success({ text: ']}\n' });
+}
+
+function unreadable(path: string): Failure<Problem> {
+  return problem(EXIT.refused, `The file ${path} cannot be read.`);
+}
+
+function refusal(path: string, problems: readonly ImportProblem[]): Failure<Problem> {
+  const lines = problems.map(({ position, text }) => `  ${position === undefined ? '' : `entry ${position}: `}${text}`);
+  const more = problems.length >= PROBLEMS_MAX ? ['There may be more problems.'] : [];
+  return problem(EXIT.refused, `The file ${path} is refused; nothing was changed:`, ...lines, ...more);
+}
+
+/** A directory can be opened, but not read. */
+function isReadFault(fault: unknown): boolean {
+  return fault instanceof Error && 'syscall' in fault && fault.syscall === 'read';
 }

@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
-import { clientCommands, listCommand } from './client-commands.ts';
+import { clientCommands } from './client-commands.ts';
 import { defineCommand, PROGRAM_NAME } from './define-command.ts';
-import { importCommand, type ReadClientsFile } from './import-command.ts';
+import { importCommand, type StreamClientsFile } from './import-command.ts';
+import { listCommand } from './list-command.ts';
 import { EXIT } from './outcome.ts';
 import { addCommand, hashCommand, rotateCommand } from './secret-commands.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
@@ -13,7 +14,7 @@ export interface CommandParts {
   /** Called by the commands that need stored clients. */
   readonly open: OpenClients;
   readonly encoder: SecretEncoder;
-  readonly readClientsFile: ReadClientsFile;
+  readonly streamClientsFile: StreamClientsFile;
 }
 
 const NOTES = `
@@ -36,7 +37,7 @@ export async function run(args: readonly string[], streams: TerminalStreams, par
 }
 
 /** The commands, in the order of the help page. */
-function createProgram(terminal: Terminal, { open, encoder, readClientsFile }: CommandParts): Command {
+function createProgram(terminal: Terminal, { open, encoder, streamClientsFile }: CommandParts): Command {
   const program = new Command(PROGRAM_NAME)
     .description('Manages the clients that the authorization service issues tokens to.')
     .configureOutput({
@@ -53,7 +54,7 @@ function createProgram(terminal: Terminal, { open, encoder, readClientsFile }: C
     listCommand(open),
     rotateCommand(open, stdin),
     ...clientCommands(open),
-    importCommand(open, readClientsFile),
+    importCommand(open, streamClientsFile),
     hashCommand(encoder, stdin),
   ];
   for (const definition of definitions) defineCommand(program, terminal, definition);

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { EXIT, type ExitCode, type Outcome } from './outcome.ts';
+import { type AnswerStream, EXIT, type ExitCode, type Outcome } from './outcome.ts';
 import { printable, printableJson } from './printable.ts';
 import type { Input } from './read-secret.ts';
 
@@ -44,6 +44,16 @@ export class Terminal {
     const shown = json === undefined ? text() : printableJson(document);
     this.#say(messages);
     if (shown !== '') await this.#write(`${shown}\n`);
+  }
+
+  /** Writes the parts as they come, and no faster than they are read. Ends the stream if nobody reads any more. */
+  async writeAll(parts: AnswerStream): Promise<void> {
+    for await (const part of parts) {
+      if (!part.ok) this.#fail(part.problem.exitCode, part.problem.messages);
+      else if ('message' in part.value) this.#say([part.value.message]);
+      else await this.#write(part.value.text);
+      if (this.#exitCode !== EXIT.done) return;
+    }
   }
 
   /** Writes a help page as the library formatted it. */

@@ -1,8 +1,8 @@
 import type { ClientManagement } from '../../application/clients/client-management.ts';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { Result } from '../../domain/result.ts';
-import { EXIT, type Outcome, problem } from './outcome.ts';
+import type { Failure, Result } from '../../domain/result.ts';
+import { type AnswerPart, type AnswerStream, EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 
 /** The use cases of the commands, on a store that is open. */
 export interface ClientUseCases extends ClientManagement {
@@ -23,14 +23,35 @@ export async function withClients(
   try {
     return await work(clients).finally(() => clients.close());
   } catch (fault) {
-    if (fault instanceof ValueRefused) {
-      return problem(EXIT.refused, `The table clients refuses this: ${detailsOf(fault.cause)}`);
-    }
-    if (fault instanceof DependencyUnavailable) {
-      return problem(EXIT.databaseUnavailable, `The database cannot be used: ${detailsOf(fault.cause)}`);
-    }
-    throw fault;
+    return problemOf(fault);
   }
+}
+
+/** The same for an answer that is written while the store is open. */
+export async function* streamWithClients(
+  open: OpenClients,
+  work: (clients: ClientUseCases) => AnswerStream,
+): AsyncGenerator<Result<AnswerPart, Problem>> {
+  const opened = await open();
+  if (!opened.ok) return yield problem(EXIT.usage, opened.problem);
+  const clients = opened.value;
+  try {
+    yield* work(clients);
+  } catch (fault) {
+    yield problemOf(fault);
+  } finally {
+    await clients.close();
+  }
+}
+
+function problemOf(fault: unknown): Failure<Problem> {
+  if (fault instanceof ValueRefused) {
+    return problem(EXIT.refused, `The table clients refuses this: ${detailsOf(fault.cause)}`);
+  }
+  if (fault instanceof DependencyUnavailable) {
+    return problem(EXIT.databaseUnavailable, `The database cannot be used: ${detailsOf(fault.cause)}`);
+  }
+  throw fault;
 }
 
 /** Message and code of a fault. Adapters keep values, statements and URLs out of both. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { ImportEntry } from '../../application/clients/import-clients.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 
 const OTHER_MEMBERS = 'has members other than client_id, client_secret, client_name and scope';
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
@@ -36,6 +38,32 @@ export function readClientsFile(json: string): Result<readonly NewClient[], read
   const file = z.array(ENTRY, 'must be a JSON array').safeParse(entries);
   const problems = [...(file.error?.issues ?? []).map(describe), ...repeatedIds(entries)];
   return file.success && problems.length === 0 ? success(file.data) : failure(problems);
+}
+
+/**
+ * Reads a clients file of any size, one batch of entries at a time. The same entries are refused as above, except that
+ * repeated ids are not found here.
+ */
+export async function* streamClientsFile(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly ImportEntry[]> {
+  let position = 0;
+  for await (const batch of readJsonArray(chunks)) {
+    yield batch.map((entry) => readEntry(entry, position++));
+  }
+}
+
+function readEntry(entry: JsonEntry, position: number): ImportEntry {
+  if (!entry.ok) {
+    const { position: at, text } = entry.problem;
+    return failure([at === undefined ? { text } : { position: at, text: `it ${text}` }]);
+  }
+  const client = ENTRY.safeParse(entry.value);
+  if (client.success) return success(client.data);
+  return failure(
+    client.error.issues.map(({ path: [member = 'it'], message }) => ({
+      position,
+      text: `${String(member)} ${message}`,
+    })),
+  );
 }
 
 function parse(json: string): unknown {

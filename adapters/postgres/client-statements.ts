@@ -1,51 +1,54 @@
+import { DISPLAYED_TEXT_MAX } from '../../application/ports/client-store.ts';
 import { CLIENTS } from './client-entity.ts';
 
-const {
-  id: ID,
-  clientId: CLIENT_ID,
-  clientSecret: CLIENT_SECRET,
-  clientName: CLIENT_NAME,
-  scope: SCOPE,
-} = CLIENTS.columns;
-const GIVEN_COLUMNS = [CLIENT_ID, CLIENT_SECRET, CLIENT_NAME, SCOPE].join(', ');
+const { id: ID, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET } = CLIENTS.columns;
+
+/** The columns that a new row gives. */
+export const GIVEN_COLUMNS = (['clientId', 'clientSecret', 'clientName', 'scope'] as const)
+  .map((property) => CLIENTS.columns[property])
+  .join(', ');
+
+/** The columns as text for display: a text of any length is cut before it leaves the server. */
+const DISPLAYED = Object.entries(CLIENTS.columns)
+  .map(([property, column]) => `left(clients.${column}::text, ${DISPLAYED_TEXT_MAX}) as "${property}"`)
+  .join(', ');
 
 // Every column is cast: whatever types a table of another application has, client ids are compared byte by byte. In the
 // table as we create it, the unique index serves these comparisons.
-const SELECT = `select ${CLIENTS.selectList} from clients`;
-const IS_LISTED = `clients.${CLIENT_ID}::text = any($1::text[] collate "C")`;
-const IS_GIVEN = `clients.${CLIENT_ID}::text = given.${CLIENT_ID} collate "C"`;
-const IN_ORDER = `order by clients.${CLIENT_ID}::text collate "C", clients.${ID}`;
-const FIND = `${SELECT} where ${IS_LISTED} ${IN_ORDER}`;
+const ID_AS_TEXT = `clients.${CLIENT_ID}::text collate "C"`;
+const IS_LISTED = `clients.${CLIENT_ID}::text = $1::text collate "C"`;
+const IN_ORDER = `order by ${ID_AS_TEXT}, clients.${ID}`;
 
-/** Updates columns of locked rows. If a client id has several rows, their old secrets identify them. */
-function update(...columns: readonly string[]): string {
-  return `update clients set ${columns.map((column) => `${column} = given.${column}`).join(', ')}
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as given (${GIVEN_COLUMNS}, old_secret)
-    where ${IS_GIVEN} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret`;
-}
-
-/** Statements that manage the table `clients`. Parameters are arrays, one for each column. */
+/** Statements that manage the table `clients`. Except for `findAndLock`, they return texts for display. */
 export const CLIENT_STATEMENTS = {
-  list: `${SELECT} ${IN_ORDER}`,
+  /**
+   * A page. Parameters: the client id at which it begins, the number of its rows that earlier pages had, a client id
+   * behind which the list begins or null, a pattern of ids, and the most rows.
+   */
+  list: `select ${DISPLAYED} from clients
+    where ${ID_AS_TEXT} >= $1 and ($3::text is null or ${ID_AS_TEXT} > $3) and ${ID_AS_TEXT} like $4
+    ${IN_ORDER} limit $5 offset $2`,
 
-  /** Parameter: client ids. */
-  find: FIND,
+  /** A page of the rows without a client id. Parameters: the number of rows that earlier pages had, and the most rows. */
+  listNulls: `select ${DISPLAYED} from clients where clients.${CLIENT_ID} is null
+    order by clients.${ID} limit $2 offset $1`,
 
-  /** As `find`; no other transaction can change these rows until this one ends. */
-  findAndLock: `${FIND} for update`,
+  /** Parameter: client id. */
+  find: `select ${DISPLAYED} from clients where ${IS_LISTED} ${IN_ORDER}`,
 
-  /** Parameters: client ids, secrets, names and scopes. Inserts the clients whose ids are free, and returns those. */
-  insert: `insert into clients (${GIVEN_COLUMNS})
-    select given.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given (${GIVEN_COLUMNS})
-      where not exists (select from clients where ${IS_GIVEN}) order by given.${CLIENT_ID} collate "C"
-    on conflict do nothing returning ${CLIENTS.selectList}`,
+  /** As `find`, with whole texts; no other transaction can change these rows until this one ends. */
+  findAndLock: `select ${CLIENTS.selectList} from clients where ${IS_LISTED} ${IN_ORDER} for update`,
 
-  /** Parameters of `insert`, and the secrets that the rows have. */
-  changeSecret: update(CLIENT_SECRET),
+  /** Parameters: the columns. Inserts the client and returns it, or returns no row if its id is taken. */
+  insert: `insert into clients (${GIVEN_COLUMNS}) select $1::text, $2::text, $3::text, $4::text
+    where not exists (select from clients where ${IS_LISTED})
+    on conflict do nothing returning ${DISPLAYED}`,
 
-  /** The same parameters. */
-  replace: update(CLIENT_SECRET, CLIENT_NAME, SCOPE),
+  /** Parameters: client id, new secrets and old secrets. If a client id has several rows, their old secrets identify them. */
+  changeSecret: `update clients set ${CLIENT_SECRET} = given.new_secret
+    from unnest($2::text[], $3::text[]) as given (new_secret, old_secret)
+    where ${IS_LISTED} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret`,
 
-  /** Parameter: client ids. */
-  remove: `delete from clients where ${IS_LISTED} returning ${CLIENTS.selectList}`,
+  /** Parameter: client id. */
+  remove: `delete from clients where ${IS_LISTED} returning ${DISPLAYED}`,
 } as const;

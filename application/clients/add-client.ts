@@ -31,8 +31,8 @@ export class AddClient {
     const registration = ClientRegistration.of(fields);
     if (!registration.ok) return registration;
     const clientSecret = await encoder.encode(secret, cost);
-    const saved = await store.save([{ clientId, clientSecret, clientName, scope }]);
-    const client = describeClient(saved.ok ? saved.value.added : []);
+    const added = await store.add({ clientId, clientSecret, clientName, scope });
+    const client = describeClient(added === undefined ? [] : [added]);
     return client.ok ? success({ client: client.value, secret }) : failure('client_id_taken');
   }
 }

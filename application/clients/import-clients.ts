@@ -1,9 +1,11 @@
-import type { NewClient, RegistrationProblem } from '../../domain/client-registration.ts';
+import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret, StoredSecret } from '../../domain/stored-secret.ts';
-import type { ClientStore } from '../ports/client-store.ts';
+import type { ClientImport, ClientStore, ImportCounts } from '../ports/client-store.ts';
 import type { SecretEncoder } from '../ports/secret-encoder.ts';
-import { describeClients, type ManagedClient } from './managed-client.ts';
+
+/** The import ends after so many problems. */
+export const PROBLEMS_MAX = 100;
 
 export interface ImportOptions {
   /** BCrypt cost of plain secrets, 4 to 14. */
@@ -12,16 +14,19 @@ export interface ImportOptions {
   readonly existing: 'refuse' | 'replace';
 }
 
-export interface ImportedClients {
-  readonly added: readonly ManagedClient[];
-  /** Disabled clients among them stay disabled. */
-  readonly replaced: readonly ManagedClient[];
+/** What an import has done. The ids can be read until the store is closed. */
+export interface ImportedClients extends Pick<ClientImport, 'ids'> {
+  readonly counts: ImportCounts;
 }
 
-/** What is wrong with the client at a position, counted from 0. */
-export interface ImportProblem extends RegistrationProblem {
-  readonly position: number;
+/** What is wrong with the entry at a position, counted from 0, or with the whole input. Never quotes a value. */
+export interface ImportProblem {
+  readonly position?: number;
+  readonly text: string;
 }
+
+/** A valid registration with a secret that is `{noop}` or a BCrypt encoding, or what is wrong with the entry. */
+export type ImportEntry = Result<NewClient, readonly ImportProblem[]>;
 
 /** Registers clients, all or none. Plain secrets are hashed, BCrypt encodings are stored as they are. */
 export class ImportClients {
@@ -33,17 +38,47 @@ export class ImportClients {
     this.#encoder = encoder;
   }
 
-  /** @param clients valid registrations whose ids differ, with secrets that are `{noop}` or a BCrypt encoding. */
+  /**
+   * One batch of entries is held in memory at a time.
+   *
+   * @returns at most PROBLEMS_MAX problems, if there is any.
+   */
   async execute(
-    clients: readonly NewClient[],
+    batches: AsyncIterable<readonly ImportEntry[]>,
     { cost, existing }: ImportOptions,
   ): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
-    const unstorable = clients.flatMap(unstorableFields);
-    if (unstorable.length > 0) return failure(unstorable);
-    const encoded = await Promise.all(clients.map((client) => this.#encode(client, cost)));
-    const saved = await this.#store.save(encoded, existing === 'replace' ? replaceSecret : undefined);
-    if (!saved.ok) return failure(clients.flatMap((client, position) => takenId(client, position, saved.problem)));
-    return success({ added: describeClients(saved.value.added), replaced: describeClients(saved.value.replaced) });
+    const clients = await this.#store.startImport();
+    const problems = await this.#addAll(clients, batches, cost);
+    if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
+    const saved = await clients.save(existing === 'replace' ? replaceSecret : undefined);
+    if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
+    const text = `${MEMBER_NAMES.clientId} is registered already`;
+    return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
+  }
+
+  /** The problems of the entries. After the first problem, entries are only checked. */
+  async #addAll(
+    clients: ClientImport,
+    batches: AsyncIterable<readonly ImportEntry[]>,
+    cost: number,
+  ): Promise<readonly ImportProblem[]> {
+    const problems: ImportProblem[] = [];
+    let position = 0;
+    for await (const batch of batches) {
+      const found = batch.flatMap((entry, index) =>
+        entry.ok ? unstorableFields(entry.value, position + index) : entry.problem,
+      );
+      problems.push(...found.slice(0, PROBLEMS_MAX));
+      if (problems.length === 0) {
+        const encoded = await Promise.all(
+          batch.flatMap((entry) => (entry.ok ? [this.#encode(entry.value, cost)] : [])),
+        );
+        problems.push(...(await clients.add(encoded)).map(describeRepetition));
+      }
+      if (problems.length >= PROBLEMS_MAX) break;
+      position += batch.length;
+    }
+    return problems;
   }
 
   async #encode(client: NewClient, cost: number): Promise<NewClient> {
@@ -57,9 +92,9 @@ export class ImportClients {
 function unstorableFields(client: NewClient, position: number): readonly ImportProblem[] {
   return (['clientId', 'clientName'] as const)
     .filter((field) => !client[field].isWellFormed() || client[field].includes('\0'))
-    .map((field) => ({ position, field, rule: 'must be Unicode text without NUL' }));
+    .map((field) => ({ position, text: `${MEMBER_NAMES[field]} must be Unicode text without NUL` }));
 }
 
-function takenId({ clientId }: NewClient, position: number, taken: ReadonlySet<string>): readonly ImportProblem[] {
-  return taken.has(clientId) ? [{ position, field: 'clientId', rule: 'is registered already' }] : [];
+function describeRepetition({ position, first }: { position: number; first: number }): ImportProblem {
+  return { position, text: `${MEMBER_NAMES.clientId} is that of entry ${first}` };
 }

@@ -5,6 +5,7 @@ import {
 } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, StoredSecret, unlock } from '../../domain/stored-secret.ts';
+import { DISPLAYED_TEXT_MAX } from '../ports/client-store.ts';
 
 /** A stored client as an operator sees it, valid or not. Never contains the secret. */
 export interface ManagedClient {
@@ -21,20 +22,29 @@ export interface ManagedClient {
   readonly problem: RegistrationProblem | null;
 }
 
-/** Describes stored clients. Two clients with the same id both have a problem. */
-export function describeClients(clients: readonly ClientRegistrationFields[]): readonly ManagedClient[] {
-  const counts = new Map<string, number>();
-  for (const { clientId } of clients) counts.set(clientId, (counts.get(clientId) ?? 0) + 1);
-  return clients.map((client) => describe(client, counts.get(client.clientId) === 1));
+/**
+ * Describes clients in the order of their ids. Two clients with the same id both have a problem.
+ *
+ * @param previousId the id of the client before the first one.
+ */
+export function describeInOrder(
+  clients: readonly ClientRegistrationFields[],
+  previousId?: string,
+): readonly ManagedClient[] {
+  return clients.map((client, index) => {
+    const before = index === 0 ? previousId : clients[index - 1]?.clientId;
+    return describe(client, client.clientId !== before && client.clientId !== clients[index + 1]?.clientId);
+  });
 }
 
 /** Describes the client of one id. Storage may have several; the first is described. */
 export function describeClient(clients: readonly ClientRegistrationFields[]): Result<ManagedClient, 'client_unknown'> {
-  const [client] = describeClients(clients);
+  const [client] = describeInOrder(clients);
   return client === undefined ? failure('client_unknown') : success(client);
 }
 
-function describe({ clientSecret, ...client }: ClientRegistrationFields, isUnique: boolean): ManagedClient {
+function describe(fields: ClientRegistrationFields, isUnique: boolean): ManagedClient {
+  const { clientSecret, ...client } = { ...fields, scope: wholeTokens(fields.scope) };
   const secret = StoredSecret.parse(unlock(clientSecret));
   const problem = isUnique
     ? problemOf({ ...client, clientSecret }, secret)
@@ -51,4 +61,10 @@ function problemOf(client: ClientRegistrationFields, secret: StoredSecret): Regi
   const registration = ClientRegistration.of(client);
   if (!registration.ok) return registration.problem;
   return secret.kind === 'bcrypt' ? null : { field: 'clientSecret', rule: 'must be a BCrypt encoding of cost 4 to 14' };
+}
+
+/** A scope that was cut while it was read, without the token in which it ends: a part of a token is no token. */
+function wholeTokens(scope: string): string {
+  const end = scope.length < DISPLAYED_TEXT_MAX ? -1 : scope.lastIndexOf(' ');
+  return end === -1 ? scope : scope.slice(0, end);
 }

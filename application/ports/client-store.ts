@@ -1,10 +1,52 @@
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
-/** What a save did: the clients as they are stored now. */
-export interface SavedClients {
-  readonly added: readonly ClientRegistrationFields[];
-  readonly replaced: readonly ClientRegistrationFields[];
+/** The longest text that is read for display, in characters; a longer one comes cut to this length. */
+export const DISPLAYED_TEXT_MAX = 20_000;
+
+/** Which clients to list. */
+export interface ClientRange {
+  /** Only ids that begin with this text; all if it is empty. */
+  readonly prefix: string;
+  /** Only ids behind this one, byte by byte. */
+  readonly after?: string | undefined;
+}
+
+/** A client whose id an earlier client of the same import has. Positions count from 0, in the order of adding. */
+export interface RepeatedClient {
+  readonly position: number;
+  readonly first: number;
+}
+
+/** How many clients an import has stored. */
+export interface ImportCounts {
+  readonly added: number;
+  readonly replaced: number;
+  /** The replaced ones that were locked, and still are. */
+  readonly locked: number;
+}
+
+/**
+ * Clients to store, all or none, of any number. They are invisible to everybody else until `save`. Costs this process no
+ * memory for the clients that were added.
+ */
+export interface ClientImport {
+  /** Adds a batch of clients. Those whose id was added before are not added again, and are returned. */
+  add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]>;
+
+  /**
+   * Stores all clients that were added, or none. With a `replacement`, clients that are stored already get that secret,
+   * and the given name and scope. Otherwise nothing is stored if an id is taken, and the result has the positions of such
+   * clients, in ascending order: at least one, and not all of them if there are many. Of several imports that are saved at
+   * the same time, each waits for the one before.
+   */
+  save(replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>>;
+
+  /** The client ids of what `save` did, in order, byte by byte. `locked` ones are among the `replaced` ones. */
+  ids(kind: keyof ImportCounts): AsyncIterable<readonly string[]>;
+
+  /** Forgets what was added and not saved. */
+  close(): Promise<void>;
 }
 
 /** What a change of a secret did. */
@@ -28,28 +70,28 @@ export class ValueRefused extends Error {
 }
 
 /**
- * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break. An id
- * means exactly this id: case, accents and spaces count. It belongs to one client, except in a storage that another
- * application created without that rule.
+ * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break; except for
+ * a secret to change, texts over DISPLAYED_TEXT_MAX come cut. An id means exactly this id: case, accents and spaces count.
+ * It belongs to one client, except in a storage that another application created without that rule.
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
  * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used.
  */
 export interface ClientStore {
-  /** Every client, ordered by client id, byte by byte. Costs one pass over the storage. */
-  list(): Promise<readonly ClientRegistrationFields[]>;
+  /**
+   * The clients of a range in pages, ordered by client id, byte by byte. Each page shows the storage as it is when that
+   * page is read, and nothing is held between two pages. Costs one look-up by an index for each page.
+   */
+  list(range: ClientRange): AsyncIterable<readonly ClientRegistrationFields[]>;
 
   /** The clients of this id: none, one, or several. Costs one look-up by an index, as do the changes below. */
   find(clientId: string): Promise<readonly ClientRegistrationFields[]>;
 
-  /**
-   * Stores all of these clients, whose ids differ, or none. With a `replacement`, clients that are stored already get
-   * that secret, and the given name and scope. Otherwise nothing is stored, and the result names the ids that are taken.
-   */
-  save(
-    clients: readonly NewClient[],
-    replacement?: SecretReplacement,
-  ): Promise<Result<SavedClients, ReadonlySet<string>>>;
+  /** Stores this client and returns it, or returns undefined if its id is taken. */
+  add(client: NewClient): Promise<ClientRegistrationFields | undefined>;
+
+  /** Starts an import. A store has at most one at a time. */
+  startImport(): Promise<ClientImport>;
 
   /** Replaces the stored secret of a client by what `change` computes from it. */
   changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients>;

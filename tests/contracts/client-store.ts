@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ClientStore } from '../../application/ports/client-store.ts';
+import {
+  type ClientImport,
+  type ClientStore,
+  DISPLAYED_TEXT_MAX,
+  type SecretReplacement,
+} from '../../application/ports/client-store.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { lock, replaceSecret, unlock } from '../../domain/stored-secret.ts';
+import { collect } from '../support/collect.ts';
 import { A_CLIENT } from './client-repository.ts';
 
 /** An empty store. */
@@ -32,74 +38,153 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await store.find('client-1')).toEqual([]);
     });
 
-    it('stores clients unchanged, each with its own id, and finds them', async () => {
-      const saved = await store.save([A_CLIENT, ANOTHER]);
-      if (!saved.ok) throw new Error('taken');
-      expect(saved.value.added).toHaveLength(2);
-      expect(saved.value.added).toEqual(expect.arrayContaining([stored(A_CLIENT), stored(ANOTHER)]));
-      expect(saved.value.replaced).toEqual([]);
+    it('stores a client unchanged with an id of its own, and finds it', async () => {
+      expect(await store.add(A_CLIENT)).toEqual(stored(A_CLIENT));
+      expect(await store.add(ANOTHER)).toEqual(stored(ANOTHER));
       expect(await store.find('client-1')).toEqual([stored(A_CLIENT)]);
       expect(new Set((await list()).map(({ id }) => id)).size).toBe(2);
     });
 
+    it('imports clients unchanged, in several batches, and names them in order', async () => {
+      const clients = await store.startImport();
+      expect(await clients.add([ANOTHER])).toEqual([]);
+      expect(await clients.add([A_CLIENT, { ...A_CLIENT, clientId: 'Z' }])).toEqual([]);
+      expect(await list()).toEqual([]);
+      expect(await clients.save()).toEqual({ ok: true, value: { added: 3, replaced: 0, locked: 0 } });
+      expect(await idsOf(clients, 'added')).toEqual(['Z', 'client-1', 'client-2']);
+      expect(await idsOf(clients, 'replaced')).toEqual([]);
+      expect(await store.find('client-2')).toEqual([stored(ANOTHER)]);
+    });
+
+    it('imports more clients than one batch or page holds', async () => {
+      const many = Array.from({ length: 5_003 }, (_, number) => ({ ...A_CLIENT, clientId: String(number) }));
+      const clients = await store.startImport();
+      expect(await clients.add(many)).toEqual([]);
+      expect(await clients.save()).toMatchObject({ value: { added: 5_003 } });
+      const ids = many.map(({ clientId }) => clientId).sort();
+      expect(await idsOf(clients, 'added')).toEqual(ids);
+      expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
+      await importAll(many.slice(1_000), replaceSecret);
+      expect(await list()).toHaveLength(5_003);
+    });
+
+    it('stores nothing of an import that is closed', async () => {
+      const clients = await store.startImport();
+      await clients.add([A_CLIENT]);
+      await clients.close();
+      expect(await list()).toEqual([]);
+    });
+
     it('stores nothing if it is given no clients', async () => {
-      expect(await store.save([])).toEqual({ ok: true, value: { added: [], replaced: [] } });
-      expect(await store.save([], replaceSecret)).toEqual({ ok: true, value: { added: [], replaced: [] } });
+      const nothing = { ok: true, value: { added: 0, replaced: 0, locked: 0 } };
+      expect(await importAll([])).toEqual(nothing);
+      expect(await importAll([], replaceSecret)).toEqual(nothing);
+    });
+
+    it('returns clients of an import that repeat an id, with both positions, in one batch or in two', async () => {
+      const clients = await store.startImport();
+      expect(await clients.add([A_CLIENT, ANOTHER, A_CLIENT])).toEqual([{ position: 2, first: 0 }]);
+      expect(await clients.add([{ ...A_CLIENT, clientId: 'new' }, ANOTHER])).toEqual([{ position: 4, first: 1 }]);
     });
 
     it('stores clients that break a rule of the service', async () => {
       const broken = { clientId: '', clientSecret: '', clientName: '', scope: '' };
-      await store.save([broken]);
+      await store.add(broken);
       expect(await list()).toEqual([stored(broken)]);
+      await importAll([{ ...broken, clientId: ' ' }, broken], replaceSecret);
+      expect(await list()).toEqual([stored(broken), stored({ ...broken, clientId: ' ' })]);
+    });
+
+    it('lists only ids that begin with a text, and only those behind an id', async () => {
+      const ids = ['A%', 'A%1', 'A_', 'A_1', 'Ab', 'a_', '\\'];
+      await importAll(ids.map((clientId) => ({ ...A_CLIENT, clientId })));
+      const listed = async (prefix: string, after?: string) =>
+        (await collect(store.list({ prefix, after }))).map(({ clientId }) => clientId);
+      expect(await listed('A')).toEqual(['A%', 'A%1', 'A_', 'A_1', 'Ab']);
+      expect(await listed('A_')).toEqual(['A_', 'A_1']);
+      expect(await listed('A%')).toEqual(['A%', 'A%1']);
+      expect(await listed('\\')).toEqual(['\\']);
+      expect(await listed('', 'A_1')).toEqual(['Ab', '\\', 'a_']);
+      expect(await listed('A', 'A_')).toEqual(['A_1', 'Ab']);
+      expect(await listed('A', '')).toHaveLength(5);
+      expect(await listed('A', 'B')).toEqual([]);
+    });
+
+    it('cuts long texts for display, and changes the secret of such a client all the same', async () => {
+      const long = 'x'.repeat(DISPLAYED_TEXT_MAX + 1);
+      const client = { ...A_CLIENT, clientSecret: long, clientName: long, scope: long };
+      const shown = { ...client, clientSecret: long.slice(1), clientName: long.slice(1), scope: long.slice(1) };
+      await store.add(client);
+      expect(await list()).toEqual([stored(shown)]);
+      expect(await store.find('client-1')).toEqual([stored(shown)]);
+      expect(await store.changeSecret('client-1', (secret) => String(secret.length))).toMatchObject({ changed: true });
+      expect(await secretOf('client-1')).toBe(String(long.length));
     });
 
     it('lists clients by their ids, byte by byte', async () => {
       const ids = ['', 'B', 'Z', 'a', 'a ', 'aa', 'b', 'é', '\uffee', '\u{1F511}'];
-      await store.save(ids.toReversed().map((clientId) => ({ ...A_CLIENT, clientId })));
+      await importAll(ids.toReversed().map((clientId) => ({ ...A_CLIENT, clientId })));
       expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
     });
 
     it.each(['CLIENT-1', 'client-1 ', ' client-1', 'client', 'client-_', '%', ''])(
       'does not confuse %j with another client id',
       async (clientId) => {
-        await store.save([A_CLIENT]);
+        await store.add(A_CLIENT);
         expect(await store.find(clientId)).toEqual([]);
         expect(await store.remove(clientId)).toEqual([]);
         expect(await store.changeSecret(clientId, lock)).toEqual({ clients: [], changed: false });
-        expect((await store.save([{ ...A_CLIENT, clientId }])).ok).toBe(true);
+        expect(await store.add({ ...A_CLIENT, clientId })).toEqual(stored({ ...A_CLIENT, clientId }));
         expect(await store.find('client-1')).toEqual([stored(A_CLIENT)]);
       },
     );
 
-    it('refuses ids that are already registered, returns them, and stores none of the clients', async () => {
-      await store.save([A_CLIENT]);
+    it('refuses to add an id that is registered already', async () => {
+      await store.add(A_CLIENT);
+      expect(await store.add({ ...A_CLIENT, clientName: 'Renamed' })).toBeUndefined();
+      expect(await list()).toEqual([stored(A_CLIENT)]);
+    });
+
+    it('refuses to import ids that are registered already, returns their positions, and stores none of the clients', async () => {
+      await store.add(A_CLIENT);
       const before = await list();
-      const refused = await store.save([ANOTHER, { ...A_CLIENT, clientName: 'Renamed' }]);
-      expect(refused).toEqual({ ok: false, problem: new Set(['client-1']) });
+      const refused = await importAll([ANOTHER, { ...A_CLIENT, clientName: 'Renamed' }]);
+      expect(refused).toEqual({ ok: false, problem: [1] });
       expect(await list()).toEqual(before);
+      expect((await importAll([ANOTHER])).ok).toBe(true);
     });
 
     it('replaces secret, name and scope of stored clients, and keeps their ids', async () => {
-      await store.save([A_CLIENT]);
+      await store.add(A_CLIENT);
       const [before] = await store.find('client-1');
       const renamed = { ...A_CLIENT, clientSecret: 'new', clientName: 'Renamed', scope: 'admin' };
-      const saved = await store.save([ANOTHER, renamed], (old, given) => `${given} instead of ${old}`);
-      const replaced = { ...renamed, id: before?.id, clientSecret: `new instead of ${HASH}` };
-      expect(saved).toEqual({ ok: true, value: { added: [stored(ANOTHER)], replaced: [replaced] } });
-      expect(await store.find('client-1')).toEqual([replaced]);
+      const clients = await store.startImport();
+      await clients.add([ANOTHER, renamed]);
+      const saved = await clients.save((old, given) => `${given} instead of ${old}`);
+      expect(saved).toEqual({ ok: true, value: { added: 1, replaced: 1, locked: 0 } });
+      expect(await idsOf(clients, 'added')).toEqual(['client-2']);
+      expect(await idsOf(clients, 'replaced')).toEqual(['client-1']);
+      expect(await store.find('client-1')).toEqual([
+        { ...renamed, id: before?.id, clientSecret: `new instead of ${HASH}` },
+      ]);
+      expect(await store.find('client-2')).toEqual([stored(ANOTHER)]);
     });
 
     it('keeps a locked client locked when it is replaced', async () => {
-      await store.save([{ ...A_CLIENT, clientSecret: lock(HASH) }]);
-      await store.save([{ ...A_CLIENT, clientSecret: '$2b$new' }], replaceSecret);
+      await store.add({ ...A_CLIENT, clientSecret: lock(HASH) });
+      await store.add(ANOTHER);
+      const clients = await store.startImport();
+      await clients.add([{ ...A_CLIENT, clientSecret: '$2b$new' }, ANOTHER]);
+      expect(await clients.save(replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
+      expect(await idsOf(clients, 'locked')).toEqual(['client-1']);
       expect(await secretOf('client-1')).toBe('!$2b$new');
     });
 
     it('changes nothing if the replacement of one secret throws', async () => {
-      await store.save([A_CLIENT, ANOTHER]);
+      await importAll([A_CLIENT, ANOTHER]);
       const before = await list();
       const clients = [ANOTHER, { ...A_CLIENT, clientName: 'Renamed' }, { ...A_CLIENT, clientId: 'client-3' }];
-      const saved = store.save(clients, () => {
+      const saved = importAll(clients, () => {
         throw new TypeError('no replacement');
       });
       await expect(saved).rejects.toThrow('no replacement');
@@ -107,7 +192,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     });
 
     it('changes a secret and nothing else', async () => {
-      await store.save([A_CLIENT, ANOTHER]);
+      await importAll([A_CLIENT, ANOTHER]);
       const changed = await store.changeSecret('client-1', (secret) => `${secret} changed`);
       const expected = stored({ ...A_CLIENT, clientSecret: `${HASH} changed` });
       expect(changed).toEqual({ clients: [expected], changed: true });
@@ -115,7 +200,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     });
 
     it('reports whether a change made a difference to the secret', async () => {
-      await store.save([A_CLIENT]);
+      await store.add(A_CLIENT);
       expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: true });
       expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: false });
       expect(await store.changeSecret('client-1', unlock)).toMatchObject({ changed: true });
@@ -124,13 +209,13 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     });
 
     it('keeps a lock that has no hash behind it', async () => {
-      await store.save([{ ...A_CLIENT, clientSecret: '!locked by hand' }]);
+      await store.add({ ...A_CLIENT, clientSecret: '!locked by hand' });
       expect(await store.changeSecret('client-1', unlock)).toMatchObject({ changed: false });
       expect(await secretOf('client-1')).toBe('!locked by hand');
     });
 
     it('changes nothing if the change of a secret throws, and works afterwards', async () => {
-      await store.save([A_CLIENT]);
+      await store.add(A_CLIENT);
       const change = store.changeSecret('client-1', () => {
         throw new TypeError('no change');
       });
@@ -140,7 +225,7 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     });
 
     it('removes a client once, and returns what was removed', async () => {
-      await store.save([A_CLIENT, ANOTHER]);
+      await importAll([A_CLIENT, ANOTHER]);
       expect(await store.remove('client-1')).toEqual([stored(A_CLIENT)]);
       expect(await store.remove('client-1')).toEqual([]);
       expect(await list()).toEqual([stored(ANOTHER)]);
@@ -149,27 +234,27 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     it('adds a client only once if many add it at the same time', async () => {
       const stores = await severalStores();
       const saves = await Promise.all(
-        stores.map((rival, number) => rival.save([{ ...A_CLIENT, clientName: `name ${number}` }])),
+        stores.map((rival, number) => rival.add({ ...A_CLIENT, clientName: `name ${number}` })),
       );
-      const winners = saves.flatMap((saved) => (saved.ok ? saved.value.added : []));
+      const winners = saves.filter((added) => added !== undefined);
       expect(winners).toHaveLength(1);
       expect(await store.find('client-1')).toEqual(winners);
     });
 
     it('loses no change if many are made at the same time', async () => {
-      await store.save([{ ...A_CLIENT, clientSecret: '' }]);
+      await store.add({ ...A_CLIENT, clientSecret: '' });
       const stores = await severalStores();
       await Promise.all(stores.map((rival) => rival.changeSecret('client-1', (secret) => `${secret}x`)));
       expect(await secretOf('client-1')).toBe('x'.repeat(AT_ONCE));
     });
 
     it('keeps both the lock and the new secret if they are set at the same time', async () => {
-      await store.save([A_CLIENT]);
+      await store.add(A_CLIENT);
       const [one, two, three] = await severalStores();
       await Promise.all([
         one?.changeSecret('client-1', (secret) => replaceSecret(secret, '$2b$new')),
         two?.changeSecret('client-1', lock),
-        three?.save([{ ...A_CLIENT, clientSecret: '$2b$new' }], replaceSecret),
+        three && importAll([{ ...A_CLIENT, clientSecret: '$2b$new' }], replaceSecret, three),
       ]);
       expect(await secretOf('client-1')).toBe('!$2b$new');
     });
@@ -177,11 +262,25 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     it('stores all clients of one import and none of the other if two overlapping imports run at the same time', async () => {
       const [one, two] = await severalStores();
       const imports = await Promise.all([
-        one?.save([A_CLIENT, ANOTHER]),
-        two?.save([ANOTHER, { ...A_CLIENT, clientId: 'client-3' }]),
+        one && importAll([A_CLIENT, ANOTHER], undefined, one),
+        two && importAll([ANOTHER, { ...A_CLIENT, clientId: 'client-3' }], undefined, two),
       ]);
       expect(imports.map((saved) => saved?.ok).sort()).toEqual([false, true]);
       expect(await list()).toHaveLength(2);
+    });
+
+    it('completes imports that replace the same clients at the same time, one after the other', async () => {
+      const many = Array.from({ length: 200 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
+      await importAll(many);
+      const stores = await severalStores();
+      const imports = await Promise.all(
+        stores.map((rival, number) => {
+          const clients = many.map((client) => ({ ...client, clientName: `name ${number}` }));
+          return importAll(number % 2 === 0 ? clients : clients.toReversed(), replaceSecret, rival);
+        }),
+      );
+      expect(imports).toEqual(stores.map(() => ({ ok: true, value: { added: 0, replaced: 200, locked: 0 } })));
+      expect(new Set((await list()).map(({ clientName }) => clientName)).size).toBe(1);
     });
 
     /** Each store has been used once, so all of them have a connection. */
@@ -192,7 +291,17 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
     }
 
     function list(): Promise<readonly ClientRegistrationFields[]> {
-      return store.list();
+      return collect(store.list({ prefix: '' }));
+    }
+
+    async function importAll(given: readonly NewClient[], replacement?: SecretReplacement, into = store) {
+      const clients = await into.startImport();
+      await clients.add(given);
+      return clients.save(replacement);
+    }
+
+    function idsOf(clients: ClientImport, kind: 'added' | 'replaced' | 'locked'): Promise<readonly string[]> {
+      return collect(clients.ids(kind));
     }
 
     async function secretOf(clientId: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { listAnswer } from '../../../adapters/cli/client-answer.ts';
+import { pageOf, problemsOf } from '../../../adapters/cli/client-answer.ts';
 import type { ManagedClient } from '../../../application/clients/managed-client.ts';
 
 const CLIENT: ManagedClient = {
@@ -12,11 +12,28 @@ const CLIENT: ManagedClient = {
   problem: null,
 };
 
-describe('a list of many clients', () => {
-  it('repeats the heading every thousand rows, and shows every client', () => {
-    const clients = Array.from({ length: 2_001 }, (_, number) => ({ ...CLIENT, id: String(number) }));
-    const lines = listAnswer(clients).text().split('\n');
-    expect(lines.filter((line) => line.includes('client_id'))).toHaveLength(3);
-    expect(lines.filter((line) => line.includes('billing'))).toHaveLength(2_001);
+describe('a page of a list', () => {
+  it('has columns that are as wide as their widest value, as a terminal shows it', () => {
+    const names = ['Billing', '請求', 'e\u0301te\u0301', '🔑'];
+    const page = pageOf(names.map((clientName) => ({ ...CLIENT, clientName })));
+    expect(page).toBe(`\
+┌────┬───────────┬─────────────┬───────┬─────────┬─────────────┐
+│ id │ client_id │ client_name │ scope │ state   │ bcrypt_cost │
+├────┼───────────┼─────────────┼───────┼─────────┼─────────────┤
+│ 1  │ billing   │ Billing     │ read  │ enabled │ 10          │
+│ 1  │ billing   │ 請求        │ read  │ enabled │ 10          │
+│ 1  │ billing   │ e\u0301te\u0301         │ read  │ enabled │ 10          │
+│ 1  │ billing   │ 🔑          │ read  │ enabled │ 10          │
+└────┴───────────┴─────────────┴───────┴─────────┴─────────────┘
+`);
+  });
+
+  it('cuts long values, and marks them', () => {
+    const long = { ...CLIENT, clientName: 'x'.repeat(201), clientId: 'y'.repeat(201) };
+    expect(pageOf([long])).toContain(`│ ${'y'.repeat(200)}… │ ${'x'.repeat(200)}… │`);
+    const broken = { ...long, problem: { field: 'clientId', rule: 'must be short' } } as const;
+    expect(problemsOf([broken])).toEqual([
+      `Row 1, client ${'y'.repeat(200)}…: client_id must be short; it gets no token.`,
+    ]);
   });
 });

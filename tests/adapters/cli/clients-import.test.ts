@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { GOOD_CLIENT, GOOD_SECRET, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { clientsProgram, type Run, type RunClients } from './clients-program.ts';
@@ -104,11 +105,66 @@ describe('clients import', () => {
     });
   });
 
+  it.each([
+    ['ends in the middle', '[{"client_id": "a"', 'entry 0: it is not complete: the text ends inside the array'],
+    ['is not JSON at one position', JSON.stringify([GOOD_CLIENT]).replace(/\]$/, ', nothing]'), 'entry 1: it is not JSON'],
+    [
+      'has an entry of 2 MB',
+      JSON.stringify([GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'x'.repeat(2_000_000) }]),
+      'entry 1: it is longer than 1048576 bytes',
+    ],
+  ])('refuses a file that %s, and says where', async (_what, text, message) => {
+    await writeFile(file, text);
+    const run = await clients(['import', file]);
+    expect(run).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(run.stderr).toContain(`refused; nothing was changed:\n  ${message}\n`);
+    expect(await rows()).toEqual([]);
+  });
+
+  it('reports at most a hundred problems', async () => {
+    const run = await importClients(
+      Array.from({ length: 5_000 }, (_, number) => ({ ...GOOD_CLIENT, client_id: `${number}`, scope: '' })),
+    );
+    expect(run.stderr.split('\n').length).toBe(103);
+    expect(run.stderr).toMatch(/There may be more problems.\n$/);
+  });
+
+  it('imports and lists 30,000 clients in a heap of 32 MiB', async () => {
+    await writeClientsFile(file, 30_000);
+    const small = clientsProgram(database.url, ['--max-old-space-size=32', '--max-semi-space-size=1']);
+    expect(await small(['import', file])).toMatchObject({ exitCode: 0, stderr: '30000 added, 0 replaced.\n' });
+    expect((await small(['list', '--json'])).json()).toHaveLength(30_000);
+    expect((await small(['import', file])).exitCode).toBe(1);
+    expect(await small(['import', file, '--replace'])).toMatchObject({
+      exitCode: 0,
+      stderr: '0 added, 30000 replaced.\n',
+    });
+    expect(await database.query('select count(*)::int as count from clients')).toEqual([{ count: 30_000 }]);
+  });
+
+  it('needs the privilege to create temporary tables, and says so', async () => {
+    await clients(['list']);
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
+    await database.query(`revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`);
+    await writeFile(file, JSON.stringify([GOOD_CLIENT]));
+    const run = await clientsProgram(role.url)(['import', file]);
+    expect(run).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(run.stderr).toContain('permission denied to create temporary tables');
+    await database.query(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to public`);
+    await database.query(`drop table clients`);
+  });
+
   it('reports a file that cannot be read', async () => {
     expect(await clients(['import', 'no-such-file'])).toMatchObject({
       exitCode: 1,
       stdout: '',
       stderr: 'The file no-such-file cannot be read.\n',
+    });
+    expect(await clients(['import', folder])).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: `The file ${folder} cannot be read.\n`,
     });
   });
 });

@@ -72,6 +72,51 @@ describe('clients list', () => {
     },
   );
 
+  it.each([
+    [['--prefix', 'no'], ['no-name']],
+    [
+      ['--after', 'no-name', '--limit', '2'],
+      ['null', 'plain'],
+    ],
+    [['--state', 'disabled'], ['locked']],
+    [
+      ['--state', 'broken', '--limit', '2', '--prefix', ''],
+      ['expensive', 'no-name'],
+    ],
+    [['--prefix', 'x%'], []],
+  ])('shows what %j selects', async (options, ids) => {
+    const rows = JSON.parse((await clients(['list', '--json', ...options])).stdout) as { client_id: string }[];
+    expect(rows.map(({ client_id }) => client_id)).toEqual(ids);
+  });
+
+  it('says how to continue behind a limit, and that nothing matches', async () => {
+    expect((await clients(['list', '--limit', '2'])).stderr).toMatch(
+      /Stopped at --limit 2; continue with --after good\n$/,
+    );
+    expect(await clients(['list', '--prefix', 'x'])).toMatchObject({ stdout: '', stderr: 'No client matches.\n' });
+    expect((await clients(['list', '--limit', '0'])).exitCode).toBe(2);
+  });
+
+  it('cuts a name of 10 MB, and reads no more of it', async () => {
+    await database.query('alter table clients alter client_name type text');
+    await database.query(
+      "insert into clients (client_id, client_secret, client_name, scope) select 'huge-' || n, $1, repeat('n', 10000000), 'read' from generate_series(1, 5) n",
+      [HASH],
+    );
+    const small = clientsProgram(database.url, ['--max-old-space-size=32']);
+    const [table, json, show] = await Promise.all([
+      small(['list', '--prefix', 'huge']),
+      small(['list', '--prefix', 'huge', '--json']),
+      small(['show', 'huge-1']),
+    ]);
+    expect(table.stdout).toContain(`│ ${'n'.repeat(200)}… │`);
+    expect(table.stdout.length).toBeLessThan(5_000);
+    expect(JSON.parse(json.stdout)).toHaveLength(5);
+    expect(json.stdout.length).toBeLessThan(150_000);
+    expect(show.stdout).toContain(`${'n'.repeat(2_000)}…`);
+    await database.query("delete from clients where client_id like 'huge-%'");
+  });
+
   it('reports that there is no client, and prints an empty array as JSON', async () => {
     const empty = await createTestDatabase();
     const list = clientsProgram(empty.url);

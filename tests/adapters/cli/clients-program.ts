@@ -16,10 +16,10 @@ export type RunClients = (args: readonly string[], stdin?: string | Buffer) => P
 const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/clients-program', import.meta.url));
 
 /** `npm run clients --` against a database, in a separate process. */
-export function clientsProgram(databaseUrl: string): RunClients {
+export function clientsProgram(databaseUrl: string, nodeArgs: readonly string[] = []): RunClients {
   const environment = { DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE: COMPILE_CACHE };
   return async (args, stdin = '') => {
-    await using program = runProgram('config/clients.ts', environment, args);
+    await using program = runProgram('config/clients.ts', environment, args, nodeArgs);
     // A program that ends without reading closes the pipe.
     program.process.stdin?.on('error', () => {});
     program.process.stdin?.end(stdin);

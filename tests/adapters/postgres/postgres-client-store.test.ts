@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { PostgresClientStore } from '../../../adapters/postgres/postgres-client-store.ts';
 import { lock, replaceSecret } from '../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
 import { clientsTable } from '../../support/clients-table.ts';
+import { collect } from '../../support/collect.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -41,14 +44,52 @@ describe('PostgresClientStore', () => {
     await using store = await open();
     await store.changeSecret('client-1', (stored) => replaceSecret(stored, '$2b$new'));
     expect((await secrets()).toSorted()).toEqual(['!$2b$new', '$2b$new']);
-    await store.save([{ ...A_CLIENT, clientSecret: '$2b$newer' }], replaceSecret);
+    const clients = await store.startImport();
+    await clients.add([{ ...A_CLIENT, clientSecret: '$2b$newer' }]);
+    expect(await clients.save(replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
     expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
+  });
+
+  it('lists every row of a table in which an id has more rows than a page, and rows without an id', async () => {
+    await database.query('drop table if exists clients');
+    await database.query(
+      'create table clients (id int generated always as identity, client_id text, client_secret text, client_name text, scope text)',
+    );
+    await database.query(`insert into clients (client_id)
+      select case when n <= 300 then 'a' when n <= 1600 then 'b' when n <= 2200 then null else 'c' end
+      from generate_series(1, 2300) as n`);
+    await using store = await open();
+    const ids = (await collect(store.list({ prefix: '' }))).map(({ id }) => Number(id));
+    expect(new Set(ids).size).toBe(2_300);
+    expect(ids.slice(-600)).toEqual(Array.from({ length: 600 }, (_, index) => 1_601 + index));
+  });
+
+  it('repeats an import that the server ended because of a deadlock', async () => {
+    await database.query('drop table if exists clients');
+    await using store = await open();
+    const many = Array.from({ length: 10 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
+    await Promise.all(many.map((client) => store.add(client)));
+    // Another program locks the last row first, and the first row when the import has it and waits for the last one.
+    const rival = new pg.Client({ connectionString: database.url });
+    await rival.connect();
+    await rival.query('begin');
+    // The server ends the transaction that notices the deadlock first: the import, which waits with the default of one second.
+    await rival.query("set local deadlock_timeout = '1min'");
+    await rival.query("select from clients where client_id = 'client-9' for update");
+    const clients = await store.startImport();
+    await clients.add(many.map((client) => ({ ...client, clientName: 'Imported' })));
+    const saved = clients.save(replaceSecret);
+    await until(async () => (await waiting()) === 1, 'the import waits');
+    await rival.query("select from clients where client_id = 'client-0' for update");
+    await rival.query('commit');
+    await rival.end();
+    expect(await saved).toMatchObject({ value: { added: 0, replaced: 10 } });
   });
 
   it('loses no change if the database isolates transactions more strictly by default', async () => {
     await database.query('drop table if exists clients');
     await using owner = await open();
-    await owner.save([{ ...A_CLIENT, clientSecret: '' }]);
+    await owner.add({ ...A_CLIENT, clientSecret: '' });
     const role = await database.createRole();
     await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
     await database.query(`alter role ${role.name} set default_transaction_isolation = 'serializable'`);
@@ -66,6 +107,14 @@ describe('PostgresClientStore', () => {
 async function open(url = database.url): Promise<PostgresClientStore & AsyncDisposable> {
   const store = await PostgresClientStore.open(url);
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+}
+
+/** How many sessions of this database wait for a lock. */
+async function waiting(): Promise<number> {
+  const [row] = await database.query(
+    "select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return Number(row?.['count']);
 }
 
 async function secrets(): Promise<readonly unknown[]> {

@@ -1,0 +1,66 @@
+import type {
+  ClientImport,
+  ImportCounts,
+  RepeatedClient,
+  SecretReplacement,
+} from '../../application/ports/client-store.ts';
+import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { isLocked } from '../../domain/stored-secret.ts';
+
+/** An import into a map of clients by their ids. */
+export class InMemoryClientImport implements ClientImport {
+  readonly #stored: Map<string, ClientRegistrationFields>;
+  readonly #ids: IdGenerator;
+  readonly #given = new Map<string, { readonly client: NewClient; readonly position: number }>();
+  readonly #done: Record<keyof ImportCounts, string[]> = { added: [], replaced: [], locked: [] };
+  #count = 0;
+
+  constructor(stored: Map<string, ClientRegistrationFields>, ids: IdGenerator) {
+    this.#stored = stored;
+    this.#ids = ids;
+  }
+
+  async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
+    return clients.flatMap((client) => {
+      const position = this.#count;
+      this.#count += 1;
+      const first = this.#given.get(client.clientId)?.position;
+      if (first !== undefined) return [{ position, first }];
+      this.#given.set(client.clientId, { client, position });
+      return [];
+    });
+  }
+
+  async save(replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
+    const given = [...this.#given.values()];
+    const taken = given.filter(({ client }) => this.#stored.has(client.clientId));
+    if (replacement === undefined && taken.length > 0) return failure(taken.map(({ position }) => position));
+    const next = given.map(({ client }) => this.#next(client, replacement));
+    for (const client of next) {
+      const isStored = this.#stored.has(client.clientId);
+      this.#done[isStored ? 'replaced' : 'added'].push(client.clientId);
+      if (isStored && isLocked(client.clientSecret)) this.#done.locked.push(client.clientId);
+      this.#stored.set(client.clientId, client);
+    }
+    const { added, replaced, locked } = this.#done;
+    return success({ added: added.length, replaced: replaced.length, locked: locked.length });
+  }
+
+  async *ids(kind: keyof ImportCounts): AsyncGenerator<readonly string[]> {
+    if (this.#done[kind].length > 0)
+      yield this.#done[kind].toSorted((one, other) => Buffer.from(one).compare(Buffer.from(other)));
+  }
+
+  async close(): Promise<void> {
+    this.#given.clear();
+  }
+
+  #next(client: NewClient, replacement: SecretReplacement | undefined): ClientRegistrationFields {
+    const stored = this.#stored.get(client.clientId);
+    if (stored === undefined) return { ...client, id: this.#ids.uuid() };
+    const clientSecret = replacement?.(stored.clientSecret, client.clientSecret) ?? client.clientSecret;
+    return { ...client, id: stored.id, clientSecret };
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type JsonEntry, readJsonArray } from '../../../adapters/memory/read-json-array.ts';
+import { collect } from '../../support/collect.ts';
+
+/** The text in chunks of these sizes, the last of which is repeated. */
+async function* chunksOf(text: string | Buffer, sizes: readonly number[]) {
+  const bytes = Buffer.from(text);
+  for (let start = 0, index = 0; start < bytes.length; index += 1) {
+    const end = start + (sizes[Math.min(index, sizes.length - 1)] ?? bytes.length);
+    yield bytes.subarray(start, end);
+    start = end;
+  }
+}
+
+function read(text: string, sizes: readonly number[] = []): Promise<readonly JsonEntry[]> {
+  return collect(readJsonArray(chunksOf(text, sizes)));
+}
+
+function parseArray(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
+
+describe('readJsonArray', () => {
+  it('reads the same values as JSON.parse, however the text is cut into chunks', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.jsonValue()), fc.constantFrom(0, 1), SIZES, async (values, indent, sizes) => {
+        const text = ` ${JSON.stringify(values, null, indent)}\r\n`;
+        const entries = await read(text, sizes);
+        expect(entries).toEqual((JSON.parse(text) as unknown[]).map((value) => ({ ok: true, value })));
+      }),
+    ));
+
+  it('accepts a text if and only if JSON.parse accepts it as an array', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...'[]{},:"\\ 1a\n'), { maxLength: 12 }),
+        SIZES,
+        async (letters, sizes) => {
+          for (const text of [letters.join(''), `[${letters.join('')}]`]) {
+            const entries = await read(text, sizes);
+            const isAccepted = entries.every(({ ok }) => ok);
+            expect([text, isAccepted]).toEqual([text, parseArray(text) !== undefined]);
+          }
+        },
+      ),
+      { numRuns: 2_000 },
+    ));
+
+  it.each([
+    ['', undefined, 'must be a JSON array'],
+    ['{}', undefined, 'must be a JSON array'],
+    ['[] []', undefined, 'must be a JSON array'],
+    ['\ufeff[]', undefined, 'must be a JSON array'],
+    ['[1, 2', 1, 'is not complete: the text ends inside the array'],
+    ['[1, {"a": "b', 1, 'is not complete: the text ends inside the array'],
+    ['[1, 2,]', 2, 'is not JSON'],
+    ['[1, [}, 3]', 1, 'is not JSON'],
+  ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
+    for (const size of [1, 100]) {
+      expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });
+    }
+  });
+
+  it('refuses an entry over 1 MiB without reading it to its end', async () => {
+    let chunks = 0;
+    async function* endless() {
+      yield Buffer.from('[1, "');
+      for (;;) {
+        chunks += 1;
+        yield Buffer.alloc(65_536, 'x');
+      }
+    }
+    const problem = { position: 1, text: 'is longer than 1048576 bytes' };
+    expect(await collect(readJsonArray(endless()))).toEqual([
+      { ok: true, value: 1 },
+      { ok: false, problem },
+    ]);
+    expect(chunks).toBe(16);
+    const whole = `[1, "${'x'.repeat(1_048_577)}"]`;
+    expect((await read(whole)).at(-1)).toEqual({ ok: false, problem });
+  });
+
+  it('returns batches of at most 1,000 entries or little more than 1 MiB', async () => {
+    const sizesOf = async (values: readonly unknown[]) => {
+      const sizes: number[] = [];
+      for await (const batch of readJsonArray(chunksOf(JSON.stringify(values), []))) sizes.push(batch.length);
+      return sizes;
+    };
+    expect(await sizesOf(Array.from({ length: 2_500 }, () => 0))).toEqual([1_000, 1_000, 500]);
+    expect(await sizesOf(Array.from({ length: 5 }, () => 'x'.repeat(600_000)))).toEqual([2, 2, 1]);
+  });
+});

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFile } from '../support/bulk-clients.ts';
+import { DatabaseServer } from '../support/database-server.ts';
+import { runProgram } from '../support/program.ts';
+
+const CLIENTS = 1_000_000;
+const MEMORY_MAX_MIB = 286; // 300 MB
+
+let server: DatabaseServer;
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  server = await DatabaseServer.create();
+  folder = await mkdtemp(join(tmpdir(), 'bulk-clients-'));
+  file = join(folder, 'clients.json');
+  await writeClientsFile(file, CLIENTS);
+}, 120_000);
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs the program as `npm run clients` does, and checks its memory. The time is only reported. */
+async function run(...args: readonly string[]) {
+  const environment = { DATABASE_URL: server.urlOf('postgres', 'postgres') };
+  const nodeArgs = [...CLIENTS_NODE_OPTIONS, ...REPORT_PEAK_MEMORY];
+  const begin = performance.now();
+  await using program = runProgram('config/clients.ts', environment, args, nodeArgs);
+  const exitCode = await program.ended();
+  const seconds = (performance.now() - begin) / 1_000;
+  const peak = peakMemoryOf(program.stderr());
+  process.stdout.write(`${args[0]} ${args.slice(2).join(' ')}: ${seconds.toFixed(1)} s, ${peak.toFixed(0)} MiB\n`);
+  expect(peak).toBeLessThan(MEMORY_MAX_MIB);
+  return { exitCode, stderr: program.stderr(), stdout: program.stdout() };
+}
+
+describe('a million clients', () => {
+  it('are imported in 300 MB, and refused the second time with nothing changed', async () => {
+    const imported = await run('import', file);
+    expect(imported.stderr).toContain(`${CLIENTS} added, 0 replaced.`);
+    expect(imported.exitCode).toBe(0);
+    const again = await run('import', file);
+    expect(again.exitCode).toBe(1);
+    expect(again.stderr).toContain('entry 0: client_id is registered already');
+    expect(await server.query('select count(*)::int as count from clients')).toEqual([{ count: CLIENTS }]);
+  }, 400_000);
+
+  it('are listed as JSON in 300 MB', async () => {
+    const { exitCode, stdout } = await run('list', '--json');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toHaveLength(CLIENTS);
+  }, 400_000);
+
+  it('are replaced in 300 MB', async () => {
+    const { exitCode, stderr } = await run('import', file, '--replace');
+    expect(stderr).toContain(`0 added, ${CLIENTS} replaced.`);
+    expect(exitCode).toBe(0);
+  }, 400_000);
+});
