@@ -5,7 +5,7 @@ const PACKAGES = { path: '^node_modules/' };
 
 /** The packages that each adapter may use. */
 const PACKAGES_OF_ADAPTERS = {
-  cli: 'commander|cli-table3',
+  cli: 'commander',
   cluster: 'birpc',
   http: 'koa|@koa/router|koa-bodyparser',
   'jwks-client': 'jose',

@@ -107,7 +107,11 @@ describe('clients import', () => {
 
   it.each([
     ['ends in the middle', '[{"client_id": "a"', 'entry 0: it is not complete: the text ends inside the array'],
-    ['is not JSON at one position', JSON.stringify([GOOD_CLIENT]).replace(/\]$/, ', nothing]'), 'entry 1: it is not JSON'],
+    [
+      'is not JSON at one position',
+      JSON.stringify([GOOD_CLIENT]).replace(/\]$/, ', nothing]'),
+      'entry 1: it is not JSON',
+    ],
     [
       'has an entry of 2 MB',
       JSON.stringify([GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'x'.repeat(2_000_000) }]),
