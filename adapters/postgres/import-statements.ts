@@ -64,15 +64,17 @@ export const IMPORT_STATEMENTS = {
 
   /**
    * Inserts the clients of a batch that were not replaced. The row has the last id of the batch, its size, how many are
-   * inserted, and the positions of the others, whose ids are taken.
+   * inserted, and the positions of the others, whose ids are taken. Those are computed only if there are any, since the
+   * planner may compare every client with every other.
    */
   insert: `with ${BATCH}, added as (insert into clients (${GIVEN_COLUMNS})
       select ${GIVEN_COLUMNS} from batch as imported
         where stored is null and not exists (select from clients where ${IS_IMPORTED}) order by imported.${CLIENT_ID}
       on conflict do nothing returning clients.${CLIENT_ID}::text as id)
     select max(${CLIENT_ID} collate "C") as "last", count(*)::int as "size", (select count(*) from added)::int as "added",
-      (select coalesce(array_agg(position::text order by position), '{}') from batch
-        where stored is null and not exists (select from added where id = ${CLIENT_ID} collate "C")) as "taken"
+      case when (select count(*) from added) = count(*) filter (where stored is null) then '{}'::text[]
+        else (select array_agg(position::text order by position) from batch
+          where stored is null and not exists (select from added where id = ${CLIENT_ID} collate "C")) end as "taken"
       from batch`,
 
   /** A page of ids, in order. Parameters as for a batch. */

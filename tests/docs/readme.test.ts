@@ -84,7 +84,7 @@ describe('the README', () => {
     expect(SCRIPTS).toMatchObject({
       demo: 'exec node config/demo.ts',
       start: 'exec node config/main.ts',
-      clients: 'node config/clients.ts',
+      clients: 'node --max-semi-space-size=4 config/clients.ts',
       bench: 'node tests/bench/main.ts',
     });
     for (const [, command = ''] of README.matchAll(/`npm run bench(?: -- (\w+))?`/g)) {
