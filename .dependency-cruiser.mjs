@@ -7,7 +7,7 @@ const PACKAGES = { path: '^node_modules/' };
 const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
   cluster: 'birpc',
-  http: 'koa|@koa/router|koa-bodyparser',
+  http: 'koa|@koa/router',
   'jwks-client': 'jose',
   jwt: 'jose',
   memory: 'zod',

@@ -29,7 +29,7 @@ describe('timeByPart', () => {
       'other crypto: digests, ids': 10,
       'system calls and native code': 10,
       'Node.js: HTTP, streams, event loop': 10,
-      'Koa, router, body parser': 10,
+      'Koa, router': 10,
       log: 10,
       'this service': 10,
       'garbage collection': 10,

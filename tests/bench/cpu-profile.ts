@@ -14,7 +14,7 @@ export const PARTS = [
   'other crypto: digests, ids',
   'system calls and native code',
   'Node.js: HTTP, streams, event loop',
-  'Koa, router, body parser',
+  'Koa, router',
   'log',
   'metrics',
   'database driver',
@@ -29,7 +29,7 @@ const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/node_modules\/(@prometheus-io|tdigest|bintrees|@opentelemetry)/, 'metrics'],
   [/node_modules\/(pg|pg-[a-z]+|postgres-[a-z]+|@mikro-orm|knex|kysely)\//, 'database driver'],
   [/node_modules\/(lru-cache|birpc|tsyringe|jose)\//, 'this service'],
-  [/node_modules\//, 'Koa, router, body parser'],
+  [/node_modules\//, 'Koa, router'],
 ];
 
 /** Microseconds of each part in a window of `windowUs` that ends `beforeEndUs` before the end. Idle time counts for no part. */

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 const PATH = fileURLToPath(new URL('../../package-lock.json', import.meta.url));
 
 interface LockedPackage {
+  readonly version?: string;
   readonly optional?: boolean;
+  /** Whether only development needs it. */
+  readonly dev?: boolean;
   engines?: Readonly<Record<string, string>>;
 }
 

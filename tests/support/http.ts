@@ -76,7 +76,7 @@ export async function getAccessToken(
 }
 
 /** Writes bytes to a socket unchanged, and resolves with everything received until the server closes the connection. */
-export function sendRaw(port: number, ...chunks: readonly string[]): Promise<string> {
+export function sendRaw(port: number, ...chunks: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let received = '';

@@ -1,4 +1,4 @@
-import bodyParser from 'koa-bodyparser';
+import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Exchange } from '../server/exchange.ts';
@@ -12,16 +12,6 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;
 
-// koa-bodyparser parses forms with qs, which turns brackets into objects and drops what it cannot parse. Here it only
-// reads the raw text, up to the limit, and parseForm parses it.
-const OPTIONS = {
-  enableTypes: ['text'],
-  extendTypes: { text: [FORM_TYPE] },
-  textLimit: `${BODY_MAX_BYTES}b`,
-  // One character per byte: the parser's own UTF-8 decoding repairs invalid bytes and drops a byte order mark.
-  encoding: 'latin1',
-};
-const readBytes = bodyParser(OPTIONS);
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read. */
@@ -29,25 +19,18 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);
 
-  // The body parser would check this field again, and case-sensitively, unlike RFC 9110 section 8.4.1.
-  delete ctx.req.headers['content-encoding'];
+  const { hasBody, contentLength } = ctx.state.head;
+  if (!hasBody) return parseForm('');
+
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
-  try {
-    // A slow upload occupies its connection and nothing else.
-    await load.uncounted(() => readBytes(ctx, async () => {}));
-  } catch (error) {
-    if (isTooLarge(error)) return failure('content_too_large');
-    throw error;
-  }
-  const { body } = ctx.request;
-  if (typeof body === 'string') return decodeForm(body);
-  // The body parser skips a request without a body, and a media type that it cannot read.
-  return ctx.state.head.hasBody ? failure('content_type_unsupported') : parseForm('');
+  // A slow upload occupies its connection and nothing else.
+  const body = await load.uncounted(() => readBody(ctx.req, contentLength || BODY_MAX_BYTES));
+  return body === undefined ? failure('content_too_large') : decodeForm(body);
 }
 
 function refuseByHead({ contentEncodings, contentTypes, contentLength }: RequestHead): HttpReason | undefined {
-  // The body parser would decompress the body, in native code, for unauthenticated clients.
+  // Decompression is native code that a small body can keep busy, and nobody is authenticated yet.
   if (contentEncodings.some((value) => value.trim().toLowerCase() !== 'identity'))
     return 'content_encoding_unsupported';
   const [contentType = '', ...others] = contentTypes;
@@ -63,16 +46,32 @@ function isFormInUtf8(contentType: string): boolean {
   );
 }
 
-function decodeForm(bytes: string): Result<Form, HttpReason> {
+/**
+ * Reads a body, or resolves with undefined as soon as it is longer than `maxBytes`; the rest is then discarded as it arrives.
+ * Rejects if the request ends early. The bytes are copied into one buffer, since a chunk of one byte needs over a hundred.
+ */
+function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const endedEarly = () => reject(new Error('the request ended before its body'));
+    if (request.destroyed) return endedEarly();
+    const body = Buffer.allocUnsafe(maxBytes);
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      if (length + chunk.length > maxBytes) return resolve(undefined);
+      length += chunk.copy(body, length);
+    });
+    request.once('end', () => resolve(body.subarray(0, length)));
+    request.once('error', reject);
+    request.once('close', endedEarly);
+  });
+}
+
+function decodeForm(body: Buffer): Result<Form, HttpReason> {
   try {
-    return parseForm(UTF8.decode(Buffer.from(bytes, 'latin1')));
+    return parseForm(UTF8.decode(body));
   } catch {
     return failure('form_encoding_malformed');
   }
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'type' in error && error.type === 'entity.too.large';
 }
 
 /**

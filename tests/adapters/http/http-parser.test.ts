@@ -112,6 +112,21 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(lastAnswer(answer)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
   });
 
+  it('answers the next request on a connection after a body over 16 KiB, which it discards', async () => {
+    const tooLarge = `${POST}Transfer-Encoding: chunked\r\n\r\n5000\r\n${'x'.repeat(0x5000)}\r\n0\r\n\r\n`;
+    const next = `${POST}Content-Length: ${FORM.length}\r\nConnection: close\r\n\r\n${FORM}`;
+    const received = await sendRaw(service().port, tooLarge, next);
+    expect(received.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+  });
+
+  it('reads a body of exactly 16 KiB in chunks of one byte, which also cut a character', async () => {
+    const form = Buffer.from(`${FORM}&ignored=é`.padEnd(16 * 1024 - 1, 'x'));
+    const chunks = [...form].flatMap((_, index) => ['1\r\n', form.subarray(index, index + 1), '\r\n']);
+    const head = `${POST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
+    const request = Buffer.concat([head, ...chunks, '0\r\n\r\n'].map((part) => Buffer.from(part)));
+    expect(lastAnswer(await sendRaw(service().port, request))).toMatchObject({ status: 200 });
+  });
+
   it('refuses a declared length that does not fit a number of 32 bits', async () => {
     const answer = await sendRaw(service().port, `${POST}Content-Length: 4294967300\r\nConnection: close\r\n\r\n`);
     expect(lastAnswer(answer)).toMatchObject({ status: 413 });
