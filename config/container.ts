@@ -6,6 +6,7 @@ import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import { locationRoute } from '../adapters/http/endpoints/location-route.ts';
 import { managementRoutes } from '../adapters/http/endpoints/management-routes.ts';
 import { publicRoutes } from '../adapters/http/endpoints/public-routes.ts';
+import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts';
 import { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
@@ -154,7 +155,9 @@ export async function buildContainer(
   });
   part(PARTS.httpServer, () => {
     const parts = { log: get(PARTS.log), metrics: get(PARTS.processMetrics), load: get(PARTS.loadLimit) };
-    return new HttpServer({ ...serverParts(), ...parts, routes: get(PARTS.routes) });
+    const { TRUSTED_PROXIES: trusted } = settings;
+    const behindProxies = trusted && { clientAddress: clientAddressBehind(trusted) };
+    return new HttpServer({ ...serverParts(), ...parts, ...behindProxies, routes: get(PARTS.routes) });
   });
 
   // The management port.

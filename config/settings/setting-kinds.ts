@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
+import type { Network } from '../../adapters/http/parsing/client-address.ts';
 
 // The kinds of settings. Each parses the text of an environment variable; its problem states the rule, never the value.
 
@@ -37,4 +39,24 @@ export function isHttpUrl(value: string): boolean {
     url.password === '' &&
     !/[#\s]/.test(value)
   );
+}
+
+/** Ranges of addresses, separated by commas. An address alone is a range of one; a range of all addresses is a mistake. */
+export function networks() {
+  const read = (value: string) => value.split(',').map((part) => readNetwork(part.trim()));
+  return z
+    .string()
+    .refine(
+      (value) => !read(value).includes(undefined),
+      'must be address ranges such as 10.0.0.0/8,fd00::/8, none of /0',
+    )
+    .transform((value) => read(value).filter((network) => network !== undefined));
+}
+
+function readNetwork(text: string): Network | undefined {
+  const [address = '', prefix, ...others] = text.split('/');
+  const bits = { 4: 32, 6: 128 }[isIP(address)];
+  if (bits === undefined || address.includes('%') || others.length > 0) return undefined;
+  const prefixBits = prefix === undefined ? bits : /^[1-9]\d{0,2}$/.test(prefix) ? Number(prefix) : 0;
+  return prefixBits >= 1 && prefixBits <= bits ? { address, prefixBits } : undefined;
 }

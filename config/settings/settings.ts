@@ -6,7 +6,7 @@ import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
-import { isHttpUrl, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+import { isHttpUrl, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
@@ -30,6 +30,7 @@ export const SETTINGS_SCHEMA = z.object({
   SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000),
   SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000).default(10_000),
   BASE_URL: baseUrl().optional(),
+  TRUSTED_PROXIES: networks().optional(),
   TOKEN_ISSUER: text().optional(),
   TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300),
   TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default'),

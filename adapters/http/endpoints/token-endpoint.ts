@@ -71,7 +71,7 @@ function readTokenRequest(form: Form, ctx: Exchange): Result<TokenRequest, HttpR
   if (grantType !== GRANT_TYPE) return failure(httpRefusal('grant_type_unsupported'));
   if (clientId !== undefined && !isClientId(clientId)) return failure(httpRefusal('client_id_malformed'));
   if (clientId === undefined || clientSecret === undefined) return failure(httpRefusal('credentials_missing'));
-  return success({ clientId, clientSecret, scope: parameter('scope'), caller: new ResponseCaller(ctx.res) });
+  return success({ clientId, clientSecret, scope: parameter('scope'), caller: new ResponseCaller(ctx) });
 }
 
 /**
@@ -83,15 +83,28 @@ class ResponseCaller implements Caller {
   readonly #response: ServerResponse;
   #disconnected: AbortSignal | undefined;
 
-  constructor(response: ServerResponse) {
-    this.address = response.req.socket.remoteAddress ?? 'disconnected';
-    this.#response = response;
+  constructor({ res, state }: Exchange) {
+    this.address = networkOf(state.clientAddress);
+    this.#response = res;
   }
 
   get disconnected(): AbortSignal {
     this.#disconnected ??= signalOfClose(this.#response);
     return this.#disconnected;
   }
+}
+
+/**
+ * What attempts are counted for: an IPv4 address, or the /64 network of an IPv6 address, such as `2001:db8:1:2::/64`. A host
+ * can use every address of its /64 network (RFC 4291 section 2.5.4), so a count for each address would limit nothing.
+ */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [left = [], right = []] = address
+    .split('::')
+    .map((groups) => groups.split(':').filter((group) => group !== ''));
+  const zeros = address.includes('::') ? 8 - left.length - right.length : 0;
+  return `${[...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4).join(':')}::/64`;
 }
 
 function signalOfClose(response: ServerResponse): AbortSignal {

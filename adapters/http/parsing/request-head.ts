@@ -49,6 +49,16 @@ export function readRequestHead(request: IncomingMessage): Result<RequestHead, H
   });
 }
 
+/** The address that a connection comes from; IPv4 also where the system writes it as IPv6. */
+export function connectionAddress({ socket }: Pick<IncomingMessage, 'socket'>): string {
+  return withoutMapping(socket.remoteAddress ?? 'disconnected');
+}
+
+/** The IPv4 address behind an IPv4-mapped one (RFC 4291 section 2.5.5.2); any other address as it is. */
+export function withoutMapping(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
+}
+
 /** Every value of a field. Node's `headers` keeps only the first of two Host, Authorization or Content-Type fields. */
 function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
   const values: string[] = [];

@@ -3,7 +3,8 @@ import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
-import { type RequestHead, readRequestHead } from '../parsing/request-head.ts';
+import type { ClientAddress } from '../parsing/client-address.ts';
+import { connectionAddress, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
 import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
 import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
 import type { RequestLine } from './request-log.ts';
@@ -11,6 +12,7 @@ import type { RequestLine } from './request-log.ts';
 /** What one request and its response carry through the middleware. */
 export interface ExchangeState {
   requestId: string;
+  clientAddress: string;
   head: RequestHead;
   /** The declared path of the matched route; the requested path may contain a secret and is not logged. */
   route?: string;
@@ -25,13 +27,17 @@ export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 export interface ExchangeParts extends ParserErrorParts {
   readonly load: LoadLimit;
   readonly rejectionDelay: RejectionDelay;
+  /** By default the address of the connection. */
+  readonly clientAddress?: ClientAddress;
 }
 
 /** The outermost middleware: id, common header fields and admission before; faults, metrics and the log line after. */
-export function exchange({ ids, log, metrics, load, rejectionDelay }: ExchangeParts): Koa.Middleware<ExchangeState> {
+export function exchange(parts: ExchangeParts): Koa.Middleware<ExchangeState> {
+  const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress } = parts;
   return async (ctx, next) => {
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
+    ctx.state.clientAddress = clientAddress(ctx.req);
     ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
 
@@ -83,7 +89,7 @@ function answerFault(ctx: Exchange, fault: unknown): void {
 }
 
 function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
-  const { requestId, route, refusal, clientId, tokenId, fault } = ctx.state;
+  const { requestId, clientAddress, route, refusal, clientId, tokenId, fault } = ctx.state;
   const client = clientId ?? refusal?.clientId;
   return {
     request_id: requestId,
@@ -91,7 +97,7 @@ function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
     route: route ?? 'none',
     status: ctx.status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
-    remote_address: ctx.req.socket.remoteAddress ?? 'disconnected',
+    remote_address: clientAddress,
     ...(refusal && { error: ANSWERS[refusal.code].error, reason: refusal.reason }),
     ...(client !== undefined && { client_id: client }),
     ...(tokenId !== undefined && { token_id: tokenId }),

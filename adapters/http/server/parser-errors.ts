@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
+import { connectionAddress } from '../parsing/request-head.ts';
 import { ANSWERS, type HttpReason, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
 import type { RequestLine, RequestLog } from './request-log.ts';
 
@@ -87,7 +88,7 @@ function logRefusal(refusal: HttpRefusal, requestId: string, socket: Socket, par
     route: 'none',
     status,
     duration_ms: 0,
-    remote_address: socket.remoteAddress ?? 'disconnected',
+    remote_address: connectionAddress({ socket }),
     error,
     reason: refusal.reason,
   };
