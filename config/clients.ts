@@ -2,9 +2,11 @@ import { run } from '../adapters/cli/run.ts';
 import { streamClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
+import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { createClientManagement } from '../application/clients/client-management.ts';
-import { failure, success } from '../domain/result.ts';
+import { success } from '../domain/result.ts';
+import { databaseUrlOf } from './settings/database-url.ts';
 
 /** `npm run clients`: manages the table `clients`. */
 const encoder = new BcryptSecretEncoder();
@@ -13,13 +15,11 @@ process.exitCode = await run(process.argv.slice(2), process, { open, encoder, st
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function open() {
-  const url = process.env['DATABASE_URL'] ?? '';
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    return failure('DATABASE_URL: must be set in the environment, to a postgresql:// URL.');
-  }
+  const url = databaseUrlOf(process.env, readTextFile);
+  if (!url.ok) return url;
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
   const { PostgresClientStore } = await import('../adapters/postgres/postgres-client-store.ts');
-  const store = await PostgresClientStore.open(url);
+  const store = await PostgresClientStore.open(url.value);
   const parts = { store, encoder, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
   return success({ ...createClientManagement(parts), close: () => store.close() });
 }

@@ -18,7 +18,7 @@ export interface CommandParts {
 }
 
 const NOTES = `
-The database is the one that DATABASE_URL names in the environment; its table clients is created if it is missing.
+The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE; its table clients is created if it is missing.
 Secrets are never arguments: they are generated here, or read from standard input.
 
 Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong usage; 3 the database cannot be used.`;

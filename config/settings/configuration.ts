@@ -3,6 +3,7 @@ import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { readDatabaseUrl } from './database-url.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -36,9 +37,12 @@ export function loadConfiguration(
   const clients =
     environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', readClientsFile) : success(undefined);
   const keyFile = load('KEY_FILE', readKeyFile);
-  if (settings.ok && clients.ok && keyFile.ok) {
+  const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok) {
+    const { DATABASE_URL = databaseUrl.value } = settings.value;
     const files = { clients: clients.value ?? [], keyFile: keyFile.value };
-    return success({ settings: settings.value, ...files, httpTimeouts: HTTP_TIMEOUTS });
+    const known = Object.freeze({ ...settings.value, DATABASE_URL });
+    return success({ settings: known, ...files, httpTimeouts: HTTP_TIMEOUTS });
   }
-  return failure([settings, clients, keyFile].flatMap((loaded) => (loaded.ok ? [] : loaded.problem)));
+  return failure([settings, clients, keyFile, databaseUrl].flatMap((loaded) => (loaded.ok ? [] : loaded.problem)));
 }

@@ -5,6 +5,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
+import { isDatabaseUrl } from './database-url.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
 import { isHttpUrl, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
@@ -16,6 +17,7 @@ export const SETTINGS_SCHEMA = z.object({
   CLIENT_REPOSITORY: oneOf('memory', 'postgres'),
   CLIENTS_FILE: text().optional(),
   DATABASE_URL: databaseUrl().optional(),
+  DATABASE_URL_FILE: text().optional(),
   DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
@@ -80,11 +82,16 @@ export function readSettings(environment: Environment): Result<Settings, readonl
 function contradictions(given: Environment): readonly string[] {
   const required = (name: string, setting: string, value: string) =>
     given[setting] === value && !given[name] ? [`${name}: is required if ${setting} is ${value}`] : [];
+  const requiredUrl = (setting: string) =>
+    given['DATABASE_URL_FILE'] ? [] : required('DATABASE_URL', setting, 'postgres');
   const rotates = (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0';
   return [
     required('CLIENTS_FILE', 'CLIENT_REPOSITORY', 'memory'),
-    required('DATABASE_URL', 'CLIENT_REPOSITORY', 'postgres'),
-    required('DATABASE_URL', 'KEY_DIRECTORY', 'postgres'),
+    requiredUrl('CLIENT_REPOSITORY'),
+    requiredUrl('KEY_DIRECTORY'),
+    given['DATABASE_URL'] && given['DATABASE_URL_FILE']
+      ? ['DATABASE_URL: must not be set if DATABASE_URL_FILE is set']
+      : [],
     required('TOKEN_AUDIENCE', 'TOKEN_PROFILE', 'rfc9068'),
     given['KEY_FILE'] && rotates ? ['KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'] : [],
     given['PORT'] === '0' && !given['BASE_URL'] ? ['BASE_URL: is required if PORT is 0, any free port'] : [],
@@ -102,7 +109,7 @@ function isBaseUrl(value: string): boolean {
 function databaseUrl() {
   return z
     .string()
-    .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'must be a postgresql:// URL')
+    .refine(isDatabaseUrl, 'must be a postgresql:// URL')
     .transform((value) => new SecretText(value));
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
 
@@ -25,6 +26,30 @@ describe('loadConfiguration', () => {
     expect(loadConfiguration({ ...MEMORY, PORT: 'x' }, () => '{}')).toEqual({
       ok: false,
       problem: ['PORT: must be a whole number from 0 to 65535', 'CLIENTS_FILE: must be a JSON array'],
+    });
+  });
+
+  describe('with DATABASE_URL_FILE', () => {
+    const FROM_FILE = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL_FILE: '/run/secrets/url' };
+    const URL = 'postgresql://service:its-password@db.test/auth';
+
+    it.each(['', '\n', '\r\n'])('reads the URL of that file, which may end in %j', (end) => {
+      const configuration = loadConfiguration(FROM_FILE, (path) => `${URL}${path === '/run/secrets/url' ? end : 'x'}`);
+      if (!configuration.ok) throw new Error(configuration.problem.join());
+      expect(configuration.value.settings.DATABASE_URL?.reveal()).toBe(URL);
+      expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain('its-password');
+    });
+
+    it.each([
+      ['does not exist', undefined, 'cannot be read'],
+      ['is empty', '', 'must contain one line, a postgresql:// URL'],
+      ['contains something else', 'mysql://service:its-password@db.test', 'must contain one line, a postgresql:// URL'],
+      ['has two lines', `${URL}\nits-password`, 'must contain one line, a postgresql:// URL'],
+    ])('names the setting and never the value if the file %s', (_name, text, problem) => {
+      expect(loadConfiguration(FROM_FILE, () => text)).toEqual({
+        ok: false,
+        problem: [`DATABASE_URL_FILE: ${problem}`],
+      });
     });
   });
 });

@@ -56,6 +56,11 @@ describe('readSettings', () => {
       ['DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
     ],
     [
+      'two URLs',
+      { ...POSTGRES, DATABASE_URL_FILE: 'url.txt' },
+      ['DATABASE_URL: must not be set if DATABASE_URL_FILE is set'],
+    ],
+    [
       'tokens of RFC 9068 without an audience',
       { ...MEMORY, TOKEN_PROFILE: 'rfc9068' },
       ['TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
@@ -94,13 +99,29 @@ describe('readSettings', () => {
       'BASE_URL',
       ['localhost:8080', 'ftp://a', 'http://a/', 'http://a?b', 'http://a#b', 'http://u:p@a', 'http://a b', '/'],
     ],
-    ['DATABASE_URL', ['mysql://a', 'a']],
+    ['DATABASE_URL', ['mysql://a', 'a', 'postgresql://a\nb']],
+    ['DATABASE_URL_FILE', [' url.txt']],
+    [
+      'TRUSTED_PROXIES',
+      ['localhost', '10.1.0.0/0', '::/0', '10.1.0.0/33', 'fd00::/129', '10.1.0.0/', '10.1.0.0/08', '10.0.0/8'],
+    ],
+    ['TRUSTED_PROXIES', ['10.1.0.0/8,', ',', '10.1.0.0/8 fd00::/8', '10.1.0.0/8/8', 'fe80::1%eth0', '10.1.0.0/-1']],
   ])('%s: names the setting and the rule, never the value', (name, values) => {
     for (const value of values) {
       const problems = problemsOf({ ...MEMORY, [name]: value });
-      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: must be `))]);
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: must (be|not) `))]);
       if (value.length > 4) expect(problems.join()).not.toContain(value);
     }
+  });
+
+  it('reads trusted proxies as ranges of addresses', () => {
+    const settings = readSettings({ ...MEMORY, TRUSTED_PROXIES: '10.0.0.0/8, 192.0.2.1,fd00::/8,2001:db8::1' });
+    expect(settings.ok && settings.value.TRUSTED_PROXIES).toEqual([
+      { address: '10.0.0.0', prefixBits: 8 },
+      { address: '192.0.2.1', prefixBits: 32 },
+      { address: 'fd00::', prefixBits: 8 },
+      { address: '2001:db8::1', prefixBits: 128 },
+    ]);
   });
 
   it('reports every problem at once', () => {

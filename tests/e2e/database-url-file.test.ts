@@ -1,0 +1,61 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { requestToken } from '../support/http.ts';
+import { runProgram } from '../support/program.ts';
+import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+describe('DATABASE_URL_FILE', () => {
+  let database: TestDatabase;
+  let folder: string;
+  let file: string;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'database-url-'));
+    file = join(folder, 'url');
+    await writeFile(file, `${database.url}\n`);
+  }, 120_000);
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+
+  it('names the database of `npm run clients` and of a service with workers, also of a worker that starts after the file is deleted', async () => {
+    const add = ['add', 'from-file', '--name', 'From a file', '--scope', 'read', '--cost', '4', '--json'];
+    await using clients = runProgram('config/clients.ts', { DATABASE_URL_FILE: file }, add);
+    clients.process.stdin?.end();
+    expect(await clients.ended()).toBe(0);
+    const form = {
+      grant_type: 'client_credentials',
+      client_id: 'from-file',
+      client_secret: JSON.parse(clients.stdout()).client_secret as string,
+    };
+
+    const { program, url, workerPids } = await startServiceWithWorkers({
+      CLIENT_REPOSITORY: 'postgres',
+      KEY_DIRECTORY: 'postgres',
+      KEY_PUBLICATION_SECONDS: '1',
+      DATABASE_URL_FILE: file,
+    });
+    await using _ = program;
+    expect((await requestToken(url, form)).status).toBe(200);
+
+    await rm(file);
+    for (const pid of workerPids()) process.kill(pid, 'SIGKILL');
+    await program.printed(/("event":"worker_replaced"[\s\S]*){2}/);
+    expect((await requestToken(url, form)).status).toBe(200);
+    expect(program.stdout()).not.toContain(new URL(database.url).password);
+  });
+
+  it('prevents the start if it cannot be read, and is not shown', async () => {
+    const missing = join(folder, 'missing');
+    await using program = runProgram('config/main.ts', { CLIENT_REPOSITORY: 'postgres', DATABASE_URL_FILE: missing });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe('The service does not start:\n  DATABASE_URL_FILE: cannot be read\n');
+    await using clients = runProgram('config/clients.ts', { DATABASE_URL_FILE: missing }, ['list']);
+    expect(await clients.ended()).toBe(2);
+    expect(clients.stderr()).toContain('DATABASE_URL_FILE: cannot be read');
+  });
+});
