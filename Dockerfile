@@ -1,6 +1,9 @@
 # The compiled service in an image that contains Node.js, its libraries and nothing else: no shell, no npm.
 
-FROM node:24-bookworm-slim AS build
+# A release names the digest too: docs/releasing.md.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
@@ -11,7 +14,7 @@ COPY adapters adapters
 COPY config config
 RUN npm run build
 
-FROM node:24-bookworm-slim AS production
+FROM ${NODE_IMAGE} AS production
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Removes unneeded files: the bcrypt binaries of other platforms, and the types and source maps of packages.

@@ -37,7 +37,22 @@ location=$(curl -sS "$base/v1/locations/NYC_USA" -H "Authorization: Bearer $toke
 [[ $location == *'"New York City"'* ]] || fail "no location: $location"
 say 'a client added on the command line gets a token and reads a location with it'
 
+sql() { compose exec -T postgres psql --username auth --tuples-only --no-align --command "$1" auth; }
+role=authorization_service
+[ "$(sql "select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = '$role'")" = f ] || fail 'the role of the service is privileged'
+[ "$(sql 'select distinct usename from pg_stat_activity where client_addr is not null')" = "$role" ] || fail 'the service uses another role'
+for statement in "insert into clients values (1, 'a', 'b', 'c', 'd')" "update clients set scope = 'x'" 'delete from clients' 'drop table clients' 'create table other ()'; do
+  refused=$(sql "set role $role; $statement" 2>&1) && fail "the service can write: $statement"
+  [[ $refused == *'permission denied'* || $refused == *'must be owner'* ]] || fail "the statement failed for another reason: $refused"
+done
+say 'the role of the service is no superuser and cannot write'
+
 container=$(compose ps -q service)
+docker inspect "$container" | grep -q "$POSTGRES_PASSWORD\|postgresql://" && fail 'the environment of the service contains a password'
+compose up --detach >/dev/null 2>&1
+[ "$(compose ps -q service)" = "$container" ] || fail 'a second start replaces the service'
+answer=$(curl -sS "$base/oauth2/token" -d grant_type=client_credentials -d client_id=e2e-client --data-urlencode "client_secret=$secret")
+[[ $answer == *access_token* ]] || fail "no token after a second start: $answer"
 [ "$(docker inspect --format '{{.Config.User}}' "$container")" = 10001:10001 ] || fail 'the service runs as root'
 [ "$(docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system is writable'
 docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
