@@ -1,4 +1,4 @@
-import type { AccessTokenClaims } from '../domain/access-token-claims.ts';
+import { type AccessTokenClaims, TOKEN_LENGTH_MAX } from '../domain/access-token-claims.ts';
 import { type Refusal, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
@@ -70,6 +70,7 @@ export class IssueToken {
       tokenId: ids.uuid(),
     });
     const accessToken = await signer.sign(claims);
+    if (accessToken.length > TOKEN_LENGTH_MAX) return failure(refusal('scope_too_long', claims.sub));
     return success({
       accessToken,
       claims,

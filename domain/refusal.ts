@@ -15,6 +15,7 @@ const CODE_OF_REASON = {
 
   scope_malformed: 'invalid_scope',
   scope_not_registered: 'invalid_scope',
+  scope_too_long: 'invalid_scope',
 
   token_malformed: 'invalid_token',
   token_algorithm_refused: 'invalid_token',

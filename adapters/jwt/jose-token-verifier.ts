@@ -1,11 +1,8 @@
 import { compactVerify, errors } from 'jose';
 import type { VerificationKeys } from '../../application/ports/key-provider.ts';
 import type { TokenDefect, TokenVerifier } from '../../application/ports/token-verifier.ts';
-import { type AccessTokenClaims, readAccessTokenClaims } from '../../domain/access-token-claims.ts';
+import { type AccessTokenClaims, readAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-
-/** In characters. A longer token is refused before anything is decoded; the header fields of a request may have 16 KiB in all. */
-const TOKEN_MAX_LENGTH = 12 * 1024;
 
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -57,7 +54,7 @@ export async function verifyCompactJws(
 }
 
 function isExactForm(token: string): boolean {
-  return token.length <= TOKEN_MAX_LENGTH && COMPACT_FORM.test(token) && token.split('.').every(isCanonicalBase64url);
+  return token.length <= TOKEN_LENGTH_MAX && COMPACT_FORM.test(token) && token.split('.').every(isCanonicalBase64url);
 }
 
 /** Whether this is the only spelling of its bytes: the unused bits of the last character are zero (RFC 4648 section 3.5). */

@@ -93,6 +93,7 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   client_id_malformed: 'client_id has more than 255 characters or a control character',
   attempts_exhausted: 'too many failed attempts for this client_id from this address: try again later',
   scope_malformed: 'scope must be scope tokens with single spaces between',
+  scope_too_long: 'a token with these scopes is longer than 12 KiB: ask for fewer of them with the parameter scope',
   scope_not_registered: 'the client is not registered for a scope that it asks for',
 };
 
