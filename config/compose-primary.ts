@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
 import { KeysForWorkers } from '../adapters/cluster/keys-for-workers.ts';
+import { findSharedPort } from '../adapters/cluster/shared-port.ts';
 import { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
@@ -25,6 +26,7 @@ export async function startPrimary(
   files: ReadonlyMap<string, string | undefined>,
   environment: Environment,
 ): Promise<RunningServer> {
+  const { settings } = configuration;
   const privateKeys = new PrivateKeys();
   const keyFactory = createKeyFactory({ ids: new RandomIdGenerator(), file: configuration.keyFile, privateKeys });
   const workers = new Set<WorkerProcess>();
@@ -44,7 +46,7 @@ export async function startPrimary(
   const keys = new KeysForWorkers(keyRing, (kid) => privateKeys.signing(kid));
   const pool = new WorkerPool({
     workers,
-    size: configuration.settings.WORKERS,
+    size: settings.WORKERS,
     log: container.resolve(PARTS.log),
     fork: () =>
       WorkerProcess.fork(WORKER_FILE, environment, {
@@ -53,17 +55,17 @@ export async function startPrimary(
         findKey: (kid) => keys.find(kid),
         costFound: (cost) => verifier.includeCost(cost),
       }),
-    async start(worker) {
+    findPort: () => findSharedPort(settings.HOST, settings.PORT),
+    async start(worker, sharedPort) {
       const { costs } = verifier;
-      const address = await worker.start({ worker: worker.id, files, keys: keys.now(), cacheKey, costs });
+      const address = await worker.start({ worker: worker.id, sharedPort, files, keys: keys.now(), cacheKey, costs });
       // A worker that is still starting does not hear of changes.
-      worker.sendKeys(keys.now());
+      await worker.sendKeys(keys.now());
       return address;
     },
+    sendKeys: (worker) => worker.sendKeys(keys.now()),
   });
-  keyRing.onChange(() => {
-    for (const worker of workers) worker.sendKeys(keys.now());
-  });
+  keyRing.onChange(() => void pool.sendKeys());
   container.registerInstance(PARTS.workerPool, pool);
-  return startProcess(container, configuration.settings, 'primary');
+  return startProcess(container, settings, 'primary');
 }

@@ -60,7 +60,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   });
   const verifier = container.resolve(PARTS.bcryptVerifier);
   for (const cost of start.costs) verifier.includeCost(cost);
-  const service = await startProcess(container, settings, 'worker');
+  const service = await startProcess(container, settings, 'worker', start.sharedPort);
   const checks = [logDestination, ...container.resolve(PARTS.dependencies)];
   reportHealth(checks, (states) => ignoreEndOfPrimary(primary.health(states)));
   return {

@@ -7,7 +7,7 @@ import { locationRoute } from '../adapters/http/endpoints/location-route.ts';
 import { managementRoutes } from '../adapters/http/endpoints/management-routes.ts';
 import { publicRoutes } from '../adapters/http/endpoints/public-routes.ts';
 import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts';
-import { HttpServer } from '../adapters/http/server/http-server.ts';
+import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
@@ -28,6 +28,7 @@ import { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import { PlainSecretVerifier } from '../adapters/secrets/plain-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
+import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
@@ -43,6 +44,7 @@ import { openDependencies } from './open-dependencies.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { keyTimes, tokenPolicyOptions } from './settings/domain-options.ts';
+import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from './settings/open-files-plan.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
@@ -157,7 +159,8 @@ export async function buildContainer(
     const parts = { log: get(PARTS.log), metrics: get(PARTS.processMetrics), load: get(PARTS.loadLimit) };
     const { TRUSTED_PROXIES: trusted } = settings;
     const behindProxies = trusted && { clientAddress: clientAddressBehind(trusted) };
-    return new HttpServer({ ...serverParts(), ...parts, ...behindProxies, routes: get(PARTS.routes) });
+    const connectionsMax = Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings)));
+    return new HttpServer({ ...serverParts(), ...parts, ...behindProxies, routes: get(PARTS.routes), connectionsMax });
   });
 
   // The management port.
@@ -181,7 +184,8 @@ export async function buildContainer(
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });
     const routes = managementRoutes(healthChecks, () => metrics.scrape());
-    return new HttpServer({ ...serverParts(), routes, log: NO_LOG, load: new LoadLimit(LOAD_LIMITS) });
+    const parts = { log: NO_LOG, load: new LoadLimit(LOAD_LIMITS), connectionsMax: MANAGEMENT_CONNECTIONS_MAX };
+    return new HttpServer({ ...serverParts(), ...parts, routes });
   });
 
   override(container);

@@ -7,7 +7,7 @@ import type { Settings } from './settings/settings.ts';
 
 /**
  * Opens what a process of this role depends on, in order: the PostgreSQL adapters, unless the container has an adapter in
- * memory, and the rotation of keys. Rejects, with nothing left open, if one of them cannot be used at all.
+ * memory, and the rotation of keys, which does not start yet. Rejects, with nothing left open, if one of them cannot be used at all.
  */
 export async function openDependencies(
   container: DependencyContainer,
@@ -35,7 +35,9 @@ export async function openDependencies(
     }
     if (role !== 'worker') {
       const options = { publicationSeconds, log: createStateLog(log) };
-      opened.push(await KeyRotationTimer.start(container.resolve(PARTS.keyRing), options));
+      const keyRotation = new KeyRotationTimer(container.resolve(PARTS.keyRing), options);
+      opened.push(keyRotation);
+      container.registerInstance(PARTS.keyRotation, keyRotation);
     }
     return opened;
   } catch (problem) {

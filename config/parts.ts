@@ -11,6 +11,7 @@ import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts'
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
+import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
 import type { IssueToken } from '../application/issue-token.ts';
@@ -53,6 +54,7 @@ export const PARTS = {
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),
+  keyRotation: token<KeyRotationTimer>('KeyRotationTimer'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),

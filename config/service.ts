@@ -1,9 +1,11 @@
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import { startPrimary } from './compose-primary.ts';
 import { buildContainer, type Override } from './container.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
+import { openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { startProcess } from './start-process.ts';
 
@@ -15,6 +17,8 @@ export async function startFromEnvironment(
   const configuration = loadConfiguration(environment, (path) => files.set(path, readTextFile(path)).get(path));
   const problems = configuration.ok ? [] : [...configuration.problem];
   if (isWritableByOthers(environment['KEY_FILE'] ?? '')) problems.push('KEY_FILE: must be writable only by its owner');
+  const openFiles = configuration.ok ? openFilesProblem(openFilesPlan(configuration.value.settings)) : undefined;
+  if (openFiles !== undefined) problems.push(openFiles);
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   return success(await (value.settings.WORKERS === 1 ? startService(value) : startPrimary(value, files, environment)));

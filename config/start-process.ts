@@ -1,4 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
+import type { SharedPort } from '../adapters/cluster/shared-port.ts';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
@@ -11,12 +12,13 @@ export function startProcess(
   container: DependencyContainer,
   settings: Settings,
   role: ProcessRole,
+  publicPort: SharedPort = { port: settings.PORT, reusePort: false },
 ): Promise<RunningServer> {
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
   const log = container.resolve(PARTS.log);
   const listeners = [
     { token: PARTS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
-    { token: PARTS.httpServer, host: settings.HOST, port: settings.PORT },
+    { token: PARTS.httpServer, host: settings.HOST, ...publicPort },
   ].filter(({ token, port }) => (token === PARTS.managementServer ? port !== 0 : role !== 'primary'));
   const pool = role === 'primary' ? container.resolve(PARTS.workerPool) : undefined;
   return startServer({
@@ -27,7 +29,11 @@ export function startProcess(
         processIds: () => pool.processIds(),
       },
     }),
-    listeners: listeners.map(({ token, host, port }) => ({ server: container.resolve(token), host, port })),
+    listeners: listeners.map(({ token, ...options }) => ({ server: container.resolve(token), ...options })),
+    publish: async () => {
+      if (role !== 'worker') await container.resolve(PARTS.keyRotation).start();
+      await pool?.sendKeys();
+    },
     lifecycle: container.resolve(PARTS.lifecycle),
     graceMs,
     drainMs,

@@ -2,6 +2,7 @@ import type { KeyRingState } from '../../application/keys/key-ring.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
+import type { SharedPort } from './shared-port.ts';
 
 /** Why there is no slot or no verdict. */
 export interface SentFault {
@@ -42,6 +43,7 @@ export type SentMetrics = readonly {
 /** Everything that a worker needs before it starts. */
 export interface WorkerStart {
   readonly worker: number;
+  readonly sharedPort: SharedPort;
   /** The text of each file that the settings name, as the primary read it. */
   readonly files: ReadonlyMap<string, string | undefined>;
   readonly keys: SentKeys;

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
 import type { SentMetrics, ShutdownMode, WorkerAddress } from './protocol.ts';
+import type { SharedPort } from './shared-port.ts';
 import { worstHealth } from './worker-health.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
@@ -8,9 +10,11 @@ import type { WorkerProcess } from './worker-process.ts';
 const YOUNG_MS = 10_000;
 const REPLACEMENT_DELAY_MS_MAX = 5_000;
 
-/** How often each worker gets a heartbeat, and how many it may miss: one whose event loop is blocked for ten seconds is killed. */
-const HEARTBEAT_EVERY_MS = 2_000;
-const MISSED_HEARTBEATS_MAX = 5;
+/**
+ * Milliseconds of its own time after which a worker that does not answer is killed. One with its own sockets is killed soon:
+ * connections wait for it until then. Where all accept from one socket, another worker takes them.
+ */
+const HANGS_AFTER_MS = { ownSockets: 2_250, oneSocket: 10_000 };
 
 /** A scraper gives up after ten seconds. The other processes' metrics do not wait that long for a worker that hangs. */
 const METRICS_WITHIN_MS = 1_000;
@@ -20,8 +24,12 @@ export interface WorkerPoolParts {
   /** All workers. The pool adds and deletes them. */
   readonly workers: Set<WorkerProcess>;
   readonly fork: () => WorkerProcess;
+  /** Throws the system's error if the port is in use. */
+  readonly findPort: () => Promise<SharedPort>;
   /** Resolves when the worker listens. */
-  readonly start: (worker: WorkerProcess) => Promise<WorkerAddress>;
+  readonly start: (worker: WorkerProcess, port: SharedPort) => Promise<WorkerAddress>;
+  /** Resolves when the worker has the current keys, or has ended. */
+  readonly sendKeys: (worker: WorkerProcess) => Promise<void>;
   /** Gets the changes of state of the workers, for the operator. */
   readonly log: { info(line: object): void; error(line: object): void };
 }
@@ -33,6 +41,7 @@ export class WorkerPool implements HealthCheck {
   #stopping = false;
   #endedYoung = 0;
   #heartbeat: NodeJS.Timeout | undefined;
+  #port: SharedPort | undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
@@ -45,19 +54,21 @@ export class WorkerPool implements HealthCheck {
 
   /** Resolves when all workers listen. Rejects with the reason of the first that cannot, and leaves none running. */
   async start(): Promise<WorkerAddress> {
-    const { size, workers, fork, start } = this.#parts;
+    const { size, workers, fork, start, findPort } = this.#parts;
     try {
+      const port = await findPort();
+      this.#port = port;
       for (let count = 0; count < size; count += 1) workers.add(fork());
       const startOf = async (worker: WorkerProcess) => {
         const ended = worker.ended.then(({ code, signal }) => {
           throw new Error(`a worker ended before it listened (${signal ?? code})`);
         });
-        return Promise.race([start(worker), ended]);
+        return Promise.race([start(worker, port), ended]);
       };
       const [first] = await Promise.all([...workers].map(startOf));
       if (first === undefined) throw new Error('a service needs a worker');
       for (const worker of workers) void this.#watch(worker, performance.now());
-      this.#heartbeat = setInterval(() => this.#sendHeartbeats(), HEARTBEAT_EVERY_MS);
+      this.#heartbeat = setInterval(() => this.#sendHeartbeats(port), HEARTBEAT_EVERY_MS);
       return first;
     } catch (problem) {
       this.#stopping = true;
@@ -85,6 +96,11 @@ export class WorkerPool implements HealthCheck {
     return [...this.#parts.workers].flatMap(({ processId }) => processId ?? []);
   }
 
+  /** Resolves when every worker has the current keys. */
+  async sendKeys(): Promise<void> {
+    await Promise.all([...this.#parts.workers].map(this.#parts.sendKeys));
+  }
+
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
   async metrics(): Promise<ReadonlyMap<number, SentMetrics | undefined>> {
     const answers = [...this.#parts.workers].map(
@@ -106,9 +122,10 @@ export class WorkerPool implements HealthCheck {
     clearTimeout(timer);
   }
 
-  #sendHeartbeats(): void {
+  #sendHeartbeats({ reusePort }: SharedPort): void {
+    const withinMs = reusePort ? HANGS_AFTER_MS.ownSockets : HANGS_AFTER_MS.oneSocket;
     for (const worker of this.#parts.workers) {
-      if (!worker.listening || worker.sendHeartbeat() < MISSED_HEARTBEATS_MAX) continue;
+      if (!worker.listening || !worker.hangs(withinMs)) continue;
       this.#parts.log.error({ event: 'worker_hangs', worker: worker.id });
       worker.kill();
     }
@@ -127,14 +144,15 @@ export class WorkerPool implements HealthCheck {
   /** Tries until a new worker runs or the service stops. */
   async #replace(): Promise<void> {
     const { fork, start, log } = this.#parts;
-    while (!this.#stopping) {
+    const port = this.#port;
+    while (!this.#stopping && port !== undefined) {
       const since = performance.now();
       let worker: WorkerProcess | undefined;
       try {
         worker = fork();
         this.#parts.workers.add(worker);
         void this.#watch(worker, since);
-        await Promise.race([start(worker), worker.ended]);
+        await Promise.race([start(worker, port), worker.ended]);
         if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });
         return;
       } catch (fault) {

@@ -1,6 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
+import { readCpuUse } from './cpu-use.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
 import type { SentHealth, SentKeys, SentMetrics, ShutdownMode, WorkerAddress, WorkerStart } from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
@@ -23,7 +25,7 @@ export class WorkerProcess {
   readonly #pipe: WorkerPipe;
   #health: readonly SentHealth[] = [];
   #listening = false;
-  #missedHeartbeats = 0;
+  #heartbeat: Heartbeat | undefined;
 
   private constructor(worker: Worker, services: WorkerServices) {
     this.id = worker.id;
@@ -64,6 +66,9 @@ export class WorkerProcess {
 
   /** Starts the process, which then waits for `start`. Throws the system's error where it cannot fork. */
   static fork(file: string, environment: NodeJS.ProcessEnv, services: WorkerServices): WorkerProcess {
+    // Without `reusePort`, all workers accept from one socket. The primary holds no connection: one that it passed on to a worker
+    // that has died would stay open.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ exec: file, args: [], serialization: 'advanced' });
     return new WorkerProcess(cluster.fork(environment), services);
   }
@@ -91,15 +96,15 @@ export class WorkerProcess {
     return started;
   }
 
-  /** Sends a heartbeat. Returns how many heartbeats since the last answer are unanswered, without this one. */
-  sendHeartbeat(): number {
-    const missed = this.#missedHeartbeats;
-    this.#missedHeartbeats += 1;
-    const answered = () => {
-      this.#missedHeartbeats = 0;
-    };
-    this.#pipe.ping().then(answered, ignore);
-    return missed;
+  /** Sends a heartbeat. Returns whether the worker hangs: it has not answered for so many milliseconds of its own time. */
+  hangs(withinMs: number): boolean {
+    this.#heartbeat ??= new Heartbeat({
+      ping: () => this.#pipe.ping(),
+      cpuUse: () => readCpuUse(this.#worker.process.pid),
+      withinMs,
+      now: () => performance.now(),
+    });
+    return this.#heartbeat.beat();
   }
 
   /** Its metrics; undefined if it has not started, has ended, or does not answer within that many milliseconds. */
@@ -115,8 +120,9 @@ export class WorkerProcess {
     }
   }
 
-  sendKeys(keys: SentKeys): void {
-    this.#pipe.takeKeys(keys).catch(ignore);
+  /** Resolves when it has the keys or has ended. */
+  sendKeys(keys: SentKeys): Promise<void> {
+    return this.#pipe.takeKeys(keys).catch(ignore);
   }
 
   sendCost(cost: number): void {

@@ -28,17 +28,15 @@ export class KeyRotationTimer implements HealthCheck {
   #closed = false;
   #failed = false;
 
-  private constructor(ring: KeyRing, { publicationSeconds, log }: KeyRotationTimerOptions) {
+  constructor(ring: KeyRing, { publicationSeconds, log }: KeyRotationTimerOptions) {
     this.#ring = ring;
     this.#intervalMs = Math.min(INTERVAL_MS_MAX, (publicationSeconds * 1000) / READS_PER_PUBLICATION);
     this.#log = log;
   }
 
   /** Resolves after the first attempt to make and publish a key, whether or not the directory was available. */
-  static async start(ring: KeyRing, options: KeyRotationTimerOptions): Promise<KeyRotationTimer> {
-    const timer = new KeyRotationTimer(ring, options);
-    await timer.#advance();
-    return timer;
+  async start(): Promise<void> {
+    await this.#advance();
   }
 
   readiness(): Readiness {

@@ -24,7 +24,7 @@ export function runProgram(
   args: readonly string[] = [],
   nodeArgs: readonly string[] = [],
 ): Program {
-  return follow(spawn(process.execPath, [...nodeArgs, file, ...args], optionsFor(environment)));
+  return followProgram(spawn(process.execPath, [...nodeArgs, file, ...args], optionsFor(environment)));
 }
 
 /** As `runProgram`, with file descriptors of the caller as its standard output and standard error. */
@@ -48,7 +48,7 @@ export function runProgramOn(
 export function runScript(script: string, environment: Readonly<Record<string, string>>): Program {
   const npm = spawn('npm', ['run', script], { ...optionsFor(environment), detached: true });
   return {
-    ...follow(npm),
+    ...followProgram(npm),
     async [Symbol.asyncDispose]() {
       try {
         process.kill(-(npm.pid ?? 0), 'SIGKILL');
@@ -63,7 +63,8 @@ function optionsFor(environment: Readonly<Record<string, string>>) {
   return { cwd: ROOT, env: { PATH: process.env['PATH'], ...environment } };
 }
 
-function follow(child: ChildProcessWithoutNullStreams): Program {
+/** Follows a program that was started in another way. */
+export function followProgram(child: ChildProcessWithoutNullStreams): Program {
   const written = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
     written.stdout += chunk;

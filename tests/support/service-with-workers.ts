@@ -12,9 +12,10 @@ export interface ServiceWithWorkers {
 
 export async function startServiceWithWorkers(
   more: Readonly<Record<string, string>> = {},
+  nodeArgs: readonly string[] = [],
 ): Promise<ServiceWithWorkers> {
   const [port, managementPort] = [await freePort(), await freePort()];
-  const program = runProgram('config/main.ts', {
+  const environment = {
     CLIENT_REPOSITORY: 'memory',
     CLIENTS_FILE: 'config/demo/clients.json',
     PORT: String(port),
@@ -22,7 +23,8 @@ export async function startServiceWithWorkers(
     SHUTDOWN_GRACE_MS: '0',
     WORKERS: '2',
     ...more,
-  });
+  };
+  const program = runProgram('config/main.ts', environment, [], nodeArgs);
   await program.printed(/"event":"started"/);
   return {
     program,

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
+import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, refuseTunnel } from './parser-errors.ts';
 
 /** How long a client may take, in milliseconds. Node's own limits let a connection hang for five minutes. */
@@ -20,7 +20,7 @@ export const HTTP_TIMEOUTS = {
 export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
 /** Further connections are closed at once; each open connection needs about 20 KiB. */
-const CONNECTIONS_MAX = 10_000;
+export const CONNECTIONS_MAX = 10_000;
 
 const HEADER_FIELDS_MAX_BYTES = 16 * 1024;
 
@@ -33,13 +33,19 @@ const FIRST_BYTE_MS = 500;
 /** Milliseconds to send the last responses, once the drain time is over. */
 const LAST_RESPONSES_MS = 1_000;
 
+export interface HttpServerParts extends ApplicationParts {
+  readonly timeouts: HttpTimeouts;
+  readonly connectionsMax?: number;
+}
+
 /** The application on a port. Every response has the application's own form, and no request is lost when the server closes. */
 export class HttpServer {
   readonly #server: Server;
+  readonly #sockets: ListeningSockets;
   readonly #connections = new Map<Duplex, Connection>();
   #retired = false;
 
-  constructor({ timeouts, ...parts }: ApplicationParts & { readonly timeouts: HttpTimeouts }) {
+  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, ...parts }: HttpServerParts) {
     const handle = createApplication(parts).callback();
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,
@@ -50,10 +56,10 @@ export class HttpServer {
       // Node answers a missing Host without a body; request-head.ts checks it instead.
       requireHostHeader: false,
     });
-    this.#server.maxConnections = CONNECTIONS_MAX;
-    // Otherwise a full worker passes the connection on to the next worker, endlessly if all are full. Not in the types yet.
-    Object.assign(this.#server, { dropMaxConnection: true });
+    this.#sockets = new ListeningSockets(this.#server);
     this.#server.on('connection', (socket: Socket) => {
+      // Not `maxConnections`, which each listening socket would count by itself.
+      if (this.#connections.size >= connectionsMax) return void (socket.destroy() && this.#server.emit('drop'));
       this.#connections.set(socket, { socket, unsent: [] });
       socket.once('close', () => this.#connections.delete(socket));
     });
@@ -78,10 +84,8 @@ export class HttpServer {
   }
 
   /** Resolves with the address when the server accepts connections. Throws the system's error if the port is not available. */
-  async listen(port: number, host: string): Promise<AddressInfo> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
-    return this.#server.address() as AddressInfo;
+  listen(options: ListenOptions): Promise<AddressInfo> {
+    return this.#sockets.open(options);
   }
 
   /** From now on each response closes its connection: clients reconnect elsewhere. New connections are still accepted. */
@@ -95,8 +99,7 @@ export class HttpServer {
    */
   async close(drainMs: number, endWaits: () => void): Promise<void> {
     this.retire();
-    const closed = once(this.#server, 'close');
-    this.#server.close();
+    const closed = this.#sockets.close();
     const timers = [
       setTimeout(() => this.#destroySilent(), Math.min(drainMs, FIRST_BYTE_MS)),
       setTimeout(endWaits, drainMs),

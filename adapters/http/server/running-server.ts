@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
 import type { HttpServer } from './http-server.ts';
+import type { ListenOptions } from './listening-sockets.ts';
 
 /** `planned`: a load balancer sends requests here and gets the grace time to stop. `immediate`: a person waits. */
 export type ShutdownMode = 'planned' | 'immediate';
@@ -21,10 +22,12 @@ export interface Workers {
 
 /** What is opened first is closed last. */
 export interface RunningServerParts {
-  /** Started before the listeners open and stopped before they close. */
+  /** Started when the listeners are open and stopped before they close. */
   readonly workers?: Workers;
   /** In the order in which they open. Without workers, the address of the last is announced: it is the public port. */
-  readonly listeners: readonly { readonly server: HttpServer; readonly host: string; readonly port: number }[];
+  readonly listeners: readonly (ListenOptions & { readonly server: HttpServer })[];
+  /** Called when everything listens and before the server is ready, so that a start that fails publishes nothing. */
+  readonly publish?: () => Promise<void>;
   readonly lifecycle: Lifecycle;
   /** Milliseconds of a planned shutdown in which requests are still accepted. */
   readonly graceMs: number;
@@ -63,17 +66,17 @@ export class Lifecycle implements HealthCheck {
 
 /** Resolves when everything listens. If something cannot, rejects with the reason and leaves nothing open. */
 export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
-  const { workers, listeners, lifecycle, log } = parts;
+  const { workers, listeners, publish, lifecycle, log } = parts;
   const opened: HttpServer[] = [];
   try {
-    const shared = await workers?.start();
-    let announced = shared;
-    for (const { server, host, port } of listeners) {
-      const own = await server.listen(port, host);
+    let announced: Address | undefined;
+    for (const { server, ...options } of listeners) {
+      announced = await server.listen(options);
       opened.push(server);
-      announced = shared ?? own;
     }
+    announced = (await workers?.start()) ?? announced;
     if (announced === undefined) throw new Error('a server needs a listener or workers');
+    await publish?.();
     const { address, port } = announced;
     lifecycle.state = 'ready';
     log('started', { address, port });

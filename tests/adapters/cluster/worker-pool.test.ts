@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 function fakeWorker(id: number) {
   const { promise: ended, resolve: end } = Promise.withResolvers<{ code: number; signal: null }>();
   const die = () => end({ code: 1, signal: null });
-  const worker = { id, ended, listening: true, kill: die, stop: die, sendHeartbeat: () => 0 };
+  const worker = { id, ended, listening: true, kill: die, stop: die, hangs: () => false };
   return { worker: worker as unknown as WorkerProcess, die };
 }
 
@@ -17,7 +17,15 @@ const WHERE = { address: '127.0.0.1', port: 1 };
 function world(fork: WorkerPoolParts['fork']) {
   const { log, lines } = createLogBuffer();
   const workers = new Set<WorkerProcess>();
-  const pool = new WorkerPool({ size: 2, workers, log, fork, start: async () => WHERE });
+  const pool = new WorkerPool({
+    size: 2,
+    workers,
+    log,
+    fork,
+    findPort: async () => ({ port: 1, reusePort: true }),
+    start: async () => WHERE,
+    sendKeys: async () => {},
+  });
   return { pool, workers, events: () => lines().map(({ event }) => event) };
 }
 

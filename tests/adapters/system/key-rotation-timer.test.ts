@@ -51,9 +51,11 @@ describe('KeyRotationTimer', () => {
   });
 });
 
-function start(directory: SwitchedDirectory, events: KeyDirectoryEvent[]): Promise<KeyRotationTimer> {
-  return KeyRotationTimer.start(unstartedKeyRing({ directory }), {
+async function start(directory: SwitchedDirectory, events: KeyDirectoryEvent[]): Promise<KeyRotationTimer> {
+  const created = new KeyRotationTimer(unstartedKeyRing({ directory }), {
     publicationSeconds: PUBLICATION_SECONDS,
     log: (event) => events.push(event),
   });
+  await created.start();
+  return created;
 }

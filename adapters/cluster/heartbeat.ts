@@ -1,0 +1,64 @@
+import type { CpuUse } from './cpu-use.ts';
+
+/** Milliseconds between two heartbeats. */
+export const HEARTBEAT_EVERY_MS = 200;
+
+/** Milliseconds without an answer after which a worker hangs, however busy the machine is. */
+const SILENCE_MS_MAX = 10_000;
+
+export interface HeartbeatParts {
+  /** Resolves when the worker has answered. */
+  readonly ping: () => Promise<void>;
+  /** What the worker's main thread has used of the CPU; undefined where the system does not tell. */
+  readonly cpuUse: () => CpuUse | undefined;
+  /** Milliseconds of its own time that a worker may take to answer. */
+  readonly withinMs: number;
+  /** Milliseconds, of a clock that never goes back. */
+  readonly now: () => number;
+}
+
+/**
+ * Finds out whether a worker hangs: its event loop is blocked, or its process is stopped. A worker that waits for a CPU does
+ * not hang. So only its own time counts: the time in which it ran, or did not want to run.
+ */
+export class Heartbeat {
+  readonly #parts: HeartbeatParts;
+  #isAnswered = true;
+  #sentAt = 0;
+  #lookedAt = 0;
+  #cpuMs = 0;
+  #ownMs = 0;
+
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts;
+  }
+
+  /** Call it every {@link HEARTBEAT_EVERY_MS}. Sends a heartbeat if the last one is answered. Returns whether the worker hangs. */
+  beat(): boolean {
+    const { cpuUse, now, withinMs } = this.#parts;
+    const at = now();
+    const use = cpuUse();
+    const usedMs = (use?.ms ?? 0) - this.#cpuMs;
+    // A primary that was stopped itself has not looked for an answer: it must not count that time.
+    const passedMs = Math.min(at - this.#lookedAt, 2 * HEARTBEAT_EVERY_MS);
+    this.#lookedAt = at;
+    this.#cpuMs = use?.ms ?? 0;
+    if (this.#isAnswered) {
+      this.#send(at);
+      return false;
+    }
+    this.#ownMs += use?.isRunnable ? Math.min(usedMs, passedMs) : passedMs;
+    return this.#ownMs >= withinMs || at - this.#sentAt >= SILENCE_MS_MAX;
+  }
+
+  #send(at: number): void {
+    this.#isAnswered = false;
+    this.#sentAt = at;
+    this.#ownMs = 0;
+    const answered = () => {
+      this.#isAnswered = true;
+    };
+    // The call is rejected when the worker ends.
+    this.#parts.ping().then(answered, () => {});
+  }
+}

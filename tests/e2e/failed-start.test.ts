@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/free-port.ts';
+import { requestToken } from '../support/http.ts';
+import { runProgram } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const DEMO_CLIENTS = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
+
+/** Runs the service, whose start fails, and asks it for tokens all the time. Returns the tokens that it issued and its errors. */
+async function failToStart(settings: Readonly<Record<string, string>>, port: number) {
+  const program = runProgram('config/main.ts', {
+    PORT: String(port),
+    KEY_DIRECTORY: 'postgres',
+    SHUTDOWN_GRACE_MS: '0',
+    ...settings,
+  });
+  await using _program = program;
+  let isRunning = true;
+  const ended = program.ended().finally(() => {
+    isRunning = false;
+  });
+  let tokens = 0;
+  while (isRunning) {
+    const answer = await requestToken(`http://127.0.0.1:${port}`, DEMO_TOKEN_REQUEST).catch(() => undefined);
+    if (answer?.status === 200) tokens += 1;
+    await delay(2);
+  }
+  expect(await ended).toBe(1);
+  return { tokens, errors: program.stderr() };
+}
+
+describe.each(['1', '2'])('a start that fails, with WORKERS=%s', (workers) => {
+  let database: TestDatabase;
+  let taken: { readonly server: Server; readonly port: number };
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const port = await freePort();
+    const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    taken = { server, port };
+  });
+  afterAll(async () => {
+    taken.server.close();
+    await database.drop();
+  });
+
+  const publishedKeys = async () => {
+    const [table] = await database.query(`select to_regclass('signing_keys') as name`);
+    return table?.['name'] === null ? [] : database.query('select kid from signing_keys');
+  };
+
+  it('publishes no key and issues no token if the management port is in use', async () => {
+    const settings = { ...DEMO_CLIENTS, WORKERS: workers, DATABASE_URL: database.url };
+    const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: `${taken.port}` }, await freePort());
+    expect(errors).toContain('EADDRINUSE');
+    expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
+  });
+
+  it('publishes no key and issues no token if the public port is in use', async () => {
+    const settings = { ...DEMO_CLIENTS, WORKERS: workers, DATABASE_URL: database.url };
+    const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, taken.port);
+    expect(errors).toContain('EADDRINUSE');
+    expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
+  });
+
+  it('publishes no key and issues no token if the table of the clients cannot be used', async () => {
+    await database.query('create table clients (id bigint primary key)');
+    const settings = { CLIENT_REPOSITORY: 'postgres', WORKERS: workers, DATABASE_URL: database.url };
+    const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, await freePort());
+    expect(errors).toContain('client_id');
+    expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
+  });
+});
