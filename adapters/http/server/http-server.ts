@@ -94,11 +94,12 @@ export class HttpServer {
   }
 
   /**
-   * Accepts no more connections, closes idle ones and waits for the others. After `drainMs`, calls `endWaits`, which
+   * Accepts the callers that have connected and no more, closes idle connections and waits for the others. After `drainMs`, calls `endWaits`, which
    * ends what requests still wait for; a second later destroys the remaining connections.
    */
   async close(drainMs: number, endWaits: () => void): Promise<void> {
     this.retire();
+    await this.#sockets.acceptLastCallers();
     const closed = this.#sockets.close();
     const timers = [
       setTimeout(() => this.#destroySilent(), Math.min(drainMs, FIRST_BYTE_MS)),

@@ -48,17 +48,16 @@ export class ListeningSockets {
     return address;
   }
 
-  /** Accepts the callers that have connected before, then no more. Resolves when all connections have ended. */
+  /** Accepts no more connections. Resolves when all have ended. */
   async close(): Promise<void> {
-    await this.#acceptLastCallers();
     const servers = [this.#server, ...this.#more];
     const closed = servers.map((server) => once(server, 'close'));
     for (const server of servers) server.close();
     await Promise.all(closed);
   }
 
-  /** The system resets the connections that wait when a socket closes, so it must close right after an iteration without any. */
-  async #acceptLastCallers(): Promise<void> {
+  /** The system resets the connections that wait when a socket closes. Close the sockets as soon as this resolves: none waits then. */
+  async acceptLastCallers(): Promise<void> {
     let accepted = true;
     const onConnection = () => {
       accepted = true;

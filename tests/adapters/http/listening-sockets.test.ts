@@ -40,7 +40,7 @@ describe.each([[false], [true]])('the sockets of a server, with reusePort %s', (
       return text.endsWith('answered');
     });
     // Neither the server nor the callers have had an iteration of the event loop yet.
-    const closed = sockets.close();
+    const closed = sockets.acceptLastCallers().then(() => sockets.close());
     expect(await Promise.all(answers)).toEqual(waiting.map(() => true));
     await closed;
     await expect(once(connect(port, HOST), 'connect')).rejects.toThrow('ECONNREFUSED');
