@@ -10,7 +10,7 @@ import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
-import { SystemClock } from '../adapters/system/system.ts';
+import { SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
 import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
@@ -35,7 +35,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const keyProvider = new KeyRingReplica({
     factory: { read: readPublicKey },
     schedule: new KeySchedule(keyTimes(settings)),
-    clock,
+    clock: new SystemMonotonicClock(),
     async lookUp(kid) {
       const found = await primary.findKey(kid);
       if (found === undefined) throw new DependencyUnavailable('key directory', new Error('out of reach'));

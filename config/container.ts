@@ -29,7 +29,7 @@ import { PlainSecretVerifier } from '../adapters/secrets/plain-secret-verifier.t
 import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { connectionsWithin } from '../adapters/system/open-files.ts';
-import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
+import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';
@@ -69,6 +69,7 @@ export async function buildContainer(
   part(PARTS.logDestination, () => new LogDestination());
   part(PARTS.log, () => createJsonLog(get(PARTS.logDestination)));
   part(PARTS.clock, () => new SystemClock());
+  part(PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(PARTS.ids, () => new RandomIdGenerator());
   part(PARTS.auditLog, () => new PinoAuditLog(get(PARTS.log)));
 
@@ -105,9 +106,14 @@ export async function buildContainer(
 
   // Keys and tokens.
   part(PARTS.keyFactory, () => createKeyFactory({ ids: get(PARTS.ids), file: keyFile }));
-  if (settings.KEY_DIRECTORY === 'memory') part(PARTS.keyDirectory, () => new InMemoryKeyDirectory());
+  if (settings.KEY_DIRECTORY === 'memory')
+    part(PARTS.keyDirectory, () => new InMemoryKeyDirectory(get(PARTS.monotonicClock)));
   part(PARTS.keyRing, () => {
-    const parts = { factory: get(PARTS.keyFactory), directory: get(PARTS.keyDirectory), clock: get(PARTS.clock) };
+    const parts = {
+      factory: get(PARTS.keyFactory),
+      directory: get(PARTS.keyDirectory),
+      clock: get(PARTS.monotonicClock),
+    };
     return new KeyRing({ ...parts, schedule: new KeySchedule(keyTimes(settings)), auditLog: get(PARTS.auditLog) });
   });
   part(PARTS.keyProvider, () => get(PARTS.keyRing));
@@ -180,6 +186,7 @@ export async function buildContainer(
         listening: pool()?.listening ?? Number(get(PARTS.httpServer).listening),
         verifications: { ...get(PARTS.verificationQueue).load, paced: get(PARTS.pacedAttempts).size },
         refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
+        clockOffsetSeconds: get(PARTS.keyRing).clockOffsetSeconds(),
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });

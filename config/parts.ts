@@ -18,7 +18,7 @@ import type { IssueToken } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
-import type { Clock } from '../application/ports/clock.ts';
+import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
@@ -40,6 +40,7 @@ export const PARTS = {
   logDestination: token<LogDestination>('LogDestination'),
   log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
+  monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),

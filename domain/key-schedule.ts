@@ -5,6 +5,11 @@ export interface KeyTimes {
   readonly publicationSeconds: number;
   /** The longest that a token is valid, in seconds. */
   readonly tokenLifetimeSeconds: number;
+  /**
+   * Whether a successor is published as soon as possible, and not only in time for the rotation. It then stands by in
+   * case the key that signs is revoked.
+   */
+  readonly standby?: boolean;
 }
 
 /**
@@ -17,26 +22,29 @@ const LEASE_SECONDS = 3_600;
 const RECENT_SECONDS_MAX = 5;
 
 /**
- * When a key is published, signs and is trusted, in whole seconds since the epoch. Every verifier can know a key before
+ * When a key is published, signs and is trusted, in whole seconds of one clock, which nobody may set. Every verifier can know a key before
  * it signs, and trusts it until its last token has expired. So a rotation never makes a valid token fail.
  */
 export class KeySchedule {
   readonly #publicationSeconds: number;
   readonly #rotationSeconds: number;
   readonly #tokenLifetimeSeconds: number;
+  readonly #standby: boolean;
 
   /** Throws RangeError if a key would have to be published before its predecessor signs. */
-  constructor({ rotationSeconds, publicationSeconds, tokenLifetimeSeconds }: KeyTimes) {
+  constructor({ rotationSeconds, publicationSeconds, tokenLifetimeSeconds, standby = false }: KeyTimes) {
     if (rotationSeconds !== 0 && rotationSeconds < 2 * publicationSeconds) {
       throw new RangeError('a key has to sign for at least twice the time for which it is published before');
     }
     this.#publicationSeconds = publicationSeconds;
     this.#rotationSeconds = rotationSeconds;
     this.#tokenLifetimeSeconds = tokenLifetimeSeconds;
+    this.#standby = standby;
   }
 
-  /** When to publish the successor of a key that signs from `signsFrom`; Infinity without rotation. */
+  /** When to publish the successor of a key that signs from `signsFrom`; Infinity without rotation and standby. */
   successorPublishedAt(signsFrom: number): number {
+    if (this.#standby) return this.knownToAllAt(signsFrom);
     return this.#rotationSeconds === 0 ? Infinity : signsFrom + this.#rotationSeconds - this.#publicationSeconds;
   }
 
@@ -45,8 +53,9 @@ export class KeySchedule {
     return publishedAt + this.#publicationSeconds;
   }
 
-  /** When a successor that was published at `publishedAt` replaces a key that signs from `signsFrom`. */
+  /** When a successor that was published at `publishedAt` replaces a key that signs from `signsFrom`; Infinity without rotation. */
   successorSignsAt(signsFrom: number, publishedAt: number): number {
+    if (this.#rotationSeconds === 0) return Infinity;
     return Math.max(signsFrom + this.#rotationSeconds, this.knownToAllAt(publishedAt));
   }
 

@@ -1,4 +1,4 @@
-import type { KeyRingState } from '../../application/keys/key-ring.ts';
+import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';

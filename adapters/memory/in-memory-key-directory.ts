@@ -1,18 +1,31 @@
-import type { KeyDirectory, TrustedKey } from '../../application/ports/key-directory.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../application/ports/key-directory.ts';
+import type { PublicKeyJwk } from '../../application/ports/key-provider.ts';
 
-/** A key directory for a single process. */
+/** A key directory for a single process. Nobody else can reach it, so no key in it is ever revoked. */
 export class InMemoryKeyDirectory implements KeyDirectory {
-  readonly #keys = new Map<string, TrustedKey>();
+  readonly #clock: Clock;
+  readonly #keys = new Map<string, { readonly jwk: PublicKeyJwk; readonly trustedUntil: number }>();
 
-  async publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]> {
-    for (const { jwk, trustedUntil } of keys) this.#keys.set(jwk.kid, { jwk: { ...jwk }, trustedUntil });
-    for (const [kid, { trustedUntil }] of this.#keys) if (trustedUntil <= now) this.#keys.delete(kid);
-    return this.trusted(now);
+  /** @param clock a clock that only passes. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  async trusted(now: number): Promise<readonly TrustedKey[]> {
-    return [...this.#keys.values()]
+  async publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
+    const now = this.#clock.now();
+    for (const { jwk, trustedSeconds } of keys) {
+      this.#keys.set(jwk.kid, { jwk: { ...jwk }, trustedUntil: now + trustedSeconds });
+    }
+    for (const [kid, { trustedUntil }] of this.#keys) if (trustedUntil <= now) this.#keys.delete(kid);
+    return this.read();
+  }
+
+  async read(): Promise<DirectoryAnswer> {
+    const now = this.#clock.now();
+    const keys = [...this.#keys.values()]
       .filter(({ trustedUntil }) => now < trustedUntil)
-      .map(({ jwk, trustedUntil }) => ({ jwk: { ...jwk }, trustedUntil }));
+      .map(({ jwk, trustedUntil }) => ({ jwk: { ...jwk }, trustedSeconds: trustedUntil - now }));
+    return { keys, revoked: [], time: undefined };
   }
 }

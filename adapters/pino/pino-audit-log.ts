@@ -19,6 +19,9 @@ export class PinoAuditLog implements AuditLog {
       case 'key_retired':
         this.#log.info({ event: event.event, at: event.at, key_id: event.keyId });
         break;
+      case 'key_revoked':
+        this.#log.error({ event: event.event, at: event.at, key_id: event.keyId });
+        break;
       case 'token_issued':
         this.#log.info({
           event: event.event,

@@ -6,6 +6,8 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   table_unusable: 'error',
   key_directory_unavailable: 'error',
   key_set_unavailable: 'error',
+  clock_wrong: 'error',
+  clock_off: 'warn',
   registration_broken: 'warn',
   connection_failed: 'warn',
 };

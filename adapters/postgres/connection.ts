@@ -17,14 +17,17 @@ const IDLE_MS = 30_000;
 const LIFETIME_SECONDS = 1_800;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-/** The ORM and its pool, for one table. */
+/** The ORM and its pool, for one use of the database. */
 export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
-export async function openConnection({ url, poolSize, deadlineMs }: ConnectionOptions, schema: EntitySchema) {
+export async function openConnection(
+  { url, poolSize, deadlineMs }: ConnectionOptions,
+  ...schemas: readonly EntitySchema[]
+) {
   const sockets = new Set<Socket>();
   const orm = new MikroORM({
-    entities: [schema],
+    entities: [...schemas],
     dbName: 'as in the URL',
     ensureDatabase: false,
     logger: () => {},
@@ -47,8 +50,11 @@ export async function openConnection({ url, poolSize, deadlineMs }: ConnectionOp
   return {
     pool,
     deadlineMs,
-    /** The statements that create the table, as one text. */
-    createTableSql: () => orm.schema.getCreateSchemaSQL({ wrap: false }),
+    /** The statements that create the table with this name, as one text. */
+    async createTableSql(table: string): Promise<string> {
+      const statements = (await orm.schema.getCreateSchemaSQL({ wrap: false })).split('\n');
+      return statements.filter((statement) => statement.includes(` table "${table}" `)).join('\n');
+    },
     /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
     async close(): Promise<void> {
       if (!pool.ending) await pool.end();

@@ -2,8 +2,9 @@ import type { Readiness } from '../../application/ports/health-check.ts';
 import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
-import { PostgresKeyDirectory, SIGNING_KEYS } from './postgres-key-directory.ts';
+import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { openTable } from './table.ts';
 
 /** One connection to publish, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
@@ -22,11 +23,12 @@ export async function openClientRepository(options: ConnectionOptions, log: Data
 }
 
 /**
- * The directory, and the table that it uses; otherwise as above. The directory is always ready: without it the service
+ * The directory, and the tables that it uses; otherwise as above. The directory is always ready: without it the service
  * works as long as its own key may sign, and the check of that key reports when it may not.
  */
 export async function openKeyDirectory(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
-  const table = await openTable('key directory', SIGNING_KEYS, { ...options, poolSize: KEYS_POOL_SIZE }, log);
+  const keysOptions = { ...options, poolSize: KEYS_POOL_SIZE };
+  const table = await openTable('key directory', SIGNING_KEYS, keysOptions, log, undefined, SIGNING_KEY_STATES);
   const readiness = (): Readiness => {
     const state = table.readiness();
     return state.ready ? state : { ready: true, note: state.reason };

@@ -48,22 +48,25 @@ export interface OpenTable extends Dependency {
 }
 
 /**
- * Connects with a separate pool, and creates the table if it is missing. If the database cannot be reached, it resolves
- * anyway and continues to try; until it succeeds, statements throw DependencyUnavailable. Throws TableUnusable if the
+ * Connects with a separate pool, and creates the tables that are missing. If the database cannot be reached, it resolves
+ * anyway and continues to try; until it succeeds, statements throw DependencyUnavailable. Throws TableUnusable if a
  * table exists but cannot be used, and then leaves nothing open.
  *
- * @param name what the table is for, in words for an operator.
- * @param read what probes read: the statement of requests, with values that no row matches.
+ * @param name what the tables are for, in words for an operator.
+ * @param read what probes read of the first table: the statement of requests, with values that no row matches.
+ * @param more further tables that belong to it.
  */
 export async function openTable(
   name: string,
   definition: TableDefinition,
   options: ConnectionOptions,
   log: DatabaseLog,
-  read: Statement = readNoRow(definition),
+  read?: Statement,
+  ...more: readonly TableDefinition[]
 ): Promise<OpenTable> {
-  const connection = await openConnection(options, definition.schema);
-  const health = new DatabaseHealth(name, probeTable(definition, connection, read), log);
+  const connection = await openConnection(options, definition.schema, ...more.map(({ schema }) => schema));
+  const probes = [probeTable(definition, connection, read), ...more.map((table) => probeTable(table, connection))];
+  const health = new DatabaseHealth(name, probeAll(probes), log);
   // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
   const close = async () => {
@@ -111,10 +114,24 @@ export function probeTable(
   };
 }
 
+/** One probe for several tables. They count as created if one of them was. */
+function probeAll(probes: readonly TableProbe[]): TableProbe {
+  return {
+    async check() {
+      for (const probe of probes) await probe.check();
+    },
+    async prepare() {
+      let outcome: 'created' | 'found' = 'found';
+      for (const probe of probes) if ((await probe.prepare()) === 'created') outcome = 'created';
+      return outcome;
+    },
+  };
+}
+
 /** False if another process was faster. The text is one round trip, and so one transaction. */
 async function create({ name }: TableDefinition, connection: Connection): Promise<boolean> {
   try {
-    await runStatement(connection, { text: await connection.createTableSql() });
+    await runStatement(connection, { text: await connection.createTableSql(name) });
     return true;
   } catch (fault) {
     if (hasState(fault, SQLSTATE.createdConcurrently)) return false;

@@ -12,6 +12,8 @@ export interface ServiceState {
   readonly verifications: Readonly<Record<'running' | 'fifo' | 'overflow' | 'paced' | 'unanswered', number>>;
   /** The highest BCrypt cost of a refusal. */
   readonly refusalCost: number;
+  /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
+  readonly clockOffsetSeconds: number | undefined;
 }
 
 /** The metrics of the service as a whole. They belong to the process that has the verification queue. */
@@ -36,5 +38,9 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   );
   for (const [queue, size] of Object.entries({ fifo, overflow, paced })) waiting.set({ queue }, size);
   gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
+  if (state.clockOffsetSeconds !== undefined) {
+    const help = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
+    gauge('auth_clock_offset_seconds', help).set(state.clockOffsetSeconds);
+  }
   return registry.getMetricsAsJSON();
 }

@@ -1,10 +1,15 @@
 import type { KeyRing } from '../../application/keys/key-ring.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../domain/clock-offset.ts';
 
-/** A change of state of the key directory, for the log of the process; not every failed attempt. */
+/** A change of state of the key directory or of the clock, for the log of the process; not every attempt. */
 export type KeyDirectoryEvent =
   | { readonly event: 'key_directory_unavailable'; readonly fault: unknown }
-  | { readonly event: 'key_directory_available' };
+  | { readonly event: 'key_directory_available' }
+  | { readonly event: `clock_${ClockState}`; readonly offset_seconds: number };
+
+/** Whether the clock is right, off by more than replicas allow each other, or so far off that the service may not sign. */
+type ClockState = 'right' | 'off' | 'wrong';
 
 export interface KeyRotationTimerOptions {
   /** How long a key is published before it signs. All replicas read the directory at least four times in it. */
@@ -14,8 +19,11 @@ export interface KeyRotationTimerOptions {
 }
 
 const READS_PER_PUBLICATION = 4;
-/** The longest between two publications, far below the lease of a key, and between two attempts after a failure. */
-const INTERVAL_MS_MAX = 15_000;
+/**
+ * The longest between two publications: a revoked key is dropped within 15 s, the time for the query included. Far below the
+ * lease of a key. And the longest between two attempts after a failure, or while the clock is wrong.
+ */
+const INTERVAL_MS_MAX = 10_000;
 const RETRY_MS_MAX = 1_000;
 
 /** Advances the key ring in the background, and reports to readiness checks whether a key may sign. */
@@ -27,6 +35,7 @@ export class KeyRotationTimer implements HealthCheck {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #failed = false;
+  #clock: ClockState = 'right';
 
   constructor(ring: KeyRing, { publicationSeconds, log }: KeyRotationTimerOptions) {
     this.#ring = ring;
@@ -40,8 +49,12 @@ export class KeyRotationTimer implements HealthCheck {
   }
 
   readiness(): Readiness {
+    const offset = this.#ring.clockOffsetSeconds() ?? 0;
+    const isOff = Math.abs(offset) > CLOCK_OFFSET_SECONDS_NOTED;
+    const clock = `the clock is ${Math.abs(offset).toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} that of the key directory`;
     const reason = this.#ring.whyNotSigning();
-    return reason === undefined ? { ready: true } : { ready: false, reason };
+    if (reason !== undefined) return { ready: false, reason: isOff ? `${reason} (${clock})` : reason };
+    return isOff ? { ready: true, note: clock } : { ready: true };
   }
 
   async close(): Promise<void> {
@@ -59,7 +72,22 @@ export class KeyRotationTimer implements HealthCheck {
     const failed = event.event === 'key_directory_unavailable';
     if (failed !== this.#failed) this.#log(event);
     this.#failed = failed;
-    const intervalMs = this.#failed ? Math.min(RETRY_MS_MAX, this.#intervalMs) : this.#intervalMs;
-    this.#timer = setTimeout(() => void this.#advance(), intervalMs - (performance.now() - begin));
+    this.#compareClocks();
+    const isUrgent = this.#failed || this.#clock === 'wrong';
+    const intervalMs = isUrgent ? Math.min(RETRY_MS_MAX, this.#intervalMs) : this.#intervalMs;
+    // A query may take longer than the interval, and a process may have been stopped for hours.
+    const leftMs = Math.max(0, intervalMs - (performance.now() - begin));
+    this.#timer = setTimeout(() => void this.#advance(), leftMs);
+  }
+
+  #compareClocks(): void {
+    const offset = this.#ring.clockOffsetSeconds() ?? 0;
+    const distance = Math.abs(offset);
+    // A clock that is close to a limit causes one line, and not one each time.
+    const noted = CLOCK_OFFSET_SECONDS_NOTED / (this.#clock === 'right' ? 1 : 2);
+    const state = distance > CLOCK_OFFSET_SECONDS_MAX ? 'wrong' : distance > noted ? 'off' : 'right';
+    if (state === this.#clock) return;
+    this.#clock = state;
+    this.#log({ event: `clock_${state}`, offset_seconds: Math.round(offset * 10) / 10 });
   }
 }

@@ -1,16 +1,27 @@
+import { type ClockWindow, clockWindow } from '../../domain/clock-offset.ts';
 import type { KeySchedule } from '../../domain/key-schedule.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyDirectory, TrustedKey } from '../ports/key-directory.ts';
+import type { DirectoryAnswer, KeyDirectory } from '../ports/key-directory.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
 import type { KeyHandle } from '../ports/key-provider.ts';
-import { TrustedKeys } from './trusted-keys.ts';
+import { type TrustedKey, TrustedKeys } from './trusted-keys.ts';
 
 export interface DirectoryKeysParts {
   readonly directory: KeyDirectory;
   readonly factory: Pick<KeyFactory, 'read'>;
   readonly schedule: KeySchedule;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
+}
+
+/** What the directory answered to a publication. */
+export interface Publication {
+  /** The number of keys of other processes. */
+  readonly others: number;
+  /** The ids of our own keys that are revoked. */
+  readonly revoked: readonly string[];
+  /** By how many seconds more the directory's clock has advanced than ours since the last publication: a suspended machine. */
+  readonly missedSeconds: number;
 }
 
 /** The keys of the directory, as this process last read them. They stay usable while the directory is unavailable. */
@@ -18,6 +29,9 @@ export class DirectoryKeys {
   readonly #parts: DirectoryKeysParts;
   readonly #keys: TrustedKeys;
   #readAt = -Infinity;
+  #clockWindow: ClockWindow | undefined;
+  /** As it was at the last publication. */
+  #publicationWindow: ClockWindow | undefined;
   #reading: Promise<void> | undefined;
   /** The last query that failed, if none has succeeded since. */
   #failure: { readonly at: number; readonly fault: unknown } | undefined;
@@ -35,11 +49,26 @@ export class DirectoryKeys {
     return this.#readAt;
   }
 
-  /** Publishes these keys and reads all others. Returns the number of others. Throws DependencyUnavailable. */
-  async publish(keys: readonly TrustedKey[]): Promise<number> {
-    const all = await this.#query((now) => this.#parts.directory.publish(keys, now));
+  /** How the clock of day is to compare with the monotonic clock; undefined if the directory has no clock, or before it answers. */
+  get clockWindow(): ClockWindow | undefined {
+    return this.#clockWindow;
+  }
+
+  /** Publishes these keys and reads all others. Throws DependencyUnavailable. */
+  async publish(keys: readonly TrustedKey[]): Promise<Publication> {
+    const now = this.#parts.clock.now();
+    const shared = keys.map(({ jwk, trustedUntil }) => ({ jwk, trustedSeconds: trustedUntil - now }));
+    const { keys: all, revoked } = await this.#query(() => this.#parts.directory.publish(shared));
     const own = new Set(keys.map(({ jwk }) => jwk.kid));
-    return all.filter(({ jwk }) => !own.has(jwk.kid)).length;
+    const others = all.filter(({ jwk }) => !own.has(jwk.kid)).length;
+    const [before, after] = [this.#publicationWindow, this.#clockWindow];
+    this.#publicationWindow = after;
+    return { others, revoked, missedSeconds: before && after ? after.exact - before.exact : 0 };
+  }
+
+  /** Reads the keys of the directory, and compares the clocks. Throws DependencyUnavailable. */
+  async read(): Promise<void> {
+    await this.#query(() => this.#parts.directory.read());
   }
 
   /**
@@ -50,7 +79,7 @@ export class DirectoryKeys {
   async find(kid: string): Promise<KeyHandle | undefined> {
     const known = this.#keys.find(kid);
     if (known !== undefined || this.#isRecent(this.#readAt)) return known;
-    if (!this.#isRecent(this.#failure?.at)) await this.#read();
+    if (!this.#isRecent(this.#failure?.at)) await this.#readOnce();
     const found = this.#keys.find(kid);
     if (found === undefined && this.#failure) throw new DependencyUnavailable('key directory', this.#failure.fault);
     return found;
@@ -66,28 +95,37 @@ export class DirectoryKeys {
   }
 
   /** Never rejects: `find` reports the failure. */
-  #read(): Promise<void> {
+  #readOnce(): Promise<void> {
     const done = () => {
       this.#reading = undefined;
     };
-    this.#reading ??= this.#query((now) => this.#parts.directory.trusted(now)).then(done, done);
+    this.#reading ??= this.read().then(done, done);
     return this.#reading;
   }
 
-  async #query(send: (now: number) => Promise<readonly TrustedKey[]>): Promise<readonly TrustedKey[]> {
-    const at = this.#parts.clock.now();
+  async #query(send: () => Promise<DirectoryAnswer>) {
+    const { clock } = this.#parts;
+    const sentAt = clock.seconds();
+    const at = Math.floor(sentAt);
     this.#lastQuery += 1;
     const query = this.#lastQuery;
     try {
-      const keys = await this.#keys.read(await send(at));
+      const { time, revoked, ...answer } = await send();
+      const receivedAt = clock.seconds();
+      const trusted = answer.keys.map(({ jwk, trustedSeconds }) => ({
+        jwk,
+        trustedUntil: Math.floor(receivedAt) + trustedSeconds,
+      }));
+      const keys = await this.#keys.read(trusted);
       // An answer that arrives after the answer to a later query may lack keys.
       if (query > this.#usedQuery) {
         this.#usedQuery = query;
         this.#readAt = at;
         this.#keys.replace(keys);
+        this.#clockWindow = time === undefined ? undefined : clockWindow(time, sentAt, receivedAt);
         this.#failure = undefined;
       }
-      return keys;
+      return { keys, revoked };
     } catch (fault) {
       this.#failure = { at, fault };
       throw fault;

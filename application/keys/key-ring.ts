@@ -1,23 +1,11 @@
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { TrustedKey } from '../ports/key-directory.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
+import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
 import { jwksOf } from './trusted-keys.ts';
 
 export type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
-
-/** What a replica of the ring needs in order to sign and verify as the ring does. No private keys. Times in seconds since the epoch. */
-export interface KeyRingState {
-  /** The key that signs: from the second `from`, up to and without the second `until`. Undefined before there is one. */
-  readonly signing: { readonly kid: string; readonly from: number; readonly until: number } | undefined;
-  /** Every published key, of this process and of the other replicas of the service. */
-  readonly trusted: readonly TrustedKey[];
-  /** When the next key is published; Infinity if that is not known yet. */
-  readonly nextPublication: number;
-  /** When the key directory was last read; -Infinity before the first time. */
-  readonly readAt: number;
-}
 
 /**
  * The keys that this process signs with, and all keys that it verifies with. They change only in `advance`, which has to
@@ -68,13 +56,21 @@ export class KeyRing implements KeyProvider {
 
   /** Why no key may sign now, in words for an operator; undefined if one may. */
   whyNotSigning(): string | undefined {
-    const now = this.#parts.clock.now();
-    if (this.#signing === undefined) return 'no key is published yet';
-    if (now < this.#signing.from) return 'the key is published, and waits until every verifier can know it';
-    return now < this.#signing.until ? undefined : 'the key directory has been unavailable for too long';
+    const [signing, revoked] = [this.#signingState(), this.#own.revoked];
+    if (signing === undefined && revoked !== undefined)
+      return `the key ${revoked} has been revoked, and there is no other`;
+    return whyNotSigning({ signing, clockWindow: this.#directory.clockWindow }, this.#parts.clock);
+  }
+
+  /** By how many seconds the clock of day is ahead of the directory's clock; undefined before the directory tells its time. */
+  clockOffsetSeconds(): number | undefined {
+    const { clock } = this.#parts;
+    const window = this.#directory.clockWindow;
+    return window && clock.wallSeconds() - clock.seconds() - window.exact;
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
+    if (this.#isClockWrong()) throw clockFault();
     return this.#own.find(kid) ?? this.#directory.find(kid);
   }
 
@@ -84,29 +80,46 @@ export class KeyRing implements KeyProvider {
 
   maxAgeSeconds(): number {
     const { clock, schedule } = this.#parts;
+    if (this.#isClockWrong()) return 0;
     return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), this.#directory.readAt);
   }
 
   /** For a replica of the ring, which can sign and verify with it until the next `advance`. */
   state(): KeyRingState {
-    const signing = this.#signing;
     return {
-      signing: signing && { kid: signing.pair.kid, from: signing.from, until: signing.until },
+      signing: this.#signingState(),
       trusted: [...this.#directory.trusted(), ...this.#own.listPublished()],
       nextPublication: this.#own.nextPublication(),
       readAt: this.#directory.readAt,
+      clockWindow: this.#directory.clockWindow,
     };
   }
 
   async #advance(): Promise<void> {
     try {
-      await this.#own.makeNext();
       if (this.#own.rotate()) this.#changed();
-      const now = this.#parts.clock.now();
-      this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
+      if (this.#directory.readAt === -Infinity || this.#isClockWrong()) await this.#directory.read();
+      if (this.#isClockWrong()) return;
+      await this.#publish();
+      // A revoked key is replaced at once, if there is none on standby.
+      if (this.#own.signing() === undefined) await this.#publish();
     } finally {
       this.#changed();
     }
+  }
+
+  async #publish(): Promise<void> {
+    await this.#own.makeNext();
+    const now = this.#parts.clock.now();
+    this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
+  }
+
+  #isClockWrong(): boolean {
+    return isClockWrong(this.#directory.clockWindow, this.#parts.clock);
+  }
+
+  #signingState(): KeyRingState['signing'] {
+    return this.#signing && { kid: this.#signing.pair.kid, from: this.#signing.from, until: this.#signing.until };
   }
 
   #changed(): void {

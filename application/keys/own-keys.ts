@@ -1,9 +1,10 @@
 import type { KeySchedule } from '../../domain/key-schedule.ts';
-import type { AuditLog } from '../ports/audit-log.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { TrustedKey } from '../ports/key-directory.ts';
+import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
+import type { MonotonicClock } from '../ports/clock.ts';
 import type { KeyFactory, KeyPair } from '../ports/key-factory.ts';
 import type { KeyHandle } from '../ports/key-provider.ts';
+import type { Publication } from './directory-keys.ts';
+import type { TrustedKey } from './trusted-keys.ts';
 
 /** A key, and when it may sign: from the second `from`, up to and without the second `until`. */
 export interface SigningPeriod {
@@ -15,13 +16,13 @@ export interface SigningPeriod {
 export interface OwnKeysParts {
   readonly factory: KeyFactory;
   readonly schedule: KeySchedule;
-  readonly clock: Clock;
+  readonly clock: MonotonicClock;
   readonly auditLog: AuditLog;
 }
 
 /**
- * The keys that this process made. Each key is made, published, used to sign, and retired. Every step happens here, and
- * the last three are recorded in the audit log. Times in seconds since the epoch.
+ * The keys that this process made. Each key is made, published, used to sign, and retired, unless it is revoked. Every
+ * step happens here, and all but the first are recorded in the audit log. Times in seconds of the monotonic clock.
  */
 export class OwnKeys {
   readonly #parts: OwnKeysParts;
@@ -32,9 +33,16 @@ export class OwnKeys {
   #retired: readonly { readonly pair: KeyPair; readonly trustedUntil: number }[] = [];
   /** When the directory last accepted the keys. */
   #publishedAt = -Infinity;
+  /** The id of the last key that was revoked. */
+  #revoked: string | undefined;
 
   constructor(parts: OwnKeysParts) {
     this.#parts = parts;
+  }
+
+  /** The id of the last of these keys that was revoked, if any. */
+  get revoked(): string | undefined {
+    return this.#revoked;
   }
 
   /** Makes the first key, or the next one when it is time to publish it. */
@@ -47,14 +55,14 @@ export class OwnKeys {
 
   /** Lets the next key sign, and retires its predecessor, when it is time. Returns whether it did. */
   rotate(): boolean {
-    const { schedule, clock, auditLog } = this.#parts;
+    const { schedule, clock } = this.#parts;
     const [current, next, now] = [this.#signing, this.#next, clock.now()];
     if (!current || !next || now < schedule.successorSignsAt(current.from, next.publishedAt)) return false;
     this.#retired = [...this.#trusted(), { pair: current.pair, trustedUntil: schedule.trustedUntil(now) }];
     this.#signing = { pair: next.pair, from: now };
     this.#next = undefined;
-    auditLog.record({ event: 'key_signing', at: now, keyId: next.pair.kid });
-    auditLog.record({ event: 'key_retired', at: now, keyId: current.pair.kid });
+    this.#record('key_signing', next.pair.kid, now);
+    this.#record('key_retired', current.pair.kid, now);
     return true;
   }
 
@@ -68,25 +76,29 @@ export class OwnKeys {
   }
 
   /**
-   * Notes that the directory has accepted the keys of a query at `queriedAt`, and holds this many keys of other processes.
-   * The first key of a process signs at once if there are none, since no verifier can have a key set without it.
+   * Notes that the directory has accepted the keys of a query at `queriedAt`, except for the revoked ones. The first key of a
+   * process signs at once if the directory holds no keys of other processes, since no verifier can have a key set without it.
    */
-  published(queriedAt: number, others: number): void {
-    const { schedule, clock, auditLog } = this.#parts;
-    this.#publishedAt = queriedAt;
-    if (this.#next?.publishedAt !== Infinity) return;
-    const { pair } = this.#next;
+  published(queriedAt: number, { others, revoked, missedSeconds }: Publication): void {
+    const { schedule, clock } = this.#parts;
     // The query may have taken seconds, and no replica could read a new key before its end.
-    const publishedAt = clock.now();
-    auditLog.record({ event: 'key_published', at: publishedAt, keyId: pair.kid });
-    if (this.#signing !== undefined) {
-      this.#next = { pair, publishedAt };
-    } else {
-      const from = others === 0 ? publishedAt : schedule.knownToAllAt(publishedAt);
-      this.#next = undefined;
-      this.#signing = { pair, from };
-      auditLog.record({ event: 'key_signing', at: from, keyId: pair.kid });
+    const now = clock.now();
+    const isAfterLease = schedule.maySignUntil(this.#publishedAt) <= queriedAt + Math.max(0, missedSeconds);
+    this.#publishedAt = queriedAt;
+    this.#drop(new Set(revoked), now);
+    const [signing, next] = [this.#signing, this.#next];
+    // Other processes may have forgotten the keys of a process that was away for so long.
+    const isNew = isAfterLease || next?.publishedAt === Infinity;
+    if (next && isNew) {
+      this.#next = { pair: next.pair, publishedAt: now };
+      this.#record('key_published', next.pair.kid, now);
     }
+    const first = signing === undefined ? next : isAfterLease ? signing : undefined;
+    if (first === undefined) return;
+    if (signing === undefined) this.#next = undefined;
+    const signsAtOnce = others === 0 && this.#revoked === undefined;
+    this.#signing = { pair: first.pair, from: signsAtOnce ? now : schedule.knownToAllAt(now) };
+    this.#record('key_signing', first.pair.kid, this.#signing.from);
   }
 
   /** Undefined before a key is published. */
@@ -94,28 +106,56 @@ export class OwnKeys {
     return this.#signing && { ...this.#signing, until: this.#parts.schedule.maySignUntil(this.#publishedAt) };
   }
 
-  /** The public key with this id, if it is trusted now. */
+  /** The public key with this id, if it is published and trusted now. */
   find(kid: string): KeyHandle | undefined {
-    const keys = [this.#signing, this.#next, ...this.#trusted()];
+    const keys = [this.#signing, this.#publishedNext(), ...this.#trusted()];
     return keys.find((key) => key?.pair.kid === kid)?.pair.publicKey;
   }
 
   /** The published keys, with the times that the directory has. */
   listPublished(): readonly TrustedKey[] {
-    const unpublished = this.#next?.publishedAt === Infinity ? this.#next.pair.kid : undefined;
+    const unpublished = this.#publishedNext() === undefined ? this.#next?.pair.kid : undefined;
     return this.toPublish(this.#publishedAt).filter(({ jwk }) => jwk.kid !== unpublished);
   }
 
   /** When the next key is published; Infinity if that is not known yet. */
   nextPublication(): number {
-    const isPublished = this.#next !== undefined && this.#next.publishedAt !== Infinity;
-    if (this.#signing === undefined || isPublished) return Infinity;
+    if (this.#signing === undefined || this.#publishedNext() !== undefined) return Infinity;
     return this.#parts.schedule.successorPublishedAt(this.#signing.from);
+  }
+
+  /** Drops revoked keys. The next key takes the place of a revoked one that signs, as soon as every verifier can know it. */
+  #drop(revoked: ReadonlySet<string>, now: number): void {
+    const isLeft = (key: { readonly pair: KeyPair } | undefined) => key !== undefined && !revoked.has(key.pair.kid);
+    for (const kid of revoked) {
+      // The key of a file comes back, and is refused again, each time.
+      if (kid !== this.#revoked) this.#record('key_revoked', kid, now);
+      this.#revoked = kid;
+    }
+    this.#retired = this.#retired.filter(isLeft);
+    const next = isLeft(this.#next) ? this.#next : undefined;
+    this.#next = next;
+    if (this.#signing === undefined || isLeft(this.#signing)) return;
+    this.#signing = undefined;
+    if (next === undefined || next.publishedAt === Infinity) return;
+    this.#signing = { pair: next.pair, from: Math.max(now, this.#parts.schedule.knownToAllAt(next.publishedAt)) };
+    this.#next = undefined;
+    this.#record('key_signing', next.pair.kid, this.#signing.from);
+  }
+
+  #publishedNext() {
+    return this.#next?.publishedAt === Infinity ? undefined : this.#next;
   }
 
   /** The retired keys whose last token has not expired. */
   #trusted() {
     const now = this.#parts.clock.now();
     return this.#retired.filter(({ trustedUntil }) => now < trustedUntil);
+  }
+
+  /** @param at in seconds of the monotonic clock; the log has the time of day. */
+  #record(event: KeyEvent['event'], keyId: string, at: number): void {
+    const { clock, auditLog } = this.#parts;
+    auditLog.record({ event, at: Math.floor(clock.wallSeconds() + at - clock.now()), keyId });
   }
 }

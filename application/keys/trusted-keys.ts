@@ -1,7 +1,12 @@
 import type { Clock } from '../ports/clock.ts';
-import type { TrustedKey } from '../ports/key-directory.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
 import type { KeyHandle, PublicKeyJwk } from '../ports/key-provider.ts';
+
+/** A public key, and the time until which one of its tokens may be valid, in seconds of this machine's monotonic clock. */
+export interface TrustedKey {
+  readonly jwk: PublicKeyJwk;
+  readonly trustedUntil: number;
+}
 
 interface ReadKey extends TrustedKey {
   readonly handle: KeyHandle;

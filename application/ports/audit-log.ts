@@ -3,9 +3,12 @@ import type { RefusalReason } from '../../domain/refusal.ts';
 /** Security-relevant events: which client got a token or was refused one, and which key signed when. Times in seconds since the epoch. */
 export type AuditEvent = TokenEvent | KeyEvent;
 
-/** The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may be in the future. */
+/**
+ * The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may be in the
+ * future. An operator has revoked a key of `key_revoked`.
+ */
 export interface KeyEvent {
-  readonly event: 'key_published' | 'key_signing' | 'key_retired';
+  readonly event: 'key_published' | 'key_signing' | 'key_retired' | 'key_revoked';
   readonly at: number;
   readonly keyId: string;
 }

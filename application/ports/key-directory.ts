@@ -1,9 +1,21 @@
 import type { PublicKeyJwk } from './key-provider.ts';
 
-/** A public key of one of the replicas, and the time until which one of its tokens may be valid, in seconds since the epoch. */
-export interface TrustedKey {
+/**
+ * A public key of one of the replicas, and for how many more seconds one of its tokens may be valid. A duration, so that
+ * only the clock of the directory matters, and the clocks of replicas do not.
+ */
+export interface SharedKey {
   readonly jwk: PublicKeyJwk;
-  readonly trustedUntil: number;
+  readonly trustedSeconds: number;
+}
+
+export interface DirectoryAnswer {
+  /** Every key that is trusted now, without the revoked ones. */
+  readonly keys: readonly SharedKey[];
+  /** The ids of the revoked ones among the keys that were given. */
+  readonly revoked: readonly string[];
+  /** The time of the directory's own clock, in seconds since the epoch; undefined if it has none. */
+  readonly time: number | undefined;
 }
 
 /**
@@ -12,12 +24,12 @@ export interface TrustedKey {
  */
 export interface KeyDirectory {
   /**
-   * Adds these keys, or updates their times; deletes the keys that are no longer trusted at `now`; returns every key
-   * that is trusted then, including these. Atomic: of two replicas that publish for the first time, the later one sees
-   * the key of the earlier one. Throws DependencyUnavailable.
+   * Adds these keys, or updates their times, except for revoked ones, which stay away; deletes keys that have not been
+   * trusted for some time; returns every key that is trusted now, including these. Atomic: of two replicas that publish
+   * for the first time, the later one sees the key of the earlier one. Throws DependencyUnavailable.
    */
-  publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]>;
+  publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer>;
 
-  /** Every key that is trusted at `now`. Throws DependencyUnavailable. */
-  trusted(now: number): Promise<readonly TrustedKey[]>;
+  /** Every key that is trusted now. Throws DependencyUnavailable. */
+  read(): Promise<DirectoryAnswer>;
 }

@@ -2,7 +2,7 @@ import { createKeyFactory } from '../../adapters/jwt/key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
-import type { Clock } from '../../application/ports/clock.ts';
+import type { MonotonicClock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
 import type { KeyFactory } from '../../application/ports/key-factory.ts';
 import { KeySchedule, type KeyTimes } from '../../domain/key-schedule.ts';
@@ -10,7 +10,7 @@ import { FixedClock } from './fixed-clock.ts';
 import { InMemoryAuditLog } from './in-memory-audit-log.ts';
 
 export interface KeyRingOptions extends Partial<KeyTimes> {
-  readonly clock?: Clock;
+  readonly clock?: MonotonicClock;
   readonly factory?: KeyFactory;
   readonly directory?: KeyDirectory;
 }
@@ -25,7 +25,7 @@ export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRin
 export function unstartedKeyRing({
   clock = new FixedClock(),
   factory = createKeyFactory({ ids: new RandomIdGenerator() }),
-  directory = new InMemoryKeyDirectory(),
+  directory = new InMemoryKeyDirectory(clock),
   ...times
 }: KeyRingOptions = {}): KeyRing {
   const schedule = new KeySchedule({

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { PostgresKeyDirectory, SIGNING_KEYS } from '../../../adapters/postgres/postgres-key-directory.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-tables.ts';
+import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
+import { SystemMonotonicClock } from '../../../adapters/system/system.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { aKey, describeKeyDirectory, NOW } from '../../contracts/key-directory.ts';
+import { aKey, describeKeyDirectory, kidsIn } from '../../contracts/key-directory.ts';
 import { FaultyProxy } from '../../support/faulty-proxy.ts';
-import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 beforeEach(async () => {
-  await database.query('drop table if exists signing_keys');
+  await database.query('drop table if exists signing_keys, signing_key_states');
   lines = [];
   opened = [];
 });
@@ -30,7 +31,8 @@ afterEach(() => closeAll());
 
 async function open(url = database.url): Promise<PostgresKeyDirectory> {
   const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
-  const table = await openTable('key directory', SIGNING_KEYS, options, (line) => lines.push(line));
+  const log = (line: DatabaseLine) => lines.push(line);
+  const table = await openTable('key directory', SIGNING_KEYS, options, log, undefined, SIGNING_KEY_STATES);
   opened.push(table);
   return new PostgresKeyDirectory(table.runner);
 }
@@ -39,7 +41,12 @@ async function closeAll(): Promise<void> {
   await Promise.all(opened.splice(0).map((table) => table.close()));
 }
 
-describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), close: closeAll }));
+async function pass(seconds: number): Promise<void> {
+  await database.query('update signing_keys set trusted_until = trusted_until - $1', [seconds]);
+  await database.query('update signing_key_states set kept_until = kept_until - $1', [seconds]);
+}
+
+describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), pass, close: closeAll }));
 
 describe('the table signing_keys', () => {
   it('is created if it is missing, with public members only', async () => {
@@ -66,16 +73,18 @@ describe('the table signing_keys', () => {
   it('requires only SELECT, INSERT, UPDATE and DELETE', async () => {
     await open();
     const role = await database.createRole();
-    await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
+    await database.query(`grant select, insert, update, delete on signing_keys, signing_key_states to ${role.name}`);
     const directory = await open(role.url);
-    await directory.publish([aKey('one'), aKey('two', NOW + 1)], NOW);
-    expect(await directory.publish([aKey('one', NOW + 200)], NOW + 1)).toEqual([aKey('one', NOW + 200)]);
+    await directory.publish([aKey('one'), aKey('two')]);
+    await pass(86_400);
+    await directory.publish([aKey('one')]);
+    expect(await kidsIn(directory)).toEqual(['one']);
   });
 
   it.each(['insert', 'update', 'delete'])('prevents the start if its role may not %s', async (privilege) => {
     await open();
     const role = await database.createRole();
-    await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
+    await database.query(`grant select, insert, update, delete on signing_keys, signing_key_states to ${role.name}`);
     await database.query(`revoke ${privilege} on signing_keys from ${role.name}`);
     await expect(open(role.url)).rejects.toThrow(
       'the database role may not insert, update and delete rows of table signing_keys',
@@ -94,22 +103,22 @@ describe('PostgresKeyDirectory', () => {
     for (let round = 0; round < 10; round += 1) {
       await database.query('delete from signing_keys');
       const answers = await Promise.all(
-        directories.map((directory, number) => directory.publish([aKey(`key-${number}`)], NOW)),
+        directories.map((directory, number) => directory.publish([aKey(`key-${number}`)])),
       );
-      expect(answers.map((keys) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(answers.map(({ keys }) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     }
   });
 
   it('does so too if the database isolates transactions more strictly by default', async () => {
     const role = await database.createRole();
     await open();
-    await database.query(`grant select, insert, update, delete on signing_keys to ${role.name}`);
+    await database.query(`grant select, insert, update, delete on signing_keys, signing_key_states to ${role.name}`);
     await database.query(`alter role ${role.name} set default_transaction_isolation = 'serializable'`);
     const directories = await Promise.all(Array.from({ length: 8 }, () => open(role.url)));
     const answers = await Promise.all(
-      directories.map((directory, number) => directory.publish([aKey(`key-${number}`)], NOW)),
+      directories.map((directory, number) => directory.publish([aKey(`key-${number}`)])),
     );
-    expect(answers.map((keys) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(answers.map(({ keys }) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it('returns only complete rows of a table of another application, and a key ring trusts only valid keys among them', async () => {
@@ -117,11 +126,11 @@ describe('PostgresKeyDirectory', () => {
     const directory = await open();
     await database.query(
       `insert into signing_keys values ('no-modulus', null, 'AQAB', $1), ('no-key', '***', 'AQAB', $1)`,
-      [NOW + 100],
+      [4_000_000_000],
     );
-    expect((await directory.trusted(NOW)).map(({ jwk }) => jwk.kid)).toEqual(['no-key']);
-    const ring = await freshKeyRing({ clock: new FixedClock(NOW), directory });
-    expect((await ring.publicKeys()).map(({ kid }) => kid)).toEqual([(await ring.signingKey()).kid]);
+    expect(await kidsIn(directory)).toEqual(['no-key']);
+    const ring = await freshKeyRing({ clock: new SystemMonotonicClock(), directory });
+    expect(await ring.publicKeys()).toHaveLength(1);
   });
 
   it('reports within its deadline that it cannot be reached, and recovers by itself', async () => {
@@ -130,10 +139,10 @@ describe('PostgresKeyDirectory', () => {
     url.port = String(proxy.port);
     url.hostname = '127.0.0.1';
     const directory = await open(url.href);
-    await directory.publish([aKey('one')], NOW);
+    await directory.publish([aKey('one')]);
 
     proxy.network = { kind: 'silent' };
-    for (const ask of [() => directory.publish([aKey('one')], NOW), () => directory.trusted(NOW)]) {
+    for (const ask of [() => directory.publish([aKey('one')]), () => directory.read()]) {
       const begin = performance.now();
       await expect(ask()).rejects.toThrow(DependencyUnavailable);
       expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
@@ -142,7 +151,7 @@ describe('PostgresKeyDirectory', () => {
 
     proxy.network = { kind: 'well' };
     await until(() => opened.at(-1)?.readiness().ready === true, 'it is back');
-    expect(await directory.trusted(NOW)).toEqual([aKey('one')]);
+    expect(await kidsIn(directory)).toEqual(['one']);
     expect(lines.map(({ event }) => event)).toEqual(['table_created', 'database_unavailable', 'database_available']);
     await closeAll();
   });
@@ -152,12 +161,13 @@ describe('PostgresKeyDirectory', () => {
     await database.query(`grant create on schema public to ${role.name}`);
     await database.query(`alter role ${role.name} nologin`);
     const directory = await open(role.url);
-    await expect(directory.publish([aKey('one')], NOW)).rejects.toMatchObject({ dependency: 'key directory' });
+    await expect(directory.publish([aKey('one')])).rejects.toMatchObject({ dependency: 'key directory' });
     await database.query(`alter role ${role.name} login`);
     await until(() => opened.at(-1)?.readiness().ready === true, 'it is there');
-    expect(await directory.publish([aKey('one')], NOW)).toEqual([aKey('one')]);
+    await directory.publish([aKey('one')]);
+    expect(await kidsIn(directory)).toEqual(['one']);
     expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_created', 'database_available']);
-    await database.query('drop table signing_keys');
+    await database.query('drop table signing_keys, signing_key_states');
     await database.query(`revoke create on schema public from ${role.name}`);
   });
 });

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { InMemoryKeyDirectory } from '../../../adapters/memory/in-memory-key-directory.ts';
 import { type KeyDirectoryEvent, KeyRotationTimer } from '../../../adapters/system/key-rotation-timer.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { TrustedKey } from '../../../application/ports/key-directory.ts';
+import type { DirectoryAnswer, SharedKey } from '../../../application/ports/key-directory.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
 import { unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { until } from '../../support/until.ts';
 
@@ -11,10 +12,14 @@ class SwitchedDirectory extends InMemoryKeyDirectory {
   available = true;
   publications = 0;
 
-  override async publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]> {
+  constructor() {
+    super(new FixedClock());
+  }
+
+  override async publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
     this.publications += 1;
     if (!this.available) throw new DependencyUnavailable('key directory', new Error('unavailable'));
-    return super.publish(keys, now);
+    return super.publish(keys);
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { InMemoryKeyDirectory } from '../../../adapters/memory/in-memory-key-directory.ts';
 import type { KeyRing } from '../../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { KeyDirectory, TrustedKey } from '../../../application/ports/key-directory.ts';
+import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../../application/ports/key-directory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
@@ -15,24 +15,28 @@ const TIMES = { rotationSeconds: ROTATION, publicationSeconds: PUBLICATION, toke
 
 /** A directory that can become unavailable, that counts its queries, and whose answers can be delayed. */
 class SwitchedDirectory implements KeyDirectory {
-  readonly #directory = new InMemoryKeyDirectory();
+  readonly #directory: InMemoryKeyDirectory;
   available = true;
   queries = 0;
-  /** Delays the answers to the queries that are started while it is set. */
+  /** Delays the answers to publications, and to other queries, that are started while it is set. */
   delivery: Promise<void> = Promise.resolve();
+  readDelivery: Promise<void> = Promise.resolve();
 
-  publish(keys: readonly TrustedKey[], now: number): Promise<readonly TrustedKey[]> {
-    return this.#query(() => this.#directory.publish(keys, now));
+  constructor(clock: FixedClock) {
+    this.#directory = new InMemoryKeyDirectory(clock);
   }
 
-  trusted(now: number): Promise<readonly TrustedKey[]> {
-    return this.#query(() => this.#directory.trusted(now));
+  publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
+    return this.#query(() => this.#directory.publish(keys), this.delivery);
   }
 
-  async #query<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+  read(): Promise<DirectoryAnswer> {
+    return this.#query(() => this.#directory.read(), this.readDelivery);
+  }
+
+  async #query<Answer>(run: () => Promise<Answer>, delivery: Promise<void>): Promise<Answer> {
     this.queries += 1;
     if (!this.available) throw new DependencyUnavailable('key directory', new Error('unavailable'));
-    const { delivery } = this;
     const answer = await run();
     await delivery;
     return answer;
@@ -124,7 +128,8 @@ describe('the rotation of a key', () => {
 
 describe('replicas that share a directory', () => {
   it('serve and trust each other’s keys', async () => {
-    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const clock = new FixedClock();
+    const directory = new InMemoryKeyDirectory(clock);
     const one = await freshKeyRing({ clock, directory, ...TIMES });
     const other = await freshKeyRing({ clock, directory, ...TIMES });
     await one.advance();
@@ -137,7 +142,8 @@ describe('replicas that share a directory', () => {
   });
 
   it('the first signs at once; a later one waits until every verifier can know its key', async () => {
-    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const clock = new FixedClock();
+    const directory = new InMemoryKeyDirectory(clock);
     const first = await freshKeyRing({ clock, directory, ...TIMES });
     expect(first.whyNotSigning()).toBeUndefined();
 
@@ -152,7 +158,8 @@ describe('replicas that share a directory', () => {
   });
 
   it('drop the key of a removed replica when its last token has expired', async () => {
-    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const clock = new FixedClock();
+    const directory = new InMemoryKeyDirectory(clock);
     const removed = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
     const left = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
     const kid = await signingKid(removed);
@@ -166,7 +173,8 @@ describe('replicas that share a directory', () => {
   });
 
   it('a restarted service trusts the tokens that it signed before', async () => {
-    const [clock, directory] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const clock = new FixedClock();
+    const directory = new InMemoryKeyDirectory(clock);
     const before = await signingKid(await freshKeyRing({ clock, directory, ...TIMES }));
     const after = await freshKeyRing({ clock, directory, ...TIMES });
     expect(await after.verificationKey(before)).toBeDefined();
@@ -177,13 +185,16 @@ describe('replicas that share a directory', () => {
     ['2', 'Ag'],
     ['65536', 'AQAA'],
   ])('drop a key whose row gets the exponent %s, with which tokens could be forged', async (_exponent, broken) => {
-    const [clock, inner] = [new FixedClock(), new InMemoryKeyDirectory()];
+    const clock = new FixedClock();
+    const inner = new InMemoryKeyDirectory(clock);
     let e = 'AQAB';
-    const rewritten = async (keys: Promise<readonly TrustedKey[]>) =>
-      (await keys).map((key) => ({ ...key, jwk: { ...key.jwk, e } }));
+    const rewritten = async (answering: Promise<DirectoryAnswer>) => {
+      const answer = await answering;
+      return { ...answer, keys: answer.keys.map((key) => ({ ...key, jwk: { ...key.jwk, e } })) };
+    };
     const directory: KeyDirectory = {
-      publish: (keys, now) => rewritten(inner.publish(keys, now)),
-      trusted: (now) => rewritten(inner.trusted(now)),
+      publish: (keys) => rewritten(inner.publish(keys)),
+      read: () => rewritten(inner.read()),
     };
     const kid = await signingKid(await freshKeyRing({ clock, directory: inner, ...TIMES }));
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
@@ -199,13 +210,14 @@ describe('replicas that share a directory', () => {
 
 describe('a slow directory', () => {
   it('delays the first signature: the publication time of a key begins with the answer', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     await freshKeyRing({ clock, directory, ...TIMES });
     const { promise, resolve } = Promise.withResolvers<void>();
     directory.delivery = promise;
     const later = unstartedKeyRing({ clock, directory, ...TIMES });
     const advancing = later.advance();
-    await until(() => directory.queries === 2, 'it publishes');
+    await until(() => directory.queries === 4, 'it publishes');
     clock.advance(2);
     resolve();
     await advancing;
@@ -216,14 +228,15 @@ describe('a slow directory', () => {
   });
 
   it('loses no key to an answer that arrives after a later one', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     clock.advance(10);
     const { promise, resolve } = Promise.withResolvers<void>();
-    directory.delivery = promise;
+    directory.readDelivery = promise;
     const lookUp = ring.verificationKey(crypto.randomUUID());
-    await until(() => directory.queries === 2, 'it reads');
-    directory.delivery = Promise.resolve();
+    await until(() => directory.queries === 3, 'it reads');
+    directory.readDelivery = Promise.resolve();
     await freshKeyRing({ clock, directory, ...TIMES });
     await ring.advance();
     expect(await kidsOf(ring)).toHaveLength(2);
@@ -235,7 +248,8 @@ describe('a slow directory', () => {
 
 describe('keys that were read long ago', () => {
   it('may be cached only until a key that is not among them may sign', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
     expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
     directory.available = false;
@@ -250,7 +264,8 @@ describe('keys that were read long ago', () => {
   });
 
   it('do not cause an unknown key id to be refused without a query, even if keys are published for less than five seconds', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const times = { rotationSeconds: 4, publicationSeconds: 2, tokenLifetimeSeconds: 10 };
     const ring = await freshKeyRing({ clock, directory, ...times });
     const other = await freshKeyRing({ clock, directory, ...times });
@@ -261,7 +276,8 @@ describe('keys that were read long ago', () => {
 
 describe('an unknown key id', () => {
   it('causes one query for all requests that wait, and finds keys that were published in the meantime', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const one = await freshKeyRing({ clock, directory, ...TIMES });
     clock.advance(10);
     const other = await freshKeyRing({ clock, directory, ...TIMES });
@@ -274,7 +290,8 @@ describe('an unknown key id', () => {
   });
 
   it('causes at most one query in five seconds, however many there are', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     const before = directory.queries;
     for (let second = 0; second < 20; second += 1) {
@@ -285,7 +302,8 @@ describe('an unknown key id', () => {
   });
 
   it('is not refused while the directory is unavailable: the token may be valid', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     directory.available = false;
     clock.advance(10);
@@ -298,7 +316,8 @@ describe('an unknown key id', () => {
 
 describe('an unavailable directory', () => {
   it('at the start: no key signs until it can be published', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = unstartedKeyRing({ clock, directory, ...TIMES });
     directory.available = false;
     for (let time = 0; time < 3; time += 1) await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
@@ -310,7 +329,8 @@ describe('an unavailable directory', () => {
   });
 
   it('later: the known keys keep working, and no unpublished key signs', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     const other = await freshKeyRing({ clock, directory, ...TIMES });
     await ring.advance();
@@ -327,7 +347,8 @@ describe('an unavailable directory', () => {
   });
 
   it('for longer than the lease: the ring stops signing what others no longer trust', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     directory.available = false;
     clock.advance(3_599);
@@ -342,7 +363,8 @@ describe('an unavailable directory', () => {
 
 describe('a listener for changes of the ring', () => {
   it('is called at a rotation before the slow directory answers, and then reads the new state', async () => {
-    const [clock, directory] = [new FixedClock(), new SwitchedDirectory()];
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     clock.advance(ROTATION - PUBLICATION);
     await ring.advance();
@@ -362,8 +384,9 @@ describe('a listener for changes of the ring', () => {
   });
 
   it('is called at the end of every advance, even of one that fails', async () => {
-    const directory = new SwitchedDirectory();
-    const ring = unstartedKeyRing({ directory, ...TIMES });
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
+    const ring = unstartedKeyRing({ clock, directory, ...TIMES });
     let calls = 0;
     ring.onChange(() => {
       calls += 1;
