@@ -55,7 +55,7 @@ function problemOf(fault: unknown): Failure<Problem> {
 }
 
 /** Message and code of a fault. Adapters keep values, statements and URLs out of both. */
-function detailsOf(fault: unknown): string {
+export function detailsOf(fault: unknown): string {
   if (!(fault instanceof Error)) return '';
   return 'code' in fault ? `${fault.message} (${fault.code})`.trimStart() : fault.message;
 }

@@ -1,0 +1,41 @@
+import { Command, CommanderError } from 'commander';
+import { type CommandDefinition, defineCommand } from './define-command.ts';
+import { EXIT } from './outcome.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A program of several commands. */
+export interface CommandProgram {
+  /** How users call it, such as `npm run clients --`. */
+  readonly name: string;
+  readonly description: string;
+  /** The end of the help page. */
+  readonly notes: string;
+  /** In the order of the help page. */
+  readonly commands: readonly CommandDefinition[];
+}
+
+/** Runs the command that the arguments name, and returns the exit code. Rejects only on a bug. */
+export async function runCommand(
+  { name, description, notes, commands }: CommandProgram,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const program = new Command(name)
+    .description(description)
+    .configureOutput({
+      writeOut: (text) => terminal.writeHelp(text),
+      writeErr: (text) => terminal.writeUsageError(text),
+    })
+    .exitOverride()
+    .showSuggestionAfterError(false)
+    .addHelpText('after', notes);
+  for (const command of commands) defineCommand(program, terminal, command);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (problem) {
+    if (!(problem instanceof CommanderError)) throw problem;
+    // The library has reported the problem. It ends a help page in the same way, with 0.
+    return problem.exitCode === 0 ? EXIT.done : EXIT.usage;
+  }
+  return terminal.exitCode;
+}
