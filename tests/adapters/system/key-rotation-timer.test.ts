@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { InMemoryKeyDirectory } from '../../../adapters/memory/in-memory-key-directory.ts';
 import { type KeyDirectoryEvent, KeyRotationTimer } from '../../../adapters/system/key-rotation-timer.ts';
@@ -11,14 +12,25 @@ import { until } from '../../support/until.ts';
 class SwitchedDirectory extends InMemoryKeyDirectory {
   available = true;
   publications = 0;
+  /** How long a publication takes. */
+  delayMs = 0;
+  /** By how much the replica's clock is ahead of this directory's. */
+  offsetSeconds = 0;
+  readonly #clock: FixedClock;
 
-  constructor() {
-    super(new FixedClock());
+  constructor(clock = new FixedClock()) {
+    super(clock);
+    this.#clock = clock;
+  }
+
+  override async read(): Promise<DirectoryAnswer> {
+    return { ...(await super.read()), time: this.#clock.seconds() - this.offsetSeconds };
   }
 
   override async publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
     this.publications += 1;
     if (!this.available) throw new DependencyUnavailable('key directory', new Error('unavailable'));
+    await delay(this.delayMs);
     return super.publish(keys);
   }
 }
@@ -52,6 +64,53 @@ describe('KeyRotationTimer', () => {
     expect(events).toEqual([
       { event: 'key_directory_unavailable', fault: expect.any(DependencyUnavailable) },
       { event: 'key_directory_available' },
+    ]);
+  });
+
+  it('never sets a timer in the past, however long a publication takes', async () => {
+    const directory = new SwitchedDirectory();
+    directory.delayMs = 20;
+    const delays: number[] = [];
+    const { setTimeout } = globalThis;
+    const recorded = (run: () => void, delayMs: number) => {
+      delays.push(delayMs);
+      return setTimeout(run, delayMs);
+    };
+    globalThis.setTimeout = Object.assign(recorded, setTimeout) as typeof globalThis.setTimeout;
+    try {
+      timer = await start(directory, []);
+      await until(() => directory.publications > 3, 'it has published again');
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+    expect(delays.length).toBeGreaterThan(2);
+    expect(delays.filter((delayMs) => delayMs < 0)).toEqual([]);
+  });
+
+  it('reports a clock that is off: a note, then no readiness, one line for each change', async () => {
+    const directory = new SwitchedDirectory();
+    const events: KeyDirectoryEvent[] = [];
+    directory.offsetSeconds = 3;
+    timer = await start(directory, events);
+    expect(timer.readiness()).toEqual({ ready: true, note: 'the clock is 3.0 s ahead of that of the key directory' });
+    directory.offsetSeconds = -7_200;
+    await until(() => timer?.readiness().ready === false, 'it notices');
+    expect(timer.readiness()).toEqual({
+      ready: false,
+      reason: expect.stringMatching(
+        /clock of this machine .* \(the clock is 7200\.0 s behind that of the key directory\)/,
+      ),
+    });
+    const { publications } = directory;
+    await delay(20);
+    expect(directory.publications).toBe(publications);
+    directory.offsetSeconds = 0;
+    await until(() => timer?.readiness().ready === true, 'it is right again');
+    await until(() => events.length > 2, 'it is logged');
+    expect(events).toEqual([
+      { event: 'clock_off', offset_seconds: 3 },
+      { event: 'clock_wrong', offset_seconds: -7200 },
+      { event: 'clock_right', offset_seconds: 0 },
     ]);
   });
 });
