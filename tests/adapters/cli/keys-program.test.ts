@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-tables.ts';
+import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
+import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
+import { aKey, kidsIn } from '../../contracts/key-directory.ts';
+import { runProgram } from '../../support/program.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
+
+let database: TestDatabase;
+let table: OpenTable;
+let directory: PostgresKeyDirectory;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const options = { url: database.url, poolSize: 1, deadlineMs: 10_000 };
+  table = await openTable('key directory', SIGNING_KEYS, options, () => {}, SIGNING_KEY_STATES);
+  directory = new PostgresKeyDirectory(table.runner);
+}, 120_000);
+afterAll(async () => {
+  await table.close();
+  await database.drop();
+});
+
+/** `npm run keys --` in a separate process. */
+async function keys(args: readonly string[], url = database.url) {
+  await using program = runProgram('config/keys.ts', { DATABASE_URL: url }, args);
+  const exitCode = await program.ended();
+  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+describe('npm run keys', () => {
+  it('lists no key of an empty directory', async () => {
+    expect(await keys(['list'])).toEqual({ exitCode: 0, stdout: '', stderr: 'No key is published.\n' });
+    expect((await keys(['list', '--json'])).stdout).toBe('[]\n');
+  });
+
+  it('lists the keys, revokes one, and shows it as revoked', async () => {
+    await directory.publish([aKey('leaked'), aKey('other')]);
+    const before = await keys(['list']);
+    expect(before.stdout).toMatch(new RegExp(`│ leaked │ active │ \\S+:${process.pid} +│ ${TIME} +│ ${TIME} +│ +│`));
+
+    const revoked = await keys(['revoke', 'leaked']);
+    expect(revoked.exitCode).toBe(0);
+    expect(revoked.stdout).toMatch(/│ state +│ revoked +│/);
+    expect(revoked.stderr).toContain(
+      'The key leaked is revoked. Replicas that reach the directory drop it within 15 s.',
+    );
+    expect(await kidsIn(directory)).toEqual(['other']);
+
+    const after = JSON.parse((await keys(['list', '--json'])).stdout);
+    expect(after).toEqual([
+      {
+        kid: 'leaked',
+        state: 'revoked',
+        replica: expect.any(String),
+        published_at: expect.stringMatching(TIME),
+        trusted_until: null,
+        revoked_at: expect.stringMatching(TIME),
+      },
+      expect.objectContaining({ kid: 'other', state: 'active', revoked_at: null }),
+    ]);
+  });
+
+  it('refuses an id that the directory does not know', async () => {
+    const run = await keys(['revoke', 'unknown']);
+    expect(run).toEqual({ exitCode: 1, stdout: '', stderr: 'No key has the id unknown.\n' });
+  });
+
+  it('prints nothing that controls a terminal', async () => {
+    await directory.publish([aKey('\u001b[2J\u202eevil')]);
+    const { stdout } = await keys(['list']);
+    expect(stdout).toContain('evil');
+    expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+
+  it.each([[[]], [['revoke']], [['list', 'more']], [['remove', 'x']]])('reports wrong usage: %j', async (args) => {
+    expect((await keys(args)).exitCode).toBe(2);
+  });
+
+  it('reports a missing DATABASE_URL, and a database that cannot be reached, without the password', async () => {
+    expect(await keys(['list'], '')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
+    const run = await keys(['list'], 'postgresql://someone:secret-word@127.0.0.1:1/none');
+    expect(run).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('The key directory cannot be used') });
+    expect(run.stderr).not.toContain('secret-word');
+  });
+});
