@@ -28,7 +28,7 @@ export class KeyRing implements KeyProvider {
   /**
    * Calls the listener, which must not throw, synchronously during `advance`:
    * - at a rotation, before the query to the directory. The query may take seconds, in which no replica of the ring may
-   *   sign with the retired key;
+   *   sign with the retired key; and when the last key is revoked, before another one is published;
    * - at the end of every `advance`, even if it fails.
    *
    * `state()` and `signingKey()` then return the new state and the new key. There is at most one listener.
@@ -101,8 +101,11 @@ export class KeyRing implements KeyProvider {
       if (this.#directory.readAt === -Infinity || this.#isClockWrong()) await this.#directory.read();
       if (this.#isClockWrong()) return;
       await this.#publish();
-      // A revoked key is replaced at once, if there is none on standby.
-      if (this.#own.signing() === undefined) await this.#publish();
+      if (this.#own.signing() === undefined) {
+        // The key was revoked, and there is none on standby. It must not sign while another one is published.
+        this.#changed();
+        await this.#publish();
+      }
     } finally {
       this.#changed();
     }

@@ -70,6 +70,17 @@ describe('a revoked key', () => {
     expect(await kidsOf(ring)).toEqual([await signingKid(ring)]);
   });
 
+  it('signs nothing while its successor is made and published', async () => {
+    const { clock, directory } = world();
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    const leaked = await signingKid(ring);
+    directory.revoke(leaked);
+    const signing: (string | undefined)[] = [];
+    ring.onChange(() => signing.push(ring.state().signing?.kid));
+    await ring.advance();
+    expect(signing).toEqual([undefined, (await kidsOf(ring))[0]]);
+  });
+
   it('on standby or retired disappears, and the key that signs goes on', async () => {
     const { clock, directory } = world();
     const ring = await freshKeyRing({ clock, directory, ...TIMES, standby: true });
