@@ -85,6 +85,7 @@ describe('the README', () => {
       demo: 'exec node config/demo.ts',
       start: 'exec node config/main.ts',
       clients: 'node --max-semi-space-size=4 config/clients.ts',
+      keys: 'node config/keys.ts',
       bench: 'node tests/bench/main.ts',
     });
     for (const [, command = ''] of README.matchAll(/`npm run bench(?: -- (\w+))?`/g)) {
