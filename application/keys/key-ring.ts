@@ -1,7 +1,8 @@
+import type { ClockWindow } from '../../domain/clock-offset.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
-import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
+import { clockFault, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
 import { jwksOf } from './trusted-keys.ts';
 
@@ -17,6 +18,7 @@ export class KeyRing implements KeyProvider {
   readonly #directory: DirectoryKeys;
   #onChange: () => void = () => {};
   #signing: SigningPeriod | undefined;
+  #clockWindow: ClockWindow | undefined;
   #advancing: Promise<void> | undefined;
 
   constructor(parts: KeyRingParts) {
@@ -49,9 +51,10 @@ export class KeyRing implements KeyProvider {
   }
 
   async signingKey(): Promise<SigningKey> {
-    const problem = this.whyNotSigning();
-    if (this.#signing !== undefined && problem === undefined) return this.#signing.pair;
-    throw new DependencyUnavailable('signing key', new Error(problem));
+    const now = this.#parts.clock.now();
+    const signing = this.#signing;
+    if (signing && signing.from <= now && now < signing.until && !this.#isClockWrong()) return signing.pair;
+    throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()));
   }
 
   /** Why no key may sign now, in words for an operator; undefined if one may. */
@@ -59,14 +62,13 @@ export class KeyRing implements KeyProvider {
     const [signing, revoked] = [this.#signingState(), this.#own.revoked];
     if (signing === undefined && revoked !== undefined)
       return `the key ${revoked} has been revoked, and there is no other`;
-    return whyNotSigning({ signing, clockWindow: this.#directory.clockWindow }, this.#parts.clock);
+    return whyNotSigning({ signing, clockWindow: this.#clockWindow }, this.#parts.clock);
   }
 
   /** By how many seconds the clock of day is ahead of the directory's clock; undefined before the directory tells its time. */
   clockOffsetSeconds(): number | undefined {
     const { clock } = this.#parts;
-    const window = this.#directory.clockWindow;
-    return window && clock.wallSeconds() - clock.seconds() - window.exact;
+    return this.#clockWindow && clock.wallSeconds() - clock.seconds() - this.#clockWindow.exact;
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
@@ -91,14 +93,17 @@ export class KeyRing implements KeyProvider {
       trusted: [...this.#directory.trusted(), ...this.#own.listPublished()],
       nextPublication: this.#own.nextPublication(),
       readAt: this.#directory.readAt,
-      clockWindow: this.#directory.clockWindow,
+      clockWindow: this.#clockWindow,
     };
   }
 
   async #advance(): Promise<void> {
     try {
       if (this.#own.rotate()) this.#changed();
-      if (this.#directory.readAt === -Infinity || this.#isClockWrong()) await this.#directory.read();
+      if (this.#directory.readAt === -Infinity || this.#isClockWrong()) {
+        await this.#directory.read();
+        this.#clockWindow = this.#directory.clockWindow;
+      }
       if (this.#isClockWrong()) return;
       await this.#publish();
       if (this.#own.signing() === undefined) {
@@ -117,8 +122,11 @@ export class KeyRing implements KeyProvider {
     this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
   }
 
+  /** As `isClockWrong`. Each token asks: this spares the reader of a token request another file. */
   #isClockWrong(): boolean {
-    return isClockWrong(this.#directory.clockWindow, this.#parts.clock);
+    if (this.#clockWindow === undefined) return false;
+    const difference = this.#parts.clock.wallSeconds() - this.#parts.clock.seconds();
+    return difference < this.#clockWindow.min || difference > this.#clockWindow.max;
   }
 
   #signingState(): KeyRingState['signing'] {
@@ -127,6 +135,7 @@ export class KeyRing implements KeyProvider {
 
   #changed(): void {
     this.#signing = this.#own.signing();
+    this.#clockWindow = this.#directory.clockWindow;
     this.#onChange();
   }
 }
