@@ -1,16 +1,16 @@
 import { runKeys } from '../adapters/cli/run-keys.ts';
-import { failure, success } from '../domain/result.ts';
+import { readTextFile } from '../adapters/system/read-text-file.ts';
+import { success } from '../domain/result.ts';
+import { databaseUrlOf } from './settings/database-url.ts';
 
 /** `npm run keys`: shows and revokes the keys of the shared key directory. */
 process.exitCode = await runKeys(process.argv.slice(2), process, open);
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function open() {
-  const url = process.env['DATABASE_URL'] ?? '';
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    return failure('DATABASE_URL: must be set in the environment, to a postgresql:// URL.');
-  }
+  const url = databaseUrlOf(process.env, readTextFile);
+  if (!url.ok) return url;
   // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
   const { PostgresKeyRecords } = await import('../adapters/postgres/postgres-key-records.ts');
-  return success(await PostgresKeyRecords.open(url));
+  return success(await PostgresKeyRecords.open(url.value));
 }

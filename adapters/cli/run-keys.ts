@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyRecord, KeyRecords } from '../../application/ports/key-records.ts';
 import { type Result, success } from '../../domain/result.ts';
@@ -8,13 +7,14 @@ import { type CommandDefinition, JSON_OPTION } from './define-command.ts';
 import { EXIT, type Outcome, problem } from './outcome.ts';
 import { printable } from './printable.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
+import { textTable } from './text-table.ts';
 import { detailsOf } from './with-clients.ts';
 
 const NAME = 'npm run keys --';
 
 const NOTES = `
-The database is the one that DATABASE_URL names in the environment, with the tables that the service created there for
-KEY_DIRECTORY=postgres. Private keys are not in it.
+The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE. The service creates its
+tables with KEY_DIRECTORY=postgres. Private keys are not in it.
 
 Exit codes: 0 done; 1 refused: no key has this id; 2 wrong usage; 3 the database cannot be used.`;
 
@@ -100,7 +100,6 @@ function timeOf(seconds: number | undefined): string | null {
 
 function tableOf(documents: readonly ReturnType<typeof documentOf>[]): string {
   if (documents.length === 0) return '';
-  const table = new Table({ head: [...COLUMNS], style: { head: [], border: [] } });
-  for (const key of documents) table.push(COLUMNS.map((column) => printable(String(key[column] ?? ''))));
-  return table.toString();
+  const rows = documents.map((key) => COLUMNS.map((column) => printable(String(key[column] ?? ''))));
+  return textTable([[...COLUMNS], ...rows], { heading: true });
 }

@@ -15,7 +15,7 @@ let directory: PostgresKeyDirectory;
 beforeAll(async () => {
   database = await createTestDatabase();
   const options = { url: database.url, poolSize: 1, deadlineMs: 10_000 };
-  table = await openTable('key directory', SIGNING_KEYS, options, () => {}, SIGNING_KEY_STATES);
+  table = await openTable('key directory', SIGNING_KEYS, options, () => {}, undefined, SIGNING_KEY_STATES);
   directory = new PostgresKeyDirectory(table.runner);
 }, 120_000);
 afterAll(async () => {

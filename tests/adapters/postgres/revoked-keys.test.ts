@@ -32,7 +32,7 @@ afterEach(async () => {
 
 async function open(url = database.url): Promise<PostgresKeyDirectory> {
   const options = { url, poolSize: 2, deadlineMs: 10_000 };
-  const table = await openTable('key directory', SIGNING_KEYS, options, () => {}, SIGNING_KEY_STATES);
+  const table = await openTable('key directory', SIGNING_KEYS, options, () => {}, undefined, SIGNING_KEY_STATES);
   tables.push(table);
   return new PostgresKeyDirectory(table.runner);
 }
