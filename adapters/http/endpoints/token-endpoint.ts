@@ -6,7 +6,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import { type Form, readForm } from '../parsing/form.ts';
 import type { RequestHead } from '../parsing/request-head.ts';
-import { type Exchange, sendRefusal } from '../server/exchange.ts';
+import { dropHead, type Exchange, sendRefusal } from '../server/exchange.ts';
 import type { Handler } from '../server/koa-application.ts';
 import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
 
@@ -22,6 +22,7 @@ export function tokenEndpoint(issueToken: IssueToken, load: LoadLimit): Handler 
     const request = readTokenRequest(form.value, ctx);
     if (!request.ok) return sendRefusal(ctx, request.problem);
 
+    dropHead(ctx);
     const issued = await issueToken.execute(request.value);
     if (!issued.ok) return sendRefusal(ctx, issued.problem);
 

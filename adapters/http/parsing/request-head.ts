@@ -21,6 +21,14 @@ export interface RequestHead {
   readonly hasBody: boolean;
 }
 
+export const EMPTY_HEAD: RequestHead = {
+  authorization: { kind: 'absent' },
+  contentEncodings: [],
+  contentTypes: [],
+  contentLength: 0,
+  hasBody: false,
+};
+
 // The characters of uri-host [ ":" port ] (RFC 9110 section 7.2); empty where the target has no authority.
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { PipelinedRequests } from '../admission/pipelined-requests.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, refuseTunnel } from './parser-errors.ts';
@@ -24,7 +25,7 @@ export const CONNECTIONS_MAX = 10_000;
 
 const HEADER_FIELDS_MAX_BYTES = 16 * 1024;
 
-/** Requests in progress on one connection. A client that pipelines more is disconnected: each costs memory before it is read. */
+/** Requests on one connection without a response, the one in progress included. A client that pipelines more is disconnected. */
 const PIPELINED_MAX = 16;
 
 /** Milliseconds after which a connection without a first byte is destroyed when the server closes. */
@@ -38,15 +39,38 @@ export interface HttpServerParts extends ApplicationParts {
   readonly connectionsMax?: number;
 }
 
-/** The application on a port. Every response has the application's own form, and no request is lost when the server closes. */
+/** What a server holds at one moment, and what it has refused to hold. */
+export interface HttpLoad {
+  readonly connections: number;
+  /** Connections closed since the start because there were too many. */
+  readonly dropped: number;
+  /** Requests that are being answered, without those that upload their body or wait. */
+  readonly inProgress: number;
+  /** Requests whose refusal is delayed. */
+  readonly delayed: number;
+  /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
+  readonly pipelined: number;
+  readonly pipelinedBytes: number;
+}
+
+/**
+ * The application on a port. Every response has the application's own form, and no request is lost when the server closes.
+ * The requests of a connection are handled one after the other: a connection takes the place of one request, however many
+ * it pipelines. Its socket is read meanwhile, since a socket that is not read does not tell that the client has disconnected.
+ */
 export class HttpServer {
   readonly #server: Server;
   readonly #sockets: ListeningSockets;
+  readonly #handle: (request: IncomingMessage, response: ServerResponse) => unknown;
+  readonly #parts: Pick<ApplicationParts, 'load' | 'rejectionDelay'>;
   readonly #connections = new Map<Duplex, Connection>();
+  readonly #pipelined = new PipelinedRequests();
+  #dropped = 0;
   #retired = false;
 
   constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, ...parts }: HttpServerParts) {
-    const handle = createApplication(parts).callback();
+    this.#handle = createApplication(parts).callback();
+    this.#parts = parts;
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
@@ -59,17 +83,19 @@ export class HttpServer {
     this.#sockets = new ListeningSockets(this.#server);
     this.#server.on('connection', (socket: Socket) => {
       // Not `maxConnections`, which each listening socket would count by itself.
-      if (this.#connections.size >= connectionsMax) return void (socket.destroy() && this.#server.emit('drop'));
-      this.#connections.set(socket, { socket, unsent: [] });
-      socket.once('close', () => this.#connections.delete(socket));
+      if (this.#connections.size >= connectionsMax) {
+        this.#dropped += 1;
+        socket.destroy();
+        return;
+      }
+      const connection: Connection = { socket, unsent: [] };
+      this.#connections.set(socket, connection);
+      socket.once('close', () => this.#forget(connection));
     });
     // An unknown expectation is ignored, as RFC 9110 section 10.1.1 allows, instead of answered 417 without a body;
     // `100-continue` is answered when the body is read.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-      this.#server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-        this.#begin(request, response);
-        return handle(request, response);
-      });
+      this.#server.on(event, (request: IncomingMessage, response: ServerResponse) => this.#receive(request, response));
     }
     this.#server.on('clientError', (error, socket) => {
       const connection = this.#connections.get(socket);
@@ -81,6 +107,18 @@ export class HttpServer {
 
   get listening(): boolean {
     return this.#server.listening;
+  }
+
+  get load(): HttpLoad {
+    const { load, rejectionDelay } = this.#parts;
+    return {
+      connections: this.#connections.size,
+      dropped: this.#dropped,
+      inProgress: load.inFlight,
+      delayed: rejectionDelay.waiting,
+      pipelined: this.#pipelined.waiting,
+      pipelinedBytes: this.#pipelined.bytes,
+    };
   }
 
   /** Resolves with the address when the server accepts connections. Throws the system's error if the port is not available. */
@@ -110,18 +148,47 @@ export class HttpServer {
     for (const timer of timers) clearTimeout(timer);
   }
 
-  #begin(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    const connection = this.#connections.get(socket);
-    if (connection !== undefined) {
-      const { unsent } = connection;
-      connection.lastRequest = request;
-      unsent.push(response);
-      response.once('close', () => unsent.splice(unsent.indexOf(response), 1));
-      if (unsent.length > PIPELINED_MAX) socket.destroy();
+  /** Begins the request, or lets it wait for the one before it. */
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket);
+    // The parser goes on to the end of what it has read, even if the connection was closed meanwhile.
+    if (connection === undefined || request.socket.destroyed) return;
+    const { socket, unsent } = connection;
+    connection.lastRequest = request;
+    unsent.push(response);
+    response.once('close', () => this.#beginNext(connection, response));
+    if (unsent.length === 1) {
+      this.#begin(connection, response);
+    } else {
+      this.#pipelined.add(request);
+      if (unsent.length > PIPELINED_MAX || this.#pipelined.full) socket.destroy();
     }
-    // Node discards what follows a request for an upgrade that it does not make: nothing may follow it.
-    if (this.#retired || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+  }
+
+  #begin({ unsent }: Connection, response: ServerResponse): void {
+    const { req: request } = response;
+    // Requests that wait behind this one have been received and are answered. Node discards what follows a request for an
+    // upgrade that it does not make: nothing may follow it.
+    const isLast = (this.#retired && unsent.length === 1) || request.headers.upgrade !== undefined;
+    if (isLast) response.setHeader('Connection', 'close');
+    this.#handle(request, response);
+  }
+
+  #beginNext(connection: Connection, sent: ServerResponse): void {
+    const { socket, unsent } = connection;
+    if (unsent[0] !== sent) return;
+    unsent.shift();
+    const [next] = unsent;
+    if (next === undefined) return;
+    this.#pipelined.delete(next.req);
+    // A connection that ends has no place for a response.
+    if (socket.writable) this.#begin(connection, next);
+  }
+
+  #forget({ socket, unsent }: Connection): void {
+    this.#connections.delete(socket);
+    for (const { req } of unsent.slice(1)) this.#pipelined.delete(req);
+    unsent.length = 0;
   }
 
   /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */

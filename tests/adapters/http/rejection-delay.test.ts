@@ -1,15 +1,20 @@
 import { Agent, request } from 'node:http';
-import { Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
+import { type Exchange, sendRefusal } from '../../../adapters/http/server/exchange.ts';
+import { httpRefusal } from '../../../adapters/http/server/refusals.ts';
 import { PARTS } from '../../../config/parts.ts';
+import { sendRaw } from '../../support/http.ts';
+import { createHttpServer } from '../../support/http-server.ts';
+import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
 describe('RejectionDelay', () => {
   it('delays rejections beyond a connection’s limit per second until that second is over', () => {
     let now = 0;
-    const delay = new RejectionDelay(2, () => now);
+    const delay = new RejectionDelay({ perSecond: 2, waiting: 10 }, () => now);
     const socket = new Socket();
     expect([delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0]);
     now = 400;
@@ -18,11 +23,22 @@ describe('RejectionDelay', () => {
     now = 1_000;
     expect([delay.delayMs(socket), delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0, 1_000]);
   });
+
+  it('counts the rejections that wait, and is full at its limit until one of them is sent', async () => {
+    const delay = new RejectionDelay({ perSecond: 0, waiting: 2 });
+    const waits = [delay.wait(20), delay.wait(1)];
+    expect([delay.waiting, delay.full]).toEqual([2, true]);
+    await waits[1];
+    expect([delay.waiting, delay.full]).toEqual([1, false]);
+    await waits[0];
+    expect(delay.waiting).toBe(0);
+  });
 });
 
 describe('a connection whose requests are rejected', () => {
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(PARTS.rejectionDelay, new RejectionDelay(3)),
+    override: (container) =>
+      container.registerInstance(PARTS.rejectionDelay, new RejectionDelay({ perSecond: 3, waiting: 10 })),
   });
 
   it('gets the same answers with a delay, while other connections get theirs without one', async () => {
@@ -48,4 +64,43 @@ describe('a connection whose requests are rejected', () => {
       asked.end();
     });
   }
+});
+
+describe('a connection whose rejections are delayed, while as many wait as may', () => {
+  const service = serviceForSuite({
+    override: (container) => {
+      const rejectionDelay = new RejectionDelay({ perSecond: 3, waiting: 0 }, () => 0);
+      container.registerInstance(PARTS.rejectionDelay, rejectionDelay);
+    },
+  });
+
+  it('is answered at once and closed', async () => {
+    const received = await sendRaw(service().port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(6));
+    expect(received.match(/HTTP\/1\.1 401/g)).toHaveLength(4);
+    expect(received.match(/Connection: close/gi)).toHaveLength(1);
+  });
+});
+
+describe('a rejection that waits', () => {
+  it('is counted, and holds no header fields', async () => {
+    const contexts: Exchange[] = [];
+    const rejectionDelay = new RejectionDelay({ perSecond: 1, waiting: 2 });
+    const reject = async (ctx: Exchange) => {
+      contexts.push(ctx);
+      sendRefusal(ctx, httpRefusal('resource_unknown'));
+    };
+    const route = { path: '/rejected', access: { kind: 'public' }, methods: { GET: reject } } as const;
+    const server = createHttpServer([route], { rejectionDelay });
+    const { port } = await server.listen(0, '127.0.0.1');
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(9_000)}\r\n\r\n`.repeat(2));
+    await until(() => server.load.delayed === 1, 'the second rejection waits');
+    expect(contexts.map(({ req }) => req.rawHeaders.length)).toEqual([4, 0]);
+    expect(contexts.at(-1)).toMatchObject({
+      req: { headers: {} },
+      state: { head: { authorization: { kind: 'absent' } } },
+    });
+    socket.destroy();
+    await server.close(0, () => {});
+  });
 });

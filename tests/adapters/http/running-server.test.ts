@@ -1,31 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
-import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
-import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { AuthorizeRequest } from '../../../application/authorize-request.ts';
-import { FixedClock } from '../../support/fixed-clock.ts';
-import { unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { send } from '../../support/http.ts';
-import { ISSUER } from '../../support/running-service.ts';
-
-/** A server without routes, which answers 401 to every request. */
-function emptyServer(): HttpServer {
-  return new HttpServer({
-    routes: [],
-    authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(unstartedKeyRing()), new FixedClock(), {
-      issuer: ISSUER,
-    }),
-    ids: new RandomIdGenerator(),
-    log: { info: () => {}, error: () => {} },
-    load: new LoadLimit(LOAD_LIMITS),
-    rejectionDelay: new RejectionDelay(),
-    timeouts: HTTP_TIMEOUTS,
-    onFault: () => {},
-  });
-}
+import { createHttpServer } from '../../support/http-server.ts';
 
 /** The parts of a server on a free port, which record what happens to them. */
 function recordedParts(more: Partial<RunningServerParts> = {}) {
@@ -36,7 +12,7 @@ function recordedParts(more: Partial<RunningServerParts> = {}) {
     },
   });
   const parts: RunningServerParts = {
-    listeners: [{ server: emptyServer(), host: '127.0.0.1', port: 0 }],
+    listeners: [{ server: createHttpServer([]), host: '127.0.0.1', port: 0 }],
     lifecycle: new Lifecycle(),
     graceMs: 0,
     drainMs: 0,
@@ -81,7 +57,7 @@ describe('startServer', () => {
 
   it('rejects with the reason if a port is in use, and leaves nothing open', async () => {
     const taken = await startServer(recordedParts().parts);
-    const [first, second] = [emptyServer(), emptyServer()];
+    const [first, second] = [createHttpServer([]), createHttpServer([])];
     const { events, parts } = recordedParts({
       listeners: [
         { server: first, host: '127.0.0.1', port: 0 },
@@ -96,7 +72,7 @@ describe('startServer', () => {
   });
 
   it('announces the address of its workers, and stops them before it closes the listeners', async () => {
-    const server = emptyServer();
+    const server = createHttpServer([]);
     const events: string[] = [];
     const { parts } = recordedParts({
       listeners: [{ server, host: '127.0.0.1', port: 0 }],

@@ -1,0 +1,164 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Exchange } from '../../../adapters/http/server/exchange.ts';
+import type { HttpServer } from '../../../adapters/http/server/http-server.ts';
+import { createHttpServer } from '../../support/http-server.ts';
+import { until } from '../../support/until.ts';
+
+const MEBIBYTE = 2 ** 20;
+
+/** Each request of `/held` is answered when the test says so. */
+function heldRequests() {
+  const begun: { readonly ctx: Exchange; readonly answer: () => void }[] = [];
+  const handler = (ctx: Exchange) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    begun.push({ ctx, answer: resolve });
+    ctx.res.once('close', resolve);
+    return promise.then(() => {
+      ctx.body = { number: ctx.query['number'] };
+    });
+  };
+  return { begun, handler };
+}
+
+describe('the pipelined requests of a connection', () => {
+  let server: HttpServer;
+  let port: number;
+  let held: ReturnType<typeof heldRequests>;
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    held = heldRequests();
+    server = createHttpServer([
+      { path: '/held', access: { kind: 'public' }, methods: { GET: held.handler, POST: held.handler } },
+    ]);
+    ({ port } = await server.listen(0, '127.0.0.1'));
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await server.close(0, () => {});
+  });
+
+  const get = (number: number, more = '') => `GET /held?number=${number} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+  const requests = (count: number, more = '') => Array.from({ length: count }, (_, n) => get(n, more)).join('');
+
+  /** A connection that has sent the text. */
+  function send(text: string) {
+    const connection = { socket: connect(port, '127.0.0.1'), received: '', closed: false };
+    sockets.push(connection.socket);
+    connection.socket.on('data', (chunk) => {
+      connection.received += chunk;
+    });
+    connection.socket.on('error', () => {});
+    connection.socket.on('close', () => {
+      connection.closed = true;
+    });
+    connection.socket.write(text);
+    return connection;
+  }
+
+  const numbers = (received: string) => [...received.matchAll(/"number":"(\d+)"/g)].map(([, number]) => Number(number));
+
+  it('are handled one after the other, in order', async () => {
+    const connection = send(requests(4));
+    await until(() => server.load.pipelined === 3, 'three requests wait');
+    for (let number = 0; number < 4; number += 1) {
+      await until(() => held.begun.length === number + 1, `request ${number} has begun`);
+      expect(server.load).toMatchObject({ pipelined: 3 - number, inProgress: 1 });
+      held.begun[number]?.answer();
+      await until(() => numbers(connection.received).length === number + 1, `response ${number} has arrived`);
+    }
+    expect(numbers(connection.received)).toEqual([0, 1, 2, 3]);
+    expect(server.load).toMatchObject({ connections: 1, pipelined: 0, pipelinedBytes: 0 });
+  });
+
+  it('do not wait for those of other connections', async () => {
+    send(requests(2));
+    await until(() => held.begun.length === 1, 'the first connection has a request in progress');
+    const other = send(get(7));
+    await until(() => held.begun.length === 2, 'the other connection has one too');
+    held.begun[1]?.answer();
+    await until(() => numbers(other.received).length === 1, 'the other connection has its response');
+  });
+
+  it('end with their connection: the one in progress hears of it at once, and no other begins', async () => {
+    const connection = send(requests(5));
+    await until(() => server.load.pipelined === 4, 'four requests wait');
+    const [first] = held.begun;
+    connection.socket.destroy();
+    await until(() => first?.ctx.res.closed === true, 'the request in progress hears of it');
+    expect(server.load).toMatchObject({ connections: 0, pipelined: 0, pipelinedBytes: 0 });
+    expect(held.begun).toHaveLength(1);
+  });
+
+  it('may be 16; a client that pipelines more is disconnected', async () => {
+    const connection = send(requests(16));
+    await until(() => server.load.pipelined === 15, 'fifteen requests wait');
+    connection.socket.write(get(17));
+    await until(() => connection.closed, 'the client is disconnected');
+    expect(server.load).toMatchObject({ connections: 0, pipelined: 0, pipelinedBytes: 0 });
+    expect(held.begun).toHaveLength(1);
+  });
+
+  it('hold a bounded amount of memory, beyond which clients that pipeline are disconnected and others are not', async () => {
+    const header = `X-Long: ${'a'.repeat(15_000)}\r\n`;
+    const connections = Array.from({ length: 100 }, () => send(requests(15, header)));
+    await until(() => connections.some(({ closed }) => closed), 'some clients are disconnected');
+    await until(() => held.begun.length >= 100, 'each connection had a request in progress');
+    const { pipelinedBytes } = server.load;
+    expect(pipelinedBytes).toBeGreaterThan(15 * MEBIBYTE);
+    expect(pipelinedBytes).toBeLessThanOrEqual(20 * MEBIBYTE);
+
+    const other = send(get(1, header));
+    const begun = held.begun.length;
+    await until(() => held.begun.length > begun, 'a client that does not pipeline is served');
+    held.begun.at(-1)?.answer();
+    await until(() => numbers(other.received).length === 1, 'it has its response');
+  });
+
+  it('count with the body that may arrive before they begin', async () => {
+    const post = (body: string) => `POST /held HTTP/1.1\r\nHost: x\r\n${body}`;
+    send(
+      get(0) + post(`Content-Length: 8000\r\n\r\n${'a'.repeat(8_000)}`) + post('Transfer-Encoding: chunked\r\n\r\n'),
+    );
+    await until(() => server.load.pipelined === 2, 'two requests wait');
+    expect(server.load.pipelinedBytes).toBeGreaterThan(2 * 4_096 + 8_000 + 65_536);
+  });
+
+  it('are answered if they were received before the server closes, and the last response closes the connection', async () => {
+    const connection = send(requests(3));
+    await until(() => server.load.pipelined === 2, 'two requests wait');
+    const closed = server.close(60_000, () => {});
+    for (let number = 0; number < 3; number += 1) {
+      await until(() => held.begun.length === number + 1, `request ${number} has begun`);
+      held.begun[number]?.answer();
+    }
+    await closed;
+    await until(() => connection.closed, 'the connection is closed');
+    expect(numbers(connection.received)).toEqual([0, 1, 2]);
+    expect(connection.received.match(/Connection: close/gi)).toHaveLength(1);
+  });
+
+  it('are answered before the connection ends, if bytes that are not HTTP follow them', async () => {
+    const connection = send(`${requests(3)}NONSENSE\r\n\r\n`);
+    for (let number = 0; number < 3; number += 1) {
+      await until(() => held.begun.length === number + 1, `request ${number} has begun`);
+      held.begun[number]?.answer();
+    }
+    await until(() => connection.closed, 'the connection is closed');
+    expect(numbers(connection.received)).toEqual([0, 1, 2]);
+  });
+
+  it('do not begin after a response that closes the connection', async () => {
+    send(requests(1) + get(1, 'Connection: close\r\n') + requests(2));
+    await until(() => held.begun.length === 1, 'the first request has begun');
+    held.begun[0]?.answer();
+    await until(() => held.begun.length === 2, 'the second request has begun');
+    held.begun[1]?.answer();
+    await until(() => server.load.connections === 0, 'the connection is closed');
+    await delay(0);
+    expect(held.begun).toHaveLength(2);
+    expect(server.load).toMatchObject({ pipelined: 0, pipelinedBytes: 0 });
+  });
+});
