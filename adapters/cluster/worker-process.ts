@@ -7,6 +7,12 @@ import { connectToWorker, type WorkerPipe } from './pipe.ts';
 import type { SentHealth, SentKeys, SentMetrics, ShutdownMode, WorkerAddress, WorkerStart } from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
 
+/**
+ * Megabytes of one half of the heap for young objects; Node.js takes three halves of up to 16. A flood of requests fills
+ * them all: with 4, each worker needs 50 to 100 MB less then, and a token costs the same. A flag of the primary wins.
+ */
+const YOUNG_HEAP_MB = 4;
+
 /** What the primary does for its workers. */
 export interface WorkerServices {
   readonly slots: VerificationSlots;
@@ -69,7 +75,8 @@ export class WorkerProcess {
     // Without `reusePort`, all workers accept from one socket. The primary holds no connection: one that it passed on to a worker
     // that has died would stay open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    cluster.setupPrimary({ exec: file, args: [], serialization: 'advanced' });
+    const execArgv = [`--max-semi-space-size=${YOUNG_HEAP_MB}`, ...process.execArgv];
+    cluster.setupPrimary({ exec: file, args: [], execArgv, serialization: 'advanced' });
     return new WorkerProcess(cluster.fork(environment), services);
   }
 
