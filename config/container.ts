@@ -166,7 +166,10 @@ export async function buildContainer(
     const { TRUSTED_PROXIES: trusted } = settings;
     const behindProxies = trusted && { clientAddress: clientAddressBehind(trusted) };
     const connectionsMax = Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings)));
-    return new HttpServer({ ...serverParts(), ...parts, ...behindProxies, routes: get(PARTS.routes), connectionsMax });
+    const own = { routes: get(PARTS.routes), connectionsMax };
+    const server = new HttpServer({ ...serverParts(), ...parts, ...behindProxies, ...own });
+    parts.metrics.measureHttp(() => server.load);
+    return server;
   });
 
   // The management port.

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
+import { type MeasuredHttpLoad, registerHttpMetrics } from './http-metrics.ts';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
 import { createRequestCounter } from './request-counter.ts';
 
@@ -23,11 +24,13 @@ export interface MeasuredLog {
 /** What one process measures: the requests that it answers, its log, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
+  readonly #process: string;
   /** Counts a request; see {@link createRequestCounter}. */
   readonly count = createRequestCounter(this.#registry);
 
   /** @param process label `process` of the metrics that describe the process itself. */
   constructor(process: string, log: MeasuredLog = { linesLost: 0, bufferedBytes: 0 }) {
+    this.#process = process;
     const registers = [this.#registry];
     registerProcessGauges(this.#registry, process, log);
     new Counter({
@@ -39,6 +42,11 @@ export class ProcessMetrics {
         this.inc(log.linesLost);
       },
     });
+  }
+
+  /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
+  measureHttp(read: () => MeasuredHttpLoad): void {
+    registerHttpMetrics(this.#registry, this.#process, read);
   }
 
   /** The event loop delays cover the time since the last call. */
