@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
+import type { MemoryGroup } from './attack/memory-group.ts';
 import { type BenchDatabase, postgresEnvironment } from './bench-database.ts';
 import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
@@ -29,6 +30,8 @@ export interface ServiceOptions {
   readonly services?: number;
   /** Flags of Node.js. */
   readonly flags?: readonly string[];
+  /** A control group for the processes of the service. */
+  readonly group?: MemoryGroup | undefined;
 }
 
 const THIS_CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
@@ -93,7 +96,7 @@ export async function startReplicas(
 
 async function startService(
   name: string,
-  { environment = {}, checkout = THIS_CHECKOUT, flags = [] }: ServiceOptions,
+  { environment = {}, checkout = THIS_CHECKOUT, flags = [], group }: ServiceOptions,
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
   const port = await freePort();
@@ -107,7 +110,8 @@ async function startService(
     PUBLIC_METADATA: 'true',
     ...environment,
   };
-  const server = opened.use(new ServerProcess(checkout, [...flags, 'config/main.ts'], settings));
+  const args = [...flags, 'config/main.ts'];
+  const server = opened.use(new ServerProcess(checkout, args, settings, group?.processesFile));
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
   return {
     name,

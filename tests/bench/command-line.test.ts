@@ -19,9 +19,10 @@ describe('the command line of the benchmark', () => {
   it('reads attack', () => {
     expect(parseCommandLine(['attack', '--repository', 'postgres', '--lorises=0'])).toEqual({
       name: 'attack',
-      options: { seconds: 30, rate: 100, lorises: 0, stores: ['postgres'] },
+      options: { seconds: 30, rate: 100, lorises: 0, stores: ['postgres'], parts: ['mixed', 'strong', 'memory'] },
     });
     expect(parseCommandLine(['attack'])).toMatchObject({ options: { stores: ['memory', 'postgres'] } });
+    expect(parseCommandLine(['attack', '--part', 'memory'])).toMatchObject({ options: { parts: ['memory'] } });
   });
 
   it('reads growth', () => {
@@ -72,6 +73,7 @@ describe('the command line of the benchmark', () => {
     ['a word instead of a number', ['--seconds', 'five']],
     ['a fraction', ['growth', '--rounds', '1.5']],
     ['zero rounds', ['--rounds', '0']],
+    ['an unknown part', ['attack', '--part', 'all,memory']],
     ['an unknown repository', ['attack', '--repository', 'files']],
     ['zero minutes', ['soak', '--minutes', '0']],
     ['an unknown path', ['timing', '--path', '500']],

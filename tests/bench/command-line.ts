@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { AttackOptions } from './attack/attack.ts';
+import type { AttackOptions, AttackPart } from './attack/attack.ts';
 import type { Store } from './candidates.ts';
 import type { CheckoutOptions } from './checkout-pairs.ts';
 import type { ComparisonOptions } from './comparison-report.ts';
@@ -24,7 +24,8 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
                                           --write   also writes docs/benchmark.md and docs/benchmark.svg
   compare  this checkout against another  --base FOLDER   the other checkout, with its packages installed
                                           --pairs 9 --seconds 8 --store memory|postgres|both
-  attack   clients during an attack       --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
+  attack   clients during attacks         --part mixed|strong|memory|all
+                                          --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
   profile  CPU time of a token by part    --seconds 10
                                           --folder PATH   keeps the profiles there, for a flame graph
@@ -59,10 +60,10 @@ export function parseCommandLine(args: readonly string[]): Command {
       return { name: 'compare', options: { base, pairs, seconds, stores: stores(values, 'store') } };
     }
     case 'attack': {
-      const values = read(rest, { seconds: '30', rate: '100', lorises: '200', repository: 'both' });
+      const values = read(rest, { seconds: '30', rate: '100', lorises: '200', repository: 'both', part: 'all' });
       const [seconds, rate] = [whole(values, 'seconds'), whole(values, 'rate')];
-      const options = { seconds, rate, lorises: whole(values, 'lorises', 0), stores: stores(values, 'repository') };
-      return { name: 'attack', options };
+      const chosen = { stores: stores(values, 'repository'), parts: attackParts(values) };
+      return { name: 'attack', options: { seconds, rate, lorises: whole(values, 'lorises', 0), ...chosen } };
     }
     case 'growth': {
       const values = read(rest, { seconds: '5', rounds: '3', registrations: '10,1000,100000,1000000' });
@@ -144,4 +145,11 @@ function oneOrAll<Choice extends string>(
   const chosen = choices.filter((choice) => choice === values[name]);
   if (chosen.length === 0) throw new Error(`--${name} must be ${choices.join(', ')} or ${all}`);
   return chosen;
+}
+
+function attackParts(values: Values): readonly AttackPart[] {
+  const part = values['part'];
+  if (part === 'all') return ['mixed', 'strong', 'memory'];
+  if (part === 'mixed' || part === 'strong' || part === 'memory') return [part];
+  throw new Error('--part must be mixed, strong, memory or all');
 }

@@ -33,6 +33,12 @@ export class ProcessTree {
     return parts.reduce((sum, part) => sum + part, 0);
   }
 
+  /** The ids of all processes, oldest first; empty without /proc. */
+  async pids(): Promise<readonly number[]> {
+    const tree = (await this.#processes()) ?? [];
+    return tree.map(({ pid }) => pid).toSorted((one, other) => one - other);
+  }
+
   async #processes(): Promise<readonly ProcessStat[] | undefined> {
     const names = await readdir('/proc').catch(() => []);
     const lines = await Promise.all(

@@ -45,9 +45,18 @@ export class ServerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   #errors = '';
 
-  /** @param args a program and, before it, flags of Node.js. */
-  constructor(cwd: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
-    this.#child = startProcess(process.execPath, args, {
+  /**
+   * @param args a program and, before it, flags of Node.js.
+   * @param processesFile a file to which the server's process id is written before it starts, as control groups ask for.
+   */
+  constructor(
+    cwd: string,
+    args: readonly string[],
+    environment: Readonly<Record<string, string>>,
+    processesFile = '/dev/null',
+  ) {
+    const script = 'echo $$ > "$0" && exec "$@"';
+    this.#child = startProcess('/bin/sh', ['-c', script, processesFile, process.execPath, ...args], {
       cwd,
       env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
@@ -5,6 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { until } from '../support/until.ts';
 
 const REQUESTS = 'auth_requests_total';
 const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
@@ -115,6 +118,31 @@ describe('the metrics of the management port', () => {
     held.end('mismatch');
     await Promise.all(running);
     expect(await verifications()).toEqual([0, 0, 0]);
+  });
+
+  it('show the connections to the public port, and which of their requests wait', async () => {
+    const http = async (name: string) => total(await samples(), `auth_http_${name}`, { process: 'primary' });
+    const connections = await http('connections');
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    // Refusals on one connection: 20 are sent at once, the next one waits until the second is over, the others behind it.
+    socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(12));
+    await until(async () => (await http('connections')) === connections + 1, 'the connection is counted');
+    await until(async () => {
+      socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(4));
+      return (await http('rejections_delayed')) === 1 && (await http('pipelined_requests_waiting')) > 0;
+    }, 'one refusal is delayed, and further requests wait');
+    expect(await http('requests_in_progress')).toBe(0);
+    socket.destroy();
+    await until(async () => (await http('connections')) === connections, 'the connection is closed');
+    expect(await http('pipelined_requests_waiting_bytes')).toBe(0);
+    expect(total(await samples(), 'auth_http_connections_dropped_total')).toBe(0);
+  });
+
+  it('are all in the table of docs/operations.md, and no others', async () => {
+    const documented = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| `(auth_\w+)` \|/gm);
+    const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
+    expect([...exposed].map(([, name]) => name).toSorted()).toEqual([...documented].map(([, name]) => name).toSorted());
   });
 
   it('show one process, named primary, which answers requests', async () => {

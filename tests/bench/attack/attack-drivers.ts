@@ -1,9 +1,12 @@
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { runProcess, startProcess } from '../server-process.ts';
+import type { AnswerCount } from './answer-count.ts';
+import type { FloodJob } from './floods.ts';
 
 const LEGITIMATE_CLIENTS = fileURLToPath(new URL('./legitimate-clients.ts', import.meta.url));
 const ATTACKERS = fileURLToPath(new URL('./attackers.ts', import.meta.url));
+const FLOOD_ATTACKERS = fileURLToPath(new URL('./flood-attackers.ts', import.meta.url));
 
 /** The input of the program legitimate-clients.ts. */
 export interface LegitimateJob {
@@ -19,6 +22,8 @@ export interface LegitimateJob {
   /** Clients that send their first request during the measurement, one every `newClientEverySeconds`. */
   readonly newClientIds: readonly string[];
   readonly newClientEverySeconds: number;
+  /** Milliseconds that a new client waits before it retries, at most; less if `Retry-After` says so. */
+  readonly retryMsMax: number;
 }
 
 /** Printed by legitimate-clients.ts as a line after the warm-up. */
@@ -48,9 +53,6 @@ export interface AttackJob {
   /** One more connection guesses the secret of this client. If its row has BCrypt cost 14, a check takes 16 times as long as usual. */
   readonly expensiveClient: string;
 }
-
-/** How often each status was received; `none` counts connections that ended without an answer. */
-export type AnswerCount = Record<string, number>;
 
 /** The output of the program attackers.ts. */
 export interface AttackerAnswers {
@@ -97,4 +99,9 @@ async function resultIn(lines: AsyncIterator<string>): Promise<LegitimateResult>
 /** Runs the attackers in a process of their own. */
 export async function runAttackers(job: AttackJob): Promise<AttackerAnswers> {
   return JSON.parse(await runProcess(process.execPath, [ATTACKERS, JSON.stringify(job)]));
+}
+
+/** Runs one flood in a process of its own. */
+export async function runFlood(job: FloodJob): Promise<AnswerCount> {
+  return JSON.parse(await runProcess(process.execPath, [FLOOD_ATTACKERS, JSON.stringify(job)]));
 }

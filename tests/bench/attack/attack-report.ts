@@ -1,5 +1,6 @@
 import { figure, markdownTable, percentile } from '../report.ts';
-import type { AnswerCount, AttackerAnswers, AttackResult, LegitimateResult } from './attack-drivers.ts';
+import { countText } from './answer-count.ts';
+import type { AttackerAnswers, AttackResult, LegitimateResult } from './attack-drivers.ts';
 
 const P99_MS_MAX = 100;
 const NEW_CLIENT_MS_MAX = 2_000;
@@ -78,9 +79,4 @@ export function attackReport(title: string, result: AttackResult): string {
     '',
     ...attackVerdicts(result).map(({ requirement, passed }) => `- ${passed ? 'passed' : 'FAILED'}: ${requirement}`),
   ].join('\n');
-}
-
-function countText(counts: AnswerCount): string {
-  const parts = Object.entries(counts).map(([status, count]) => `${status} × ${figure(count)}`);
-  return parts.length === 0 ? 'none' : parts.join(', ');
 }

@@ -4,7 +4,11 @@ const FORM = 'application/x-www-form-urlencoded';
 
 /** A wrong secret for a client, a different one each time. */
 export function guessFor(clientId: string): string {
-  const secret = randomBytes(12).toString('hex');
+  return requestFor(clientId, randomBytes(12).toString('hex'));
+}
+
+/** A token request. Neither value may need percent-encoding. */
+export function requestFor(clientId: string, secret: string): string {
   return post(`grant_type=client_credentials&client_id=${clientId}&client_secret=${secret}`);
 }
 

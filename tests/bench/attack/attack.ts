@@ -12,6 +12,10 @@ import {
   runLegitimateClients,
 } from './attack-drivers.ts';
 import { attackReport, attackVerdicts } from './attack-report.ts';
+import { memoryReport, memoryVerdicts } from './memory-report.ts';
+import { measureMemory } from './memory-run.ts';
+import { strongReport, strongVerdicts } from './strong-report.ts';
+import { measureStrongAttacks } from './strong-run.ts';
 
 export interface AttackOptions {
   /** Without the attack, and then again during it. */
@@ -21,20 +25,33 @@ export interface AttackOptions {
   /** Connections that send their header section slowly. */
   readonly lorises: number;
   readonly stores: readonly Store[];
+  readonly parts: readonly AttackPart[];
 }
+
+/** `mixed`: many kinds of requests at once. `strong`: one aim at a time. `memory`: as much memory as possible. */
+export type AttackPart = 'mixed' | 'strong' | 'memory';
 
 const EXPENSIVE_COST = 14;
 const KNOWN_CLIENTS = 20;
 const NEW_CLIENT_EVERY_SECONDS = 2;
 const ATTACKING_CONNECTIONS = 64;
 const MEMORY_EVERY_MS = 1_000;
+const RETRY_MS_MAX = 250;
+const MEMORY_SECONDS = 8;
 
 /** The attack outlasts the measurement, so that every measured request is sent during it. */
 const SURPLUS_SECONDS = 2;
 
-/** `npm run bench -- attack`: legitimate clients during an attack. Returns whether the service met all requirements. */
+/** `npm run bench -- attack`: clients, and the memory of the service, during attacks. Returns whether it met all requirements. */
 export async function runAttack(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
   process.stdout.write(`${markdownList(machineLines())}\n`);
+  const run = { mixed: runMixed, strong: runStrong, memory: runMemory };
+  let passed = true;
+  for (const part of options.parts) passed = (await run[part](options, opened)) && passed;
+  return passed;
+}
+
+async function runMixed(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
   let passed = true;
   for (const store of options.stores) {
     await using running = new AsyncDisposableStack();
@@ -45,6 +62,18 @@ export async function runAttack(options: AttackOptions, opened: AsyncDisposableS
     passed &&= attackVerdicts(result).every((verdict) => verdict.passed);
   }
   return passed;
+}
+
+async function runStrong(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
+  const result = await measureStrongAttacks(options, opened);
+  process.stdout.write(`\n${strongReport(result)}\n`);
+  return strongVerdicts(result).every((verdict) => verdict.passed);
+}
+
+async function runMemory(_: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
+  const results = await measureMemory(MEMORY_SECONDS, opened);
+  process.stdout.write(`\n${memoryReport(results)}\n`);
+  return memoryVerdicts(results).every((verdict) => verdict.passed);
 }
 
 /** Legitimate clients at a steady rate, first without and then during the attack. */
@@ -82,6 +111,7 @@ function legitimateJob(tokenUrl: string, { seconds, rate }: AttackOptions): Legi
     seconds,
     newClientIds: clientIds('new', newClientCount(seconds)),
     newClientEverySeconds: NEW_CLIENT_EVERY_SECONDS,
+    retryMsMax: RETRY_MS_MAX,
   };
 }
 

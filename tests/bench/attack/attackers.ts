@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AnswerCount, AttackerAnswers, AttackJob } from './attack-drivers.ts';
+import type { AnswerCount } from './answer-count.ts';
+import type { AttackerAnswers, AttackJob } from './attack-drivers.ts';
 import { GARBAGE, guessFor, unknownClient } from './attack-requests.ts';
 import { NO_ANSWER, RawConnection, runSlowLoris } from './raw-connection.ts';
 

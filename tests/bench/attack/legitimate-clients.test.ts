@@ -21,6 +21,7 @@ it('legitimate clients of the real service all get their tokens, and so does a n
       seconds: 1,
       newClientIds: ['client-3'],
       newClientEverySeconds: 1,
+      retryMsMax: 250,
     },
     async () => {},
   );

@@ -7,7 +7,6 @@ import { type LegitimateJob, type LegitimateResult, MEASURING } from './attack-d
 
 /** How long a client waits for an answer. */
 const ANSWER_MS_MAX = 10_000;
-const RETRY_MS_MAX = 250;
 /** How long a new client retries. */
 const NEW_CLIENT_MS_MAX = 20_000;
 
@@ -48,7 +47,7 @@ function agentFor(n: number): Agent {
   return agents[((n % job.clientIds.length) + Math.floor(n / job.clientIds.length)) % agents.length] as Agent;
 }
 
-/** Milliseconds to the first token of a new client. Retries refusals after Retry-After, and at least four times per second. */
+/** Milliseconds to the first token of a new client. Retries refusals after Retry-After, or sooner if the job says so. */
 async function startNewClient(clientId: string, n: number): Promise<number | null> {
   await delay((n + 0.5) * job.newClientEverySeconds * 1000);
   const agent = new Agent({ keepAlive: true });
@@ -59,7 +58,7 @@ async function startNewClient(clientId: string, n: number): Promise<number | nul
       agent.destroy();
       return performance.now() - begin;
     }
-    await delay(Math.min(retryAfterSeconds * 1000 || RETRY_MS_MAX, RETRY_MS_MAX));
+    await delay(Math.min(retryAfterSeconds * 1000 || job.retryMsMax, job.retryMsMax));
   }
   return null;
 }

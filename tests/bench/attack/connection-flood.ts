@@ -1,0 +1,83 @@
+import { connect, type Socket } from 'node:net';
+import type { AnswerCount } from './answer-count.ts';
+
+/** Milliseconds until a closed connection is opened again. */
+const REOPEN_MS = 50;
+
+/** At most so many connections are opened at once, so that the attackers themselves keep up. */
+const OPENED_PER_TICK = 100;
+const TICK_MS = 10;
+
+/** Keeps a number of connections to loopback open. */
+export class ConnectionFlood {
+  /** How often each status was received; `closed` counts connections that the server closed or that were abandoned. */
+  readonly answers: AnswerCount = {};
+  readonly #port: number;
+  readonly #begin: (connection: AttackingConnection) => void;
+  #missing: number;
+
+  /** @param begin called for each connection once it is open. */
+  constructor(port: number, connections: number, begin: (connection: AttackingConnection) => void) {
+    this.#port = port;
+    this.#begin = begin;
+    this.#missing = connections;
+    setInterval(() => {
+      for (let n = 0; n < OPENED_PER_TICK && this.#missing > 0; n += 1) this.#open();
+    }, TICK_MS).unref();
+  }
+
+  #open(): void {
+    this.#missing -= 1;
+    const socket = connect(this.#port, '127.0.0.1');
+    const connection = new AttackingConnection(socket, (status) => this.#count(status));
+    socket.once('connect', () => this.#begin(connection));
+    socket.once('close', () => {
+      this.#count('closed');
+      setTimeout(() => {
+        this.#missing += 1;
+      }, REOPEN_MS).unref();
+    });
+  }
+
+  #count(name: string): void {
+    this.answers[name] = (this.answers[name] ?? 0) + 1;
+  }
+}
+
+/** One connection of a flood. */
+export class AttackingConnection {
+  readonly socket: Socket;
+  #awaited = 0;
+  #then = () => {};
+
+  constructor(socket: Socket, onAnswer: (status: string) => void) {
+    this.socket = socket;
+    socket.setEncoding('latin1');
+    // An error is always followed by 'close'.
+    socket.on('error', () => {});
+    socket.on('data', (text: string) => {
+      // A status line in two pieces is missed: its connection then waits until the server closes it.
+      for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
+        onAnswer(status);
+        this.#awaited -= 1;
+        if (this.#awaited === 0) this.#then();
+      }
+    });
+  }
+
+  send(text: string): void {
+    if (this.socket.writable) this.socket.write(text, 'latin1');
+  }
+
+  /** Calls `then` after that many further answers. */
+  afterAnswers(count: number, then: () => void): void {
+    this.#awaited = count;
+    this.#then = then;
+  }
+
+  /** Repeats an action until the connection is closed. */
+  every(milliseconds: number, action: () => void): void {
+    const timer = setInterval(action, milliseconds);
+    this.socket.once('close', () => clearInterval(timer));
+  }
+}

@@ -1,0 +1,102 @@
+import { guessFor, unknownClient } from './attack-requests.ts';
+import type { AttackingConnection } from './connection-flood.ts';
+
+/** The input of the program flood-attackers.ts. */
+export interface FloodJob {
+  readonly port: number;
+  readonly flood: FloodName;
+  readonly seconds: number;
+}
+
+interface Flood {
+  /** Connections at once; a closed one is opened again. */
+  readonly connections: number;
+  /** What each connection does once it is open. */
+  readonly begin: (connection: AttackingConnection) => void;
+}
+
+const FORM_HEAD = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+const SMALL_GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+/** Header sections just under the limit of 16 KiB: one large field, and many small ones, which need more memory. */
+const LARGE_FIELD = `X-Large: ${'a'.repeat(15_000)}\r\n`;
+const SMALL_FIELDS = Array.from({ length: 900 }, (_, n) => `X-${n}: ${n}abcd\r\n`).join('');
+const LARGE_HEAD = `GET / HTTP/1.1\r\nHost: a\r\n${LARGE_FIELD}\r\n`;
+const MANY_FIELDS = `GET / HTTP/1.1\r\nHost: a\r\n${SMALL_FIELDS}\r\n`;
+
+/** A body that ends with its last byte, which is never sent. */
+const SLOW_BODY = `client_secret=${'b'.repeat(16_000)}`;
+const SLOW_BODY_HEAD = `${FORM_HEAD}Content-Length: ${SLOW_BODY.length + 1}\r\n\r\n`;
+const PIECES = 160;
+
+/** What many connections do, each as an attack of its own. The names say how many connections there are. */
+export const FLOODS = {
+  'idle connections, 2,000': { connections: 2_000, begin: (connection) => connection.send(SMALL_GET) },
+  'guesses, 500 x 15': { connections: 500, begin: pipelined(15, unknownClient) },
+  'guesses, 2,000 x 15': { connections: 2_000, begin: pipelined(15, unknownClient) },
+  'large guesses, 2,000 x 15': { connections: 2_000, begin: pipelined(15, largeGuess) },
+  'large headers, 600 x 16': { connections: 600, begin: pipelined(16, () => LARGE_HEAD) },
+  'large headers, 2,000 x 16': { connections: 2_000, begin: pipelined(16, () => LARGE_HEAD) },
+  'many header fields, 2,000 x 16': { connections: 2_000, begin: pipelined(16, () => MANY_FIELDS) },
+  'slow headers, 2,000': { connections: 2_000, begin: slowly(LARGE_HEAD.slice(0, -4), 'b'.repeat(PIECES)) },
+  'slow bodies, 2,000': { connections: 2_000, begin: slowly(SLOW_BODY_HEAD, SLOW_BODY) },
+  'abandoned guesses, 2,000': { connections: 2_000, begin: abandon },
+  'unread answers, 2,000': { connections: 2_000, begin: ignoreAnswers },
+  '100,000 client ids, 500 x 4': { connections: 500, begin: pipelined(4, () => guessFor(nextClientId())) },
+} as const satisfies Record<string, Flood>;
+
+export type FloodName = keyof typeof FLOODS;
+
+export function floodOf(name: FloodName): Flood {
+  return FLOODS[name];
+}
+
+let lastId = 0;
+
+/** Of the greatest length. */
+function nextClientId(): string {
+  lastId = (lastId + 1) % 100_000;
+  return `${'i'.repeat(248)}-${lastId}`;
+}
+
+/** 15 KiB of header fields and almost 16 KiB of a body. */
+function largeGuess(): string {
+  const body = `grant_type=client_credentials&client_id=${nextClientId()}&client_secret=${'b'.repeat(15_600)}`;
+  return `${FORM_HEAD}${LARGE_FIELD}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** Sends `count` requests at once, and as many again when all are answered. */
+function pipelined(count: number, request: () => string) {
+  return (connection: AttackingConnection): void => {
+    const send = () => {
+      connection.send(Array.from({ length: count }, request).join(''));
+      connection.afterAnswers(count, send);
+    };
+    send();
+  };
+}
+
+/** Sends the begin of a request, and the rest in small pieces until the server's patience is over. */
+function slowly(begin: string, rest: string) {
+  return (connection: AttackingConnection): void => {
+    connection.send(begin);
+    const size = Math.ceil(rest.length / PIECES);
+    let sent = 0;
+    connection.every(90, () => {
+      connection.send(rest.slice(sent, sent + size));
+      sent += size;
+    });
+  };
+}
+
+/** Sends a guess and disconnects before it is answered. */
+function abandon(connection: AttackingConnection): void {
+  connection.send(unknownClient());
+  connection.every(100, () => connection.socket.destroy());
+}
+
+/** Sends small requests, whose answers are larger and are never read. */
+function ignoreAnswers(connection: AttackingConnection): void {
+  connection.socket.pause();
+  connection.every(100, () => connection.send(SMALL_GET.repeat(4)));
+}
