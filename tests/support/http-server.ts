@@ -1,7 +1,7 @@
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
-import { HTTP_TIMEOUTS, HttpServer } from '../../adapters/http/server/http-server.ts';
-import type { ApplicationParts, Route } from '../../adapters/http/server/koa-application.ts';
+import { HTTP_TIMEOUTS, HttpServer, type HttpServerParts } from '../../adapters/http/server/http-server.ts';
+import type { Route } from '../../adapters/http/server/koa-application.ts';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
@@ -10,7 +10,7 @@ import { unstartedKeyRing } from './fresh-key-ring.ts';
 import { ISSUER } from './running-service.ts';
 
 /** The HTTP server with routes of a test, and nothing of the service behind it. Every other path is answered 401. */
-export function createHttpServer(routes: readonly Route[], more: Partial<ApplicationParts> = {}): HttpServer {
+export function createHttpServer(routes: readonly Route[], more: Partial<HttpServerParts> = {}): HttpServer {
   return new HttpServer({
     routes,
     authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(unstartedKeyRing()), new FixedClock(), {

@@ -1,7 +1,9 @@
+import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
-import { send } from '../../support/http.ts';
+import { send, sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';
+import { until } from '../../support/until.ts';
 
 /** The parts of a server on a free port, which record what happens to them. */
 function recordedParts(more: Partial<RunningServerParts> = {}) {
@@ -100,5 +102,20 @@ describe('startServer', () => {
       'stop workers, planned, listening true',
       '["stopped",null]',
     ]);
+  });
+});
+
+describe('HttpServer', () => {
+  it('closes the connections beyond its limit at once, and counts them', async () => {
+    const server = createHttpServer([], { connectionsMax: 2 });
+    const { port } = await server.listen(0, '127.0.0.1');
+    const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    await until(() => server.load.connections === 2, 'two connections are open');
+    expect(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
+    expect(server.load).toMatchObject({ connections: 2, dropped: 1 });
+    for (const socket of open) socket.destroy();
+    await until(() => server.load.connections === 0, 'they are closed');
+    expect((await send(`http://127.0.0.1:${port}`, '/')).status).toBe(401);
+    await server.close(0, () => {});
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Candidate, startInMemory } from '../candidates.ts';
 import { MemoryLog } from '../process-tree.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from '../registrations.ts';
-import { say } from '../report.ts';
+import { figure, say } from '../report.ts';
 import { runFlood } from './attack-drivers.ts';
 import { FLOODS, type FloodName } from './floods.ts';
 import { MemoryGroup } from './memory-group.ts';
@@ -21,14 +21,21 @@ export async function measureMemory(seconds: number, opened: AsyncDisposableStac
   const results: MemoryResult[] = [];
   for (const flood of Object.keys(FLOODS) as FloodName[]) {
     say(`memory: ${flood}, ${seconds} s …`);
-    await using running = new AsyncDisposableStack();
-    opened.defer(() => running.disposeAsync());
-    results.push(await measureFlood(flood, seconds, running));
+    const result = await measureFlood(flood, seconds, opened);
+    say(`  highest ${figure(result.highestMb)} MB, cgroup ${figure(result.groupPeakMb)} MB`);
+    results.push(result);
   }
   return results;
 }
 
-async function measureFlood(flood: FloodName, seconds: number, running: AsyncDisposableStack): Promise<MemoryResult> {
+/** Starts a service, runs one flood against it and stops it. */
+export async function measureFlood(
+  flood: FloodName,
+  seconds: number,
+  opened: AsyncDisposableStack,
+): Promise<MemoryResult> {
+  await using running = new AsyncDisposableStack();
+  opened.defer(() => running.disposeAsync());
   const group = await MemoryGroup.create(`bench-${process.pid}`);
   if (group !== undefined) running.use(group);
   const clients = registrations('client', KNOWN_CLIENTS, await hashedSecret(RECOMMENDED_COST));
