@@ -28,7 +28,8 @@ async function sendSteadily(seconds: number): Promise<Omit<LegitimateResult, 'ne
   const pending: Promise<void>[] = [];
   for (let n = 0; n < seconds * job.ratePerSecond; n += 1) {
     const due = begin + (n * 1000) / job.ratePerSecond;
-    if (performance.now() < due) await delay(due - performance.now());
+    const early = due - performance.now();
+    if (early > 0) await delay(early);
     latenessMs.push(performance.now() - due);
     pending.push(send(n, due));
   }

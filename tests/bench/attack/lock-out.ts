@@ -4,7 +4,7 @@ import { guessFor } from './attack-requests.ts';
 import { NO_ANSWER, RawConnection } from './raw-connection.ts';
 
 const OWNER_RETRY_MS = 250;
-const OWNER_MS_MAX = 70_000;
+const OWNER_MS_MAX = 20_000;
 
 /** How long each wrong request waits for its answer before it is abandoned, in milliseconds. */
 const ABANDON_MS = 100;
@@ -21,7 +21,7 @@ export interface LockOutJob {
 
 /**
  * Sends wrong requests for one client id and abandons them, all within two seconds and from the owner's address. Returns how
- * many milliseconds after the burst the owner has a token; null if there is none after 70 s.
+ * many milliseconds after the burst the owner has a token; null if there is none after 20 s.
  */
 export async function measureLockOut({ port, clientId, ownRequest }: LockOutJob, wrong = 310): Promise<number | null> {
   const everyMs = 2_000 / wrong;
