@@ -5,6 +5,8 @@ import { type AccessTokenClaims, readAccessTokenClaims, TOKEN_LENGTH_MAX } from 
 import { failure, type Result, success } from '../../domain/result.ts';
 
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+// An escape that is still there after parsing and writing again: half of a pair of surrogates, which some readers replace.
+const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Verifies with jose and the trusted key that the token names. */
@@ -71,13 +73,13 @@ function readHeader(token: string): { alg?: unknown; kid?: unknown; typ?: unknow
 /**
  * The JSON value of these bytes, or undefined if two readers could differ on them. Repeated members, numbers such as
  * `1e400` or `1.0`, needless escapes, white space and invalid UTF-8 do not survive parsing and writing again. Our own
- * signer writes none of them.
+ * signer writes none of them, and no half of a pair of surrogates.
  */
 function parseUnambiguously(bytes: Uint8Array): unknown {
   try {
     const text = UTF8.decode(bytes);
     const value: unknown = JSON.parse(text);
-    return JSON.stringify(value) === text ? value : undefined;
+    return JSON.stringify(value) === text && !LONE_SURROGATE.test(text) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -4,16 +4,16 @@ import { PARTS } from '../../config/parts.ts';
 import { startService } from '../../config/service.ts';
 import { type Configuration, loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
 import { createLogBuffer } from './log-buffer.ts';
+import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 
 export const ISSUER = 'http://issuer.test';
 
-/** BCrypt encoding, cost 4, of `good-secret`. */
-export const GOOD_SECRET = 'good-secret';
+export const GOOD_SECRET = REGISTERED_SECRET;
 export const GOOD_CLIENT = {
-  client_id: 'good-client',
-  client_secret: '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy',
-  client_name: 'A client in good standing',
-  scope: 'read write',
+  client_id: REGISTERED_CLIENT.clientId,
+  client_secret: REGISTERED_CLIENT.clientSecret,
+  client_name: REGISTERED_CLIENT.clientName,
+  scope: REGISTERED_CLIENT.scope,
 };
 export const PLAIN_CLIENT = {
   client_id: 'plain-client',

@@ -89,10 +89,13 @@ function isPlainFraming(transferEncoding: string | undefined, httpVersion: strin
   return httpVersion === '1.1' && (transferEncoding === undefined || transferEncoding.toLowerCase() === 'chunked');
 }
 
-/** Section 3.2: `*`, a path or a whole URL. Servers disagree about fragments and backslashes, and no valid target has one. */
+/**
+ * Section 3.2: `*`, a path or a whole URL with a host (RFC 9110 section 4.2.1). Servers disagree about fragments and
+ * backslashes, and no valid target has one.
+ */
 function isRequestTarget(target: string): boolean {
   if (/[#\\]/.test(target)) return false;
-  return target === '*' || target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
+  return target === '*' || target.startsWith('/') || (/^https?:\/\/[^/?]/i.test(target) && URL.canParse(target));
 }
 
 function parseAuthorization([value, ...others]: readonly string[]): Authorization {

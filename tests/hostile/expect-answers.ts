@@ -1,0 +1,107 @@
+import { expect } from '@jest/globals';
+import { until } from '../support/until.ts';
+import { type ExpectedAnswer, FORM, get, type HostileRequest, post, UNAUTHORIZED } from './hostile-request.ts';
+import { type HostileService, SECRETS } from './hostile-service.ts';
+import { openRawExchange, type RawAnswer, readAnswers } from './raw-exchange.ts';
+
+/** Milliseconds in which the next good request must have its token: as long as the service lets a request wait. */
+const NEXT_TOKEN_MS_MAX = 2_000;
+
+/** The header fields that the service may send. */
+const KNOWN_FIELDS = new Set(
+  'allow cache-control connection content-length content-type date keep-alive pragma retry-after www-authenticate x-request-id'.split(
+    ' ',
+  ),
+);
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Parts of a stack, of a path in the file system, or of a library's message. */
+const INTERNALS = /\.ts\b|\.js\b|node:|file:|node_modules|\/(tmp|home|root|usr|var)\/|HPE_|ERR_|\bat /;
+
+/** Sends the request on a new connection and checks everything that holds for every hostile request. */
+export async function expectHostileRequest(service: HostileService, row: HostileRequest): Promise<void> {
+  const { answers: expected, connection, bytes } = row;
+  const writes = typeof bytes === 'function' ? [bytes(service.forge)] : [bytes].flat();
+  const isHead = (index: number) => expected[index]?.isHead === true;
+  const exchange = openRawExchange(service.port);
+  for (const write of writes) exchange.write(write);
+
+  const answers = () => readAnswers(exchange.received(), isHead);
+  await until(() => exchange.isClosed() || answers().length >= expected.length, 'the answers arrive');
+  // The next request on this connection. If the hostile one left bytes behind, it is not answered as expected.
+  const next = connection === 'open' ? [UNAUTHORIZED] : [];
+  if (connection === 'open') exchange.write(get('/'));
+  await until(exchange.isClosed, 'the connection ends');
+  expect(exchange.received()).toBe(rawOf(answers(), exchange.received()));
+  await expectAnswers(service, answers(), [...expected, ...next]);
+}
+
+/** These answers and no more; each in the service's form, logged once, and without anything that is nobody's business. */
+export async function expectAnswers(
+  service: HostileService,
+  answers: readonly RawAnswer[],
+  expected: readonly ExpectedAnswer[],
+): Promise<void> {
+  expect(answers.map(summary)).toEqual(
+    expected.map(({ status, error, isHead }) => [status, isHead ? undefined : error]),
+  );
+  for (const [index, answer] of answers.entries()) {
+    const wanted = expected[index] ?? { status: 0 };
+    expectForm(answer, wanted);
+    await expectLogged(service, answer, wanted);
+  }
+}
+
+function summary({ status, body }: RawAnswer): [number, unknown] {
+  return [status, body === '' ? undefined : JSON.parse(body).error];
+}
+
+function expectForm(answer: RawAnswer, expected: ExpectedAnswer): void {
+  const { headers } = answer;
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('pragma')).toBe('no-cache');
+  expect(headers.get('x-request-id')).toMatch(UUID);
+  expect(headers.has('retry-after')).toBe([429, 503].includes(answer.status));
+  expect([...headers.keys()].filter((name) => !KNOWN_FIELDS.has(name))).toEqual([]);
+  for (const [name, value] of Object.entries(expected.headers ?? {}))
+    expect([name, headers.get(name)]).toEqual([name, value]);
+  if (!expected.headers?.['www-authenticate']) expect(headers.has('www-authenticate')).toBe(false);
+  if (expected.error === 'invalid_client') expect(answer.body).toBe('{"error":"invalid_client"}');
+
+  const body = answer.body === '' ? {} : JSON.parse(answer.body);
+  expect(typeof body.access_token).toBe(expected.isToken ? 'string' : 'undefined');
+  const withoutToken = expected.isToken ? answer.text.replace(body.access_token, '') : answer.text;
+  expect(withoutToken).not.toMatch(SECRETS);
+  expect(withoutToken).not.toMatch(INTERNALS);
+}
+
+/** The one line of the log with the request id of the answer. */
+async function expectLogged(service: HostileService, answer: RawAnswer, expected: ExpectedAnswer): Promise<void> {
+  const id = answer.headers.get('x-request-id') ?? '';
+  const lines = () => service.logLines().filter((line) => line.includes(id));
+  await until(() => lines().length > 0, 'the request is logged');
+  expect(lines()).toHaveLength(1);
+  const { level, status, reason } = JSON.parse(lines()[0] ?? '{}');
+  expect({ level, status, reason }).toEqual({
+    level: status >= 500 ? 'error' : 'info',
+    status: expected.status,
+    reason: expected.reason,
+  });
+}
+
+/** A good request on a new connection gets its token in time. Returns the milliseconds that it took. */
+export async function expectNextToken(service: HostileService): Promise<number> {
+  const begin = performance.now();
+  const exchange = openRawExchange(service.port);
+  exchange.write(post(FORM));
+  await exchange.closed;
+  const milliseconds = performance.now() - begin;
+  expect(readAnswers(exchange.received()).map(({ status }) => status)).toEqual([200]);
+  expect(milliseconds).toBeLessThan(NEXT_TOKEN_MS_MAX);
+  return milliseconds;
+}
+
+function rawOf(answers: readonly RawAnswer[], received: string): string {
+  const continued = received.match(/HTTP\/1\.1 100 Continue\r\n\r\n/g) ?? [];
+  return [...continued, ...answers.map(({ text }) => text)].join('');
+}

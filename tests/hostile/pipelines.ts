@@ -1,0 +1,69 @@
+import {
+  badRequest,
+  closing,
+  FORM,
+  type HostileRequest,
+  invalidClient,
+  keeping,
+  LOCATION,
+  MALFORMED,
+  notAllowed,
+  request,
+  SMUGGLED,
+  TOKEN,
+  tokenRequest,
+  UNAUTHORIZED,
+} from './hostile-request.ts';
+
+const GOOD = tokenRequest([`Content-Length: ${FORM.length}`], FORM);
+const EMPTY = tokenRequest(['Content-Length: 0']);
+const WRONG = FORM.replace('good-secret', 'wrong-secret').replace('good-client', 'wronged-client');
+const GUESS = tokenRequest([`Content-Length: ${WRONG.length}`], WRONG);
+const NO_GRANT = badRequest('grant_type_missing');
+
+/** Several requests on one connection, sent before the first answer. */
+export const PIPELINES: readonly HostileRequest[] = [
+  keeping('two good requests', GOOD + GOOD, TOKEN, TOKEN),
+  keeping('15 good requests', GOOD.repeat(15), ...Array<typeof TOKEN>(15).fill(TOKEN)),
+  keeping('a refused request before a good one', EMPTY + GOOD, NO_GRANT, TOKEN),
+  keeping(
+    'guesses around a good request',
+    GUESS + GOOD + GUESS,
+    invalidClient('secret_wrong'),
+    TOKEN,
+    invalidClient('secret_wrong'),
+  ),
+  keeping(
+    'HEAD before a good request',
+    request('HEAD /oauth2/token HTTP/1.1', ['Host: x']) + GOOD,
+    { ...notAllowed('POST'), isHead: true },
+    TOKEN,
+  ),
+  keeping(
+    'a request for the resource behind one for a token, which lends it nothing',
+    GOOD + SMUGGLED,
+    TOKEN,
+    UNAUTHORIZED,
+  ),
+  keeping('a request of which each byte is a write of its own', [...GOOD], TOKEN),
+  keeping(
+    'two requests that are split within a line',
+    [GOOD.slice(0, 20), GOOD.slice(20) + GOOD.slice(0, -5), GOOD.slice(-5)],
+    TOKEN,
+    TOKEN,
+  ),
+  closing('garbage behind a good request', `${GOOD}GARBAGE\r\n\r\n`, TOKEN),
+  closing(
+    'a request behind one that closes the connection',
+    request(`GET ${LOCATION} HTTP/1.1`, ['Host: x', 'Connection: close']) + GOOD,
+    UNAUTHORIZED,
+  ),
+  closing('a request behind one without a Host', request('GET / HTTP/1.1') + GOOD, badRequest('host_malformed')),
+  closing('a request behind a broken one', `BREW / HTTP/1.1\r\nHost: x\r\n\r\n${GOOD}`, MALFORMED),
+  closing('a request behind one of HTTP/1.0', request('GET / HTTP/1.0') + GOOD, UNAUTHORIZED),
+  closing(
+    'a request behind one that expects an answer before its body',
+    tokenRequest(['Content-Length: 16385', 'Expect: 100-continue']) + GOOD,
+    { status: 413, error: 'invalid_request', reason: 'content_too_large' },
+  ),
+];

@@ -1,0 +1,83 @@
+import { connect } from 'node:net';
+
+/** One answer, as it came over the connection. */
+export interface RawAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+  /** All of it. */
+  readonly text: string;
+}
+
+export interface RawExchange {
+  /** Writes bytes, one character per byte. */
+  write(bytes: string): void;
+  /** Says that nothing more is written. The service can still answer. */
+  end(): void;
+  /** Resets the connection. */
+  reset(): void;
+  received(): string;
+  /** Resolves when the connection has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+  isClosed(): boolean;
+}
+
+/** Opens a connection to loopback that sends exactly what it is given. */
+export function openRawExchange(port: number): RawExchange {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: false });
+  let received = '';
+  let isClosed = false;
+  socket.setEncoding('latin1');
+  socket.on('data', (text: string) => {
+    received += text;
+  });
+  // A connection that the service resets ends here too: an error is always followed by 'close'.
+  socket.on('error', () => {});
+  const closed = new Promise<void>((resolve) => {
+    socket.on('close', () => {
+      isClosed = true;
+      resolve();
+    });
+  });
+  return {
+    write: (bytes) => void socket.write(bytes, 'latin1'),
+    end: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+    received: () => received,
+    closed,
+    isClosed: () => isClosed,
+  };
+}
+
+/**
+ * The complete answers in the received bytes, without `100 Continue`. Throws if anything else is there, such as an answer
+ * without a length.
+ *
+ * @param isHead whether the answer with this number is one to HEAD, which has a length but no body.
+ */
+export function readAnswers(received: string, isHead: (index: number) => boolean = () => false): readonly RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = received;
+  for (;;) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd === -1) return answers;
+    const [statusLine = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) [A-Za-z ]+$/.exec(statusLine)?.[1]);
+    const headers = new Map(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.replace(/^.*?: /, '')]),
+    );
+    if (headers.size !== lines.length) throw new Error(`an answer repeats a header field: ${rest}`);
+    if (status === 100) {
+      rest = rest.slice(headEnd + 4);
+      continue;
+    }
+    const declared = headers.get('content-length') ?? '';
+    if (!/^\d+$/.test(declared) || Number.isNaN(status)) throw new Error(`not an answer of the service: ${rest}`);
+    const length = isHead(answers.length) ? 0 : Number(declared);
+    const end = headEnd + 4 + length;
+    if (rest.length < end) return answers;
+    answers.push({ status, headers, body: rest.slice(headEnd + 4, end), text: rest.slice(0, end) });
+    rest = rest.slice(end);
+  }
+}
