@@ -11,16 +11,10 @@ import type { SlotRequest, VerificationSlots } from '../../application/ports/ver
 import { A_CALLER } from '../support/a-caller.ts';
 import { authenticateClientWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
-import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { REGISTERED_CLIENT as CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { until } from '../support/until.ts';
 
-const CLIENT = {
-  clientId: GOOD_CLIENT.client_id,
-  clientSecret: GOOD_CLIENT.client_secret,
-  clientName: GOOD_CLIENT.client_name,
-  scope: GOOD_CLIENT.scope,
-};
-const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET };
+const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: REGISTERED_SECRET };
 const LIFETIME_SECONDS = 300;
 
 /** The use case with the service's own adapters. Each look-up, slot and verification is recorded, in order. */
@@ -56,7 +50,7 @@ function world() {
   });
   repository.add(CLIENT);
   repository.add({ ...CLIENT, clientId: 'locked', clientSecret: '!locked' });
-  repository.add({ ...CLIENT, clientId: 'plain', clientSecret: `{noop}${GOOD_SECRET}` });
+  repository.add({ ...CLIENT, clientId: 'plain', clientSecret: `{noop}${REGISTERED_SECRET}` });
   repository.add({ ...CLIENT, clientId: 'expensive', clientSecret: CLIENT.clientSecret.replace('$04$', '$31$') });
   repository.add({ ...CLIENT, clientId: 'scopeless', scope: '' });
   const verifications = () => calls.filter((call) => call.startsWith('verify')).length;
@@ -74,27 +68,27 @@ describe('AuthenticateClient', () => {
   });
 
   it.each([
-    ['an unknown client', 'nobody', GOOD_SECRET, 'client_unknown', undefined],
-    ['a client in other case', CLIENT.clientId.toUpperCase(), GOOD_SECRET, 'client_unknown', undefined],
-    ['a client id with a trailing space', `${CLIENT.clientId} `, GOOD_SECRET, 'client_unknown', undefined],
+    ['an unknown client', 'nobody', REGISTERED_SECRET, 'client_unknown', undefined],
+    ['a client in other case', CLIENT.clientId.toUpperCase(), REGISTERED_SECRET, 'client_unknown', undefined],
+    ['a client id with a trailing space', `${CLIENT.clientId} `, REGISTERED_SECRET, 'client_unknown', undefined],
     ['a wrong secret', CLIENT.clientId, 'bad-secret', 'secret_wrong', CLIENT.clientId],
-    ['a secret in other case', CLIENT.clientId, GOOD_SECRET.toUpperCase(), 'secret_wrong', CLIENT.clientId],
+    ['a secret in other case', CLIENT.clientId, REGISTERED_SECRET.toUpperCase(), 'secret_wrong', CLIENT.clientId],
     ['the stored encoding as the secret', CLIENT.clientId, CLIENT.clientSecret, 'secret_wrong', CLIENT.clientId],
     ['an empty secret', CLIENT.clientId, '', 'presented_secret_unusable', CLIENT.clientId],
     ['a secret of 73 bytes', CLIENT.clientId, 'x'.repeat(73), 'presented_secret_unusable', CLIENT.clientId],
     [
       'the right secret followed by a NUL',
       CLIENT.clientId,
-      `${GOOD_SECRET}\0`,
+      `${REGISTERED_SECRET}\0`,
       'presented_secret_unusable',
       CLIENT.clientId,
     ],
-    ['a locked client', 'locked', GOOD_SECRET, 'stored_secret_unusable', 'locked'],
-    ['a plain secret where only BCrypt is accepted', 'plain', GOOD_SECRET, 'stored_secret_unusable', 'plain'],
+    ['a locked client', 'locked', REGISTERED_SECRET, 'stored_secret_unusable', 'locked'],
+    ['a plain secret where only BCrypt is accepted', 'plain', REGISTERED_SECRET, 'stored_secret_unusable', 'plain'],
     [
       'a stored encoding of a cost that is never verified',
       'expensive',
-      GOOD_SECRET,
+      REGISTERED_SECRET,
       'stored_secret_unusable',
       'expensive',
     ],
@@ -114,7 +108,7 @@ describe('AuthenticateClient', () => {
     const refused = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: 'wrong' }, A_CALLER);
     expect(refused).toMatchObject({ problem: { code: 'invalid_client', reason: 'secret_wrong' } });
     calls.length = 0;
-    const broken = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: GOOD_SECRET }, A_CALLER);
+    const broken = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: REGISTERED_SECRET }, A_CALLER);
     expect(broken).toMatchObject({ problem: { code: 'invalid_client', reason: 'registration_broken' } });
     expect(calls).toEqual(['acquire a slot', 'look up the secret of scopeless', 'verify', 'look up scopeless']);
   });
@@ -138,7 +132,7 @@ describe('AuthenticateClient', () => {
 
   it('verifies the secret of an unknown client against nothing', async () => {
     const { authenticateClient, calls } = world();
-    await authenticateClient.execute({ clientId: 'nobody', clientSecret: GOOD_SECRET }, A_CALLER);
+    await authenticateClient.execute({ clientId: 'nobody', clientSecret: REGISTERED_SECRET }, A_CALLER);
     expect(calls).toEqual(['acquire a slot', 'look up the secret of nobody', 'verify against nothing']);
   });
 
@@ -147,8 +141,8 @@ describe('AuthenticateClient', () => {
     for (let time = 1; time <= 3; time += 1) {
       for (const [clientId, clientSecret] of [
         [CLIENT.clientId, 'wrong-secret'],
-        ['nobody', GOOD_SECRET],
-        ['locked', GOOD_SECRET],
+        ['nobody', REGISTERED_SECRET],
+        ['locked', REGISTERED_SECRET],
       ] as const) {
         expect((await authenticateClient.execute({ clientId, clientSecret }, A_CALLER)).ok).toBe(false);
       }

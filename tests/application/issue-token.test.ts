@@ -17,17 +17,14 @@ import { authenticateClientWith, watchedBcrypt } from '../support/authentication
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
-import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { REGISTERED_CLIENT as CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 
 const NOW = 1_800_000_000;
+
+/** Each run of a property verifies a secret and signs a token. */
+const RUNS = { numRuns: 25 };
 const POLICY: TokenPolicyOptions = { issuer: 'http://issuer.test', lifetimeSeconds: 300, scopeClaim: 'absent' };
-const CLIENT = {
-  clientId: GOOD_CLIENT.client_id,
-  clientSecret: GOOD_CLIENT.client_secret,
-  clientName: GOOD_CLIENT.client_name,
-  scope: 'read write',
-};
-const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: GOOD_SECRET, caller: A_CALLER };
+const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: REGISTERED_SECRET, caller: A_CALLER };
 const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];
 
 let keys: KeyProvider;
@@ -136,6 +133,7 @@ describe('IssueToken', () => {
         expect(Object.keys(payload).sort()).toEqual(names);
         if (policy.scopeClaim === 'array') expect(payload.scope).toEqual(registered);
       }),
+      RUNS,
     );
   });
 });
@@ -168,6 +166,7 @@ describe('IssueToken, for a requested scope', () => {
         expect(scope.split(' ')).toEqual(requested);
         expect(claims.scope).toEqual(requested);
       }),
+      RUNS,
     );
   });
 
@@ -183,6 +182,7 @@ describe('IssueToken, for a requested scope', () => {
         expect(granted.filter((token) => !registered.includes(token))).toEqual([]);
         expect(outcome.value.scope).toBe(granted.join(' '));
       }),
+      RUNS,
     );
   });
 
@@ -216,7 +216,7 @@ describe('IssueToken, for a requested scope', () => {
     'read,\u00a0',
   ])('refuses %j, which is not a scope, without a look-up and without a verification', async (scope) => {
     const { issueToken, count } = world();
-    for (const clientSecret of [GOOD_SECRET, 'bad-secret']) {
+    for (const clientSecret of [REGISTERED_SECRET, 'bad-secret']) {
       expect(await issueToken.execute({ ...CREDENTIALS, clientSecret, scope })).toEqual({
         ok: false,
         problem: { code: 'invalid_scope', reason: 'scope_malformed' },
@@ -276,7 +276,7 @@ describe('IssueToken, in the audit log', () => {
       clientSecret: 'bad-secret',
     });
     const recorded = JSON.stringify(here.auditLog.events());
-    const secrets = [GOOD_SECRET, 'bad-secret', 'secret-in-the-wrong-field', CLIENT.clientSecret];
+    const secrets = [REGISTERED_SECRET, 'bad-secret', 'secret-in-the-wrong-field', CLIENT.clientSecret];
     for (const secret of [...secrets, ...accessToken.split('.')]) expect(recorded).not.toContain(secret);
   });
 });

@@ -1,6 +1,4 @@
-import { createKeyFactory } from '../../adapters/jwt/key-factory.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
-import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { MonotonicClock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
@@ -8,6 +6,7 @@ import type { KeyFactory } from '../../application/ports/key-factory.ts';
 import { KeySchedule, type KeyTimes } from '../../domain/key-schedule.ts';
 import { FixedClock } from './fixed-clock.ts';
 import { InMemoryAuditLog } from './in-memory-audit-log.ts';
+import { pooledKeyFactory } from './pooled-key-factory.ts';
 
 export interface KeyRingOptions extends Partial<KeyTimes> {
   readonly clock?: MonotonicClock;
@@ -15,7 +14,7 @@ export interface KeyRingOptions extends Partial<KeyTimes> {
   readonly directory?: KeyDirectory;
 }
 
-/** A key ring with its first key, built from the real parts. In memory and without rotation by default. */
+/** A key ring with its first key, built from the real parts, with keys of a pool. In memory and without rotation by default. */
 export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRing> {
   const ring = unstartedKeyRing(options);
   await ring.advance();
@@ -24,7 +23,7 @@ export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRin
 
 export function unstartedKeyRing({
   clock = new FixedClock(),
-  factory = createKeyFactory({ ids: new RandomIdGenerator() }),
+  factory = pooledKeyFactory(),
   directory = new InMemoryKeyDirectory(clock),
   ...times
 }: KeyRingOptions = {}): KeyRing {

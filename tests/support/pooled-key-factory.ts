@@ -1,0 +1,43 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readPublicKey, readSigningKey } from '../../adapters/jwt/key-factory.ts';
+import type { KeyFactory } from '../../application/ports/key-factory.ts';
+
+/** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */
+export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';
+
+/** More than any test has in use at once. */
+const POOL_SIZE = 8;
+
+let pool: readonly Buffer[] | undefined;
+
+/** RSA-2048 private keys in PKCS#8 (DER), as a key pool has them. */
+export function generateKeyPool(): readonly Buffer[] {
+  return Array.from({ length: POOL_SIZE }, () =>
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'der' }),
+  );
+}
+
+/**
+ * Makes key pairs with new ids from a few RSA keys that it uses again and again, since generating one takes 0.1 s. Only for
+ * tests that need real keys, not new ones.
+ */
+export function pooledKeyFactory(): KeyFactory {
+  let made = 0;
+  return {
+    read: readPublicKey,
+    make() {
+      pool ??= readKeyPool();
+      const key = pool[made % pool.length];
+      made += 1;
+      if (key === undefined) throw new Error('the key pool is empty');
+      return readSigningKey(randomUUID(), key);
+    },
+  };
+}
+
+function readKeyPool(): readonly Buffer[] {
+  const file = process.env[KEY_POOL_VARIABLE];
+  if (file === undefined) return generateKeyPool();
+  return (JSON.parse(readFileSync(file, 'utf8')) as string[]).map((key) => Buffer.from(key, 'base64'));
+}
