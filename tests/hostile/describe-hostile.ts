@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectHostileRequest, expectNextToken } from './expect-answers.ts';
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { expectHostileRequest, expectNextToken, expectUnharmed } from './expect-answers.ts';
 import type { HostileRequest } from './hostile-request.ts';
-import { type HostileService, SECRETS } from './hostile-service.ts';
+import type { HostileService } from './hostile-service.ts';
 
 export type HostileRequests = Readonly<Record<string, readonly HostileRequest[]>>;
 
@@ -19,13 +19,8 @@ export function describeHostileRequests(
       await expectNextToken(service);
     });
     afterAll(async () => {
-      const printed = service.printed();
-      const isAlive = service.isAlive();
-      await service[Symbol.asyncDispose]();
+      await expectUnharmed(service);
       process.stdout.write(`${name}: ${report(milliseconds)}\n`);
-      expect(isAlive).toBe(true);
-      expect(printed).not.toMatch(SECRETS);
-      expect(printed).not.toMatch(/"stack"|"level":"error"|worker_(exited|unresponsive)/);
     });
 
     describe.each(Object.entries(groups))('%s', (_group, rows) => {
@@ -37,7 +32,8 @@ export function describeHostileRequests(
   });
 }
 
-function report(milliseconds: readonly number[]): string {
+/** How long good requests took. */
+export function report(milliseconds: readonly number[]): string {
   const sorted = milliseconds.toSorted((one, other) => one - other);
   const at = (part: number) => sorted[Math.floor(part * (sorted.length - 1))]?.toFixed(1);
   return `the next good request took ${at(0.5)} ms (median), ${at(0.99)} ms (p99), ${at(1)} ms (worst of ${sorted.length})`;

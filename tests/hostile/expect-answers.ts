@@ -101,6 +101,16 @@ export async function expectNextToken(service: HostileService): Promise<number> 
   return milliseconds;
 }
 
+/** Stops the service, which is as it was: no process has ended, nothing is printed that is secret, and there was no fault. */
+export async function expectUnharmed(service: HostileService): Promise<void> {
+  const isAlive = service.isAlive();
+  await service[Symbol.asyncDispose]();
+  const lines = service.printed().split('\n');
+  expect(isAlive).toBe(true);
+  expect(lines.filter((line) => SECRETS.test(line))).toEqual([]);
+  expect(lines.filter((line) => /"stack"|"level":"error"|"status":5/.test(line))).toEqual([]);
+}
+
 function rawOf(answers: readonly RawAnswer[], received: string): string {
   const continued = received.match(/HTTP\/1\.1 100 Continue\r\n\r\n/g) ?? [];
   return [...continued, ...answers.map(({ text }) => text)].join('');

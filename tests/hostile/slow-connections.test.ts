@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { report } from './describe-hostile.ts';
+import { expectAnswers, expectNextToken, expectUnharmed } from './expect-answers.ts';
+import { type HostileService, startHostileService } from './hostile-service.ts';
+import { openRawExchange, readAnswers } from './raw-exchange.ts';
+import { SLOW_CONNECTIONS, type SlowConnection } from './slow-connections.ts';
+
+/** How often a slow client sends its next byte, in milliseconds. */
+const BYTE_EVERY_MS = 500;
+
+interface Ended {
+  readonly afterMs: number;
+  readonly received: string;
+  /** How long a good request took when the connection had ended. */
+  readonly nextTokenMs: number;
+}
+
+async function run(service: HostileService, { bytes, trickle, atLast }: SlowConnection): Promise<Ended> {
+  const begin = performance.now();
+  const exchange = openRawExchange(service.port);
+  if (bytes !== '') exchange.write(bytes);
+  if (atLast === 'ends') exchange.end();
+  if (atLast === 'resets') setTimeout(() => exchange.reset(), BYTE_EVERY_MS);
+  const timer = setInterval(() => trickle !== undefined && exchange.write(trickle), BYTE_EVERY_MS);
+  await exchange.closed;
+  clearInterval(timer);
+  const afterMs = performance.now() - begin;
+  return { afterMs, received: exchange.received(), nextTokenMs: await expectNextToken(service) };
+}
+
+describe('slow and half-open connections', () => {
+  let service: HostileService;
+  let ended: ReadonlyMap<string, Ended>;
+  // All of them at once, with the service's own limits: 10 s for a header section and 15 s for a request.
+  beforeAll(async () => {
+    service = await startHostileService();
+    const runs = SLOW_CONNECTIONS.map(async (row) => [row.name, await run(service, row)] as const);
+    ended = new Map(await Promise.all(runs));
+  });
+  afterAll(async () => {
+    await expectUnharmed(service);
+    process.stdout.write(
+      `beside slow connections, ${report([...ended.values()].map(({ nextTokenMs }) => nextTokenMs))}\n`,
+    );
+  });
+
+  it.each(SLOW_CONNECTIONS)('$name', async ({ name, answers, endsAfterMs }) => {
+    const { afterMs = 0, received = '' } = ended.get(name) ?? {};
+    await expectAnswers(service, readAnswers(received), answers);
+    // The limits are not exact on a busy machine, but no connection ends before them.
+    expect(afterMs).toBeGreaterThanOrEqual(endsAfterMs);
+  });
+});

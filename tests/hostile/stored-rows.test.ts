@@ -1,0 +1,35 @@
+import { afterAll } from '@jest/globals';
+import { GOOD_CLIENT } from '../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { describeHostileRequests } from './describe-hostile.ts';
+import { CONTENT_CODINGS, ENCODINGS } from './encodings.ts';
+import { startHostileService, WRONGED_CLIENT } from './hostile-service.ts';
+import { CREDENTIAL_VALUES } from './parameters.ts';
+import { STORED, type StoredRow } from './stored-rows.ts';
+
+/** A table of another application, with no rule about its rows. */
+const TABLE = `create table clients (id bigint generated always as identity, client_id text, client_secret text,
+  client_name text, scope text)`;
+const INSERT = 'insert into clients (client_id, client_secret, client_name, scope) values ($1, $2, $3, $4)';
+
+let database: TestDatabase;
+afterAll(() => database.drop());
+
+async function startWithTable() {
+  database = await createTestDatabase();
+  await database.query(TABLE);
+  const rows: readonly StoredRow[] = [GOOD_CLIENT, WRONGED_CLIENT, ...STORED.flatMap(({ rows: hostile }) => hostile)];
+  for (const row of rows) {
+    const { client_id, client_secret, client_name, scope } = { ...GOOD_CLIENT, ...row };
+    await database.query(INSERT, [client_id, client_secret, client_name, scope]);
+  }
+  return startHostileService({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
+}
+
+describeHostileRequests('hostile requests with PostgreSQL', startWithTable, {
+  'stored rows': STORED.map(({ request }) => request),
+  // What reaches the database, or must not.
+  'client ids and secrets': CREDENTIAL_VALUES,
+  'percent-encoding and UTF-8': ENCODINGS,
+  'content codings': CONTENT_CODINGS,
+});
