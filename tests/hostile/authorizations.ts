@@ -95,5 +95,5 @@ export const AUTHORIZATIONS: readonly HostileRequest[] = [
   bearer('Bearer with 15 KB', `Bearer ${'x'.repeat(15_000)}`, WRONG_TOKEN),
   bearer('the credentials of a client', BASIC, UNAUTHORIZED),
   bearer('a scheme that begins like Bearer', 'BearerX x', UNAUTHORIZED),
-  bearer('another scheme', 'Token x', UNAUTHORIZED),
+  bearer('another scheme than Bearer', 'Token x', UNAUTHORIZED),
 ];

@@ -1,17 +1,20 @@
-// The tests of these two folders, and no others, have to notice each change of the code in them.
+import { fileURLToPath } from 'node:url';
+
+// Changes the code of one folder, and runs the tests of that folder only, for each change those that reach it.
+const FOLDER = process.env['MUTATED_FOLDER'];
+
 export default {
-  mutate: ['domain/**/*.ts', 'application/**/*.ts'],
+  mutate: [`${FOLDER}/**/*.ts`],
   testRunner: 'jest',
-  plugins: [new URL('./node_modules/@stryker-mutator/jest-runner/dist/src/index.js', import.meta.url).pathname],
+  // The absolute path, since the packages are not dependencies of the project.
+  plugins: [fileURLToPath(import.meta.resolve('@stryker-mutator/jest-runner'))],
   testRunnerNodeArgs: ['--experimental-vm-modules', '--no-warnings'],
   jest: { projectType: 'custom', configFile: 'tests/mutation/jest.config.js', enableFindRelatedTests: false },
   coverageAnalysis: 'perTest',
-  ignoreStatic: true,
   concurrency: 2,
   timeoutMS: 10_000,
-  reporters: ['progress', 'clear-text', 'json'],
-  clearTextReporter: { reportTests: false, allowColor: false, logTests: false },
-  jsonReporter: { fileName: 'tests/mutation/report/mutation.json' },
-
-  ignorePatterns: ['docs', 'deploy', 'dist', 'tests/mutation/report'],
+  reporters: ['progress-append-only', 'clear-text', 'json'],
+  clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+  jsonReporter: { fileName: `tests/mutation/report/${FOLDER}.json` },
+  ignorePatterns: ['biome.json', 'docs', 'deploy', 'dist', 'tests/mutation/report'],
 };

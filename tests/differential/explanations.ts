@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Comparison } from './compare.ts';
+
+const DOCUMENT = fileURLToPath(new URL('../../docs/differential.md', import.meta.url));
+
+/** The differences that the document explains: each row of its tables. */
+export function readExplanations(text = readFileSync(DOCUMENT, 'utf8')): readonly Comparison[] {
+  const rows = text.matchAll(/^\| (?!request )([^|-][^|]*?) +\| ([^|]*?) +\| ([^|]*?) +\|$/gm);
+  return [...rows].map(([, name = '', service = '', peer = '']) => ({ name, service, peer }));
+}
+
+/** What the document does not say, and what it says that is not so; one line each. */
+export function findProblems(comparisons: readonly Comparison[], explained: readonly Comparison[]): readonly string[] {
+  const differences = comparisons.filter(({ service, peer }) => service !== peer).map(rowOf);
+  const rows = explained.map(rowOf);
+  return [
+    ...differences.filter((row) => !rows.includes(row)).map((row) => `not explained: ${row}`),
+    ...rows.filter((row) => !differences.includes(row)).map((row) => `not so: ${row}`),
+    ...rows.filter((row, index) => rows.indexOf(row) !== index).map((row) => `explained twice: ${row}`),
+  ];
+}
+
+function rowOf({ name, service, peer }: Comparison): string {
+  return `| ${name} | ${service} | ${peer} |`;
+}
