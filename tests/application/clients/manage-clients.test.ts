@@ -1,0 +1,178 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
+import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { AddClient } from '../../../application/clients/add-client.ts';
+import { DisableClient } from '../../../application/clients/disable-client.ts';
+import { EnableClient } from '../../../application/clients/enable-client.ts';
+import { describeClient } from '../../../application/clients/managed-client.ts';
+import { RemoveClient } from '../../../application/clients/remove-client.ts';
+import { RotateSecret } from '../../../application/clients/rotate-secret.ts';
+import { ShowClient } from '../../../application/clients/show-client.ts';
+import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
+import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
+
+const COST = 4;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const NEW = { clientId: 'c', clientName: 'A client', scope: 'read write', secret: 'a-secret-of-16-bytes', cost: COST };
+const ENABLED = {
+  id: expect.stringMatching(UUID),
+  clientId: 'c',
+  clientName: 'A client',
+  scope: 'read write',
+  state: 'enabled',
+  bcryptCost: COST,
+  problem: null,
+};
+const UNKNOWN = { ok: false, problem: 'client_unknown' };
+
+let use: ReturnType<typeof useCases>;
+beforeEach(() => {
+  use = useCases();
+});
+
+function useCases() {
+  const ids = new RandomIdGenerator();
+  const store = new InMemoryClientStore(ids);
+  const parts = { store, encoder: new BcryptSecretEncoder(), generator: new RandomSecretGenerator(), ids };
+  return {
+    store,
+    add: new AddClient(parts),
+    show: new ShowClient(store),
+    rotate: new RotateSecret(parts),
+    disable: new DisableClient(store),
+    enable: new EnableClient(store),
+    remove: new RemoveClient(store),
+  };
+}
+
+/** The stored secret of the client. */
+async function storedSecret(): Promise<string> {
+  const [client] = await use.store.find('c');
+  return client?.clientSecret ?? '';
+}
+
+describe('AddClient', () => {
+  it('stores a client with a hash of its secret, at the given cost, and returns the secret once', async () => {
+    expect(await use.add.execute(NEW)).toEqual({ ok: true, value: { client: ENABLED, secret: NEW.secret } });
+    expect(await storedSecret()).toMatch(/^\$2b\$04\$.{53}$/);
+  });
+
+  it('generates the client id and the secret that are not given', async () => {
+    const added = await use.add.execute({ ...NEW, clientId: undefined, secret: undefined });
+    expect(added).toMatchObject({ value: { client: { clientId: expect.stringMatching(UUID) } } });
+    expect(added.ok && added.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
+  });
+
+  it('refuses fields that break a rule, and stores nothing', async () => {
+    const refused = await use.add.execute({ ...NEW, scope: '' });
+    expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
+    expect(await use.show.execute('c')).toEqual(UNKNOWN);
+  });
+
+  it('refuses a client id that is taken, and leaves its client as it is', async () => {
+    await use.add.execute(NEW);
+    const before = await storedSecret();
+    expect(await use.add.execute({ ...NEW, clientName: 'Another' })).toEqual({ ok: false, problem: 'client_id_taken' });
+    expect(await storedSecret()).toBe(before);
+  });
+});
+
+describe('ShowClient and RemoveClient', () => {
+  it('describe the client without its secret', async () => {
+    await use.add.execute(NEW);
+    expect(await use.show.execute('c')).toEqual({ ok: true, value: ENABLED });
+    expect(await use.remove.execute('c')).toEqual({ ok: true, value: ENABLED });
+    expect(await use.show.execute('c')).toEqual(UNKNOWN);
+    expect(await use.remove.execute('c')).toEqual(UNKNOWN);
+  });
+});
+
+describe('RotateSecret', () => {
+  it('replaces the hash, and returns the new secret', async () => {
+    await use.add.execute(NEW);
+    const before = await storedSecret();
+    const rotated = await use.rotate.execute('c', { secret: 'another-secret-of-mine', cost: COST });
+    expect(rotated).toEqual({ ok: true, value: { client: ENABLED, secret: 'another-secret-of-mine' } });
+    expect(await storedSecret()).not.toBe(before);
+  });
+
+  it('generates a secret that is not given', async () => {
+    await use.add.execute(NEW);
+    const rotated = await use.rotate.execute('c', { secret: undefined, cost: COST });
+    expect(rotated.ok && rotated.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
+  });
+
+  it('keeps a disabled client disabled', async () => {
+    await use.add.execute(NEW);
+    await use.disable.execute('c');
+    expect(await use.rotate.execute('c', { secret: undefined, cost: COST })).toMatchObject({
+      value: { client: { state: 'disabled' } },
+    });
+    expect(await storedSecret()).toMatch(/^!\$2b\$04/);
+  });
+
+  it('knows no other client', async () => {
+    expect(await use.rotate.execute('c', { secret: undefined, cost: COST })).toEqual(UNKNOWN);
+  });
+});
+
+describe('DisableClient and EnableClient', () => {
+  it('lock and unlock the hash, and say whether there was anything to change', async () => {
+    await use.add.execute(NEW);
+    const hash = await storedSecret();
+    const disabled = { ...ENABLED, state: 'disabled' };
+    expect(await use.disable.execute('c')).toEqual({ ok: true, value: { client: disabled, changed: true } });
+    expect(await storedSecret()).toBe(`!${hash}`);
+    expect(await use.disable.execute('c')).toEqual({ ok: true, value: { client: disabled, changed: false } });
+    expect(await use.enable.execute('c')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
+    expect(await storedSecret()).toBe(hash);
+    expect(await use.enable.execute('c')).toEqual({ ok: true, value: { client: ENABLED, changed: false } });
+  });
+
+  it('know no other client', async () => {
+    expect(await use.disable.execute('c')).toEqual(UNKNOWN);
+    expect(await use.enable.execute('c')).toEqual(UNKNOWN);
+  });
+
+  it('cannot enable a client whose lock has no hash behind it', async () => {
+    await use.add.execute(NEW);
+    await use.store.changeSecret('c', () => '!');
+    expect(await use.enable.execute('c')).toEqual({ ok: false, problem: 'hash_missing' });
+  });
+});
+
+describe('describeClient', () => {
+  const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
+  const notBcrypt = { field: 'clientSecret', rule: 'must be a BCrypt encoding of cost 4 to 14' };
+  const described = (more: Partial<ClientRegistrationFields>) => {
+    const client = describeClient([{ ...FIELDS, ...more }]);
+    if (!client.ok) throw new Error(client.problem);
+    const { state, bcryptCost, problem } = client.value;
+    return [state, bcryptCost, problem];
+  };
+
+  it.each([
+    ['a client', {}, ['enabled', 4, null]],
+    ['a locked client', { clientSecret: `!${FIELDS.clientSecret}` }, ['disabled', 4, notBcrypt]],
+    ['a plain secret', { clientSecret: '{noop}x' }, ['broken', null, notBcrypt]],
+    ['no hash', { clientSecret: 'x' }, ['broken', null, notBcrypt]],
+    ['an empty name', { clientName: '' }, ['broken', 4, { field: 'clientName', rule: 'must not be empty' }]],
+  ] as const)('%s', (_name, more, [state, cost, problem]) => {
+    const [actualState, actualCost, actualProblem] = described(more);
+    expect([actualState, actualCost]).toEqual([state, cost]);
+    if (state !== 'disabled') expect(actualProblem).toEqual(problem);
+  });
+
+  it('two clients with one id: each is broken', () => {
+    expect(describeClient([FIELDS, FIELDS])).toMatchObject({
+      ok: true,
+      value: { state: 'broken', problem: { field: 'clientId', rule: 'must be unique' } },
+    });
+  });
+
+  it('never has the secret', () => {
+    expect(JSON.stringify(describeClient([FIELDS]))).not.toContain('$2b$');
+  });
+});
