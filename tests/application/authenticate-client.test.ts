@@ -108,7 +108,10 @@ describe('AuthenticateClient', () => {
     const refused = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: 'wrong' }, A_CALLER);
     expect(refused).toMatchObject({ problem: { code: 'invalid_client', reason: 'secret_wrong' } });
     calls.length = 0;
-    const broken = await authenticateClient.execute({ clientId: 'scopeless', clientSecret: REGISTERED_SECRET }, A_CALLER);
+    const broken = await authenticateClient.execute(
+      { clientId: 'scopeless', clientSecret: REGISTERED_SECRET },
+      A_CALLER,
+    );
     expect(broken).toMatchObject({ problem: { code: 'invalid_client', reason: 'registration_broken' } });
     expect(calls).toEqual(['acquire a slot', 'look up the secret of scopeless', 'verify', 'look up scopeless']);
   });
