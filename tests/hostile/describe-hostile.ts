@@ -3,6 +3,9 @@ import { expectHostileRequest, expectNextToken, expectUnharmed } from './expect-
 import type { HostileRequest } from './hostile-request.ts';
 import type { HostileService } from './hostile-service.ts';
 
+/** Milliseconds. A busy machine may have to start a database server first. */
+const START_MS_MAX = 300_000;
+
 export type HostileRequests = Readonly<Record<string, readonly HostileRequest[]>>;
 
 /** The suite of hostile requests against one service: each row, and after it a good request on a new connection. */
@@ -17,7 +20,7 @@ export function describeHostileRequests(
     beforeAll(async () => {
       service = await start();
       await expectNextToken(service);
-    });
+    }, START_MS_MAX);
     afterAll(async () => {
       await expectUnharmed(service);
       process.stdout.write(`${name}: ${report(milliseconds)}\n`);

@@ -10,7 +10,8 @@ import { STORED, type StoredRow } from './stored-rows.ts';
 /** A table of another application, with no rule about its rows. */
 const TABLE = `create table clients (id bigint generated always as identity, client_id text, client_secret text,
   client_name text, scope text)`;
-const INSERT = 'insert into clients (client_id, client_secret, client_name, scope) values ($1, $2, $3, $4)';
+const INSERT = `insert into clients (client_id, client_secret, client_name, scope)
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])`;
 
 let database: TestDatabase;
 afterAll(() => database.drop());
@@ -19,10 +20,11 @@ async function startWithTable() {
   database = await createTestDatabase();
   await database.query(TABLE);
   const rows: readonly StoredRow[] = [GOOD_CLIENT, WRONGED_CLIENT, ...STORED.flatMap(({ rows: hostile }) => hostile)];
-  for (const row of rows) {
-    const { client_id, client_secret, client_name, scope } = { ...GOOD_CLIENT, ...row };
-    await database.query(INSERT, [client_id, client_secret, client_name, scope]);
-  }
+  const complete = rows.map((row) => ({ ...GOOD_CLIENT, ...row }));
+  const columns = (['client_id', 'client_secret', 'client_name', 'scope'] as const).map((column) =>
+    complete.map((row) => row[column]),
+  );
+  await database.query(INSERT, columns);
   return startHostileService({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
 }
 
