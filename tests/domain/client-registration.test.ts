@@ -53,3 +53,16 @@ describe('ClientRegistration', () => {
     }
   });
 });
+
+describe('the rules that a registration breaks', () => {
+  it.each([
+    ['id', 'must not be empty', { id: '' }],
+    ['clientId', 'must have 1 to 255 characters and no control character', { clientId: '' }],
+    ['clientSecret', 'must not be empty', { clientSecret: '' }],
+    ['clientName', 'must not be empty', { clientName: '' }],
+    ['scope', 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)', { scope: '' }],
+  ])('%s %s', (field, rule, more) => {
+    const fields = { id: '1', clientId: 'c', clientSecret: 's', clientName: 'n', scope: 'read', ...more };
+    expect(ClientRegistration.of(fields)).toEqual({ ok: false, problem: { field, rule } });
+  });
+});

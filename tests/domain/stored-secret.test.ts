@@ -88,3 +88,26 @@ describe('isPresentableSecret', () => {
     expect(isPresentableSecret(secret)).toBe(false);
   });
 });
+
+describe('the limit of 72 bytes, for characters of each size in UTF-8', () => {
+  it.each([
+    ['one byte', 'a', 1],
+    ['the last one of one byte', '\u007f', 1],
+    ['the first one of two bytes', '\u0080', 2],
+    ['the last one of two bytes', '\u07ff', 2],
+    ['the first one of three bytes', '\u0800', 3],
+    ['the last one of three bytes', '\uffff', 3],
+    ['the first one of four bytes', '\u{10000}', 4],
+    ['four bytes', '😀', 4],
+  ])('%s', (_name, character, bytes) => {
+    const longest = character.repeat(72 / bytes);
+    expect(isPresentableSecret(longest)).toBe(true);
+    expect(isPresentableSecret(`${longest}a`)).toBe(false);
+  });
+});
+
+describe('unlock', () => {
+  it('removes only a lock at the beginning', () => {
+    expect(unlock('x!$2b$04$')).toBe('x!$2b$04$');
+  });
+});
