@@ -33,7 +33,7 @@ describe('the pipelined requests of a connection', () => {
     server = createHttpServer([
       { path: '/held', access: { kind: 'public' }, methods: { GET: held.handler, POST: held.handler } },
     ]);
-    ({ port } = await server.listen(0, '127.0.0.1'));
+    ({ port } = await server.listen({ port: 0, host: '127.0.0.1' }));
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();

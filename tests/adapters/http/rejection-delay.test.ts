@@ -93,7 +93,7 @@ describe('a rejection that waits', () => {
     };
     const route = { path: '/rejected', access: { kind: 'public' }, methods: { GET: reject } } as const;
     const server = createHttpServer([route], { rejectionDelay });
-    const { port } = await server.listen(0, '127.0.0.1');
+    const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
     const socket = connect(port, '127.0.0.1');
     socket.write(`GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(9_000)}\r\n\r\n`.repeat(2));
     await until(() => server.load.delayed === 1, 'the second rejection waits');

@@ -108,7 +108,7 @@ describe('startServer', () => {
 describe('HttpServer', () => {
   it('closes the connections beyond its limit at once, and counts them', async () => {
     const server = createHttpServer([], { connectionsMax: 2 });
-    const { port } = await server.listen(0, '127.0.0.1');
+    const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
     const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     await until(() => server.load.connections === 2, 'two connections are open');
     expect(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');

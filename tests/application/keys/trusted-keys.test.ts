@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { jwksOf, TrustedKeys } from '../../../application/keys/trusted-keys.ts';
-import type { TrustedKey } from '../../../application/ports/key-directory.ts';
+import { jwksOf, type TrustedKey, TrustedKeys } from '../../../application/keys/trusted-keys.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
 
