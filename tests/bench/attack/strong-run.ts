@@ -33,7 +33,8 @@ export async function measureStrongAttacks(
     await using running = new AsyncDisposableStack();
     opened.defer(() => running.disposeAsync());
     const [tokenUrl = ''] = (await startInMemory('memory', clients, running)).tokenUrls;
-    return attack(tokenUrl, Number(new URL(tokenUrl).port));
+    // Awaited here, since the service stops when this function returns.
+    return await attack(tokenUrl, Number(new URL(tokenUrl).port));
   }
 
   const floods: StrongResult['floods'][number][] = [];
