@@ -37,6 +37,7 @@ import { IssueToken } from '../application/issue-token.ts';
 import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
@@ -54,6 +55,10 @@ const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
 /** Replaces parts, in a worker or in a test. */
 export type Override = (container: DependencyContainer) => void;
+
+function attemptCounts(slots: ClosableVerificationSlots): number {
+  return slots instanceof AttemptLimiter ? slots.pairs : 0;
+}
 
 /** The composition root: every part of the service, created once, when it is first needed. */
 export async function buildContainer(
@@ -199,6 +204,16 @@ export async function buildContainer(
   });
 
   override(container);
+  get(PARTS.processMetrics).measure(
+    'auth_verified_secrets',
+    'Clients whose verified secret is cached.',
+    () => get(PARTS.verifiedSecrets).size,
+  );
+  get(PARTS.processMetrics).measure(
+    'auth_failed_attempt_counts',
+    'Pairs of client id and address whose failed attempts are counted.',
+    () => attemptCounts(get(PARTS.verificationSlots)),
+  );
   container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
   return container;
 }

@@ -11,6 +11,7 @@ import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts'
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
+import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
@@ -26,7 +27,6 @@ import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
-import type { VerifiedSecrets } from '../application/ports/verified-secrets.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
@@ -44,7 +44,7 @@ export const PARTS = {
   ids: token<IdGenerator>('IdGenerator'),
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
-  verifiedSecrets: token<VerifiedSecrets>('VerifiedSecrets'),
+  verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   pacedAttempts: token<PacedAttempts>('PacedAttempts'),
   verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),

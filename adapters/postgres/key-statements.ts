@@ -14,6 +14,9 @@ const MARGIN_SECONDS = 3_600;
 /** The time of the database, not of a replica, nor of the start of a transaction that waited for the lock. */
 const NOW = 'floor(extract(epoch from clock_timestamp()))::bigint';
 
+/** A duration that is rounded down ends too early. */
+const NEXT_SECOND = 'ceil(extract(epoch from clock_timestamp()))::bigint';
+
 const { kid: KID, n: N, e: E, trustedUntil: TRUSTED_UNTIL } = SIGNING_KEYS.columns;
 const REVOKED = 'select kid from signing_key_states where revoked_at is not null';
 
@@ -54,7 +57,7 @@ export function publishKeys(keys: readonly SharedKey[], replica: string): Statem
         on conflict (kid) do update set kept_until =
           case when states.revoked_at is null then excluded.kept_until else ${NOW} + ${TOMBSTONE_SECONDS} end;
       insert into signing_keys (${KID}, ${N}, ${E}, ${TRUSTED_UNTIL})
-        select kid, n, e, ${NOW} + seconds from ${given} where kid not in (${REVOKED})
+        select kid, n, e, ${NEXT_SECOND} + seconds from ${given} where kid not in (${REVOKED})
         on conflict (${KID}) do update
           set ${[N, E, TRUSTED_UNTIL].map((column) => `${column} = excluded.${column}`).join(', ')};
       delete from signing_keys where ${TRUSTED_UNTIL} <= ${NOW} - ${MARGIN_SECONDS} or ${COMPARABLE_KID} in (${REVOKED});

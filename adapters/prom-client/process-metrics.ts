@@ -44,6 +44,21 @@ export class ProcessMetrics {
     });
   }
 
+  /** Adds the size of something that this process holds. */
+  measure(name: string, help: string, read: () => number): void {
+    const process = this.#process;
+    const registers = [this.#registry];
+    new Gauge({
+      name,
+      help,
+      labelNames: ['process'],
+      registers,
+      collect() {
+        this.set({ process }, read());
+      },
+    });
+  }
+
   /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
   measureHttp(read: () => MeasuredHttpLoad): void {
     registerHttpMetrics(this.#registry, this.#process, read);

@@ -56,8 +56,9 @@ export class DirectoryKeys {
 
   /** Publishes these keys and reads all others. Throws DependencyUnavailable. */
   async publish(keys: readonly TrustedKey[]): Promise<Publication> {
-    const now = this.#parts.clock.now();
-    const shared = keys.map(({ jwk, trustedUntil }) => ({ jwk, trustedSeconds: trustedUntil - now }));
+    // Durations are rounded up here, by the directory, and when they are received: a key is never trusted too short.
+    const now = this.#parts.clock.seconds();
+    const shared = keys.map(({ jwk, trustedUntil }) => ({ jwk, trustedSeconds: Math.ceil(trustedUntil - now) }));
     const { keys: all, revoked } = await this.#query(() => this.#parts.directory.publish(shared));
     const own = new Set(keys.map(({ jwk }) => jwk.kid));
     const others = all.filter(({ jwk }) => !own.has(jwk.kid)).length;
@@ -114,7 +115,7 @@ export class DirectoryKeys {
       const receivedAt = clock.seconds();
       const trusted = answer.keys.map(({ jwk, trustedSeconds }) => ({
         jwk,
-        trustedUntil: Math.floor(receivedAt) + trustedSeconds,
+        trustedUntil: Math.ceil(receivedAt) + trustedSeconds,
       }));
       const keys = await this.#keys.read(trusted);
       // An answer that arrives after the answer to a later query may lack keys.

@@ -58,7 +58,9 @@ export class OwnKeys {
     const { schedule, clock } = this.#parts;
     const [current, next, now] = [this.#signing, this.#next, clock.now()];
     if (!current || !next || now < schedule.successorSignsAt(current.from, next.publishedAt)) return false;
-    this.#retired = [...this.#trusted(), { pair: current.pair, trustedUntil: schedule.trustedUntil(now) }];
+    // Rounded up, since a token may be issued until the end of this second.
+    const trustedUntil = schedule.trustedUntil(Math.ceil(clock.seconds()));
+    this.#retired = [...this.#trusted(), { pair: current.pair, trustedUntil }];
     this.#signing = { pair: next.pair, from: now };
     this.#next = undefined;
     this.#record('key_signing', next.pair.kid, now);
@@ -81,8 +83,9 @@ export class OwnKeys {
    */
   published(queriedAt: number, { others, revoked, missedSeconds }: Publication): void {
     const { schedule, clock } = this.#parts;
-    // The query may have taken seconds, and no replica could read a new key before its end.
-    const now = clock.now();
+    // The query may have taken seconds, and no replica could read a new key before its end. Rounded up, since the seconds of
+    // another replica begin at other moments.
+    const [now, publishedAt] = [clock.now(), Math.ceil(clock.seconds())];
     const isAfterLease = schedule.maySignUntil(this.#publishedAt) <= queriedAt + Math.max(0, missedSeconds);
     this.#publishedAt = queriedAt;
     this.#drop(new Set(revoked), now);
@@ -90,14 +93,14 @@ export class OwnKeys {
     // Other processes may have forgotten the keys of a process that was away for so long.
     const isNew = isAfterLease || next?.publishedAt === Infinity;
     if (next && isNew) {
-      this.#next = { pair: next.pair, publishedAt: now };
+      this.#next = { pair: next.pair, publishedAt };
       this.#record('key_published', next.pair.kid, now);
     }
     const first = signing === undefined ? next : isAfterLease ? signing : undefined;
     if (first === undefined) return;
     if (signing === undefined) this.#next = undefined;
     const signsAtOnce = others === 0 && this.#revoked === undefined;
-    this.#signing = { pair: first.pair, from: signsAtOnce ? now : schedule.knownToAllAt(now) };
+    this.#signing = { pair: first.pair, from: signsAtOnce ? now : schedule.knownToAllAt(publishedAt) };
     this.#record('key_signing', first.pair.kid, this.#signing.from);
   }
 

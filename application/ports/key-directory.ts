@@ -2,7 +2,7 @@ import type { PublicKeyJwk } from './key-provider.ts';
 
 /**
  * A public key of one of the replicas, and for how many more seconds one of its tokens may be valid. A duration, so that
- * only the clock of the directory matters, and the clocks of replicas do not.
+ * only the clock of the directory matters, and the clocks of replicas do not. A directory may round it up, never down.
  */
 export interface SharedKey {
   readonly jwk: PublicKeyJwk;

@@ -141,6 +141,17 @@ describe('replicas that share a directory', () => {
     }
   });
 
+  it('a later one signs only when every replica can have read its key, wherever its seconds begin', async () => {
+    const clock = new FixedClock(1_000.9);
+    const directory = new SwitchedDirectory(clock);
+    await freshKeyRing({ clock, directory, ...TIMES });
+    const later = await freshKeyRing({ clock, directory, ...TIMES });
+    clock.advance(PUBLICATION - 0.8);
+    expect(later.whyNotSigning()).toContain('waits');
+    clock.advance(0.9);
+    expect(later.whyNotSigning()).toBeUndefined();
+  });
+
   it('the first signs at once; a later one waits until every verifier can know its key', async () => {
     const clock = new FixedClock();
     const directory = new InMemoryKeyDirectory(clock);
