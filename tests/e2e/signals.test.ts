@@ -4,7 +4,7 @@ import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
-/** Longer than a test may take: whoever waits for it fails. */
+/** Longer than a test may take: a test that waits for it fails. */
 const NEVER_MS = '300000';
 
 describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {

@@ -18,7 +18,7 @@ export interface RawExchange {
   /** Resets the connection. */
   reset(): void;
   received(): string;
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended, no matter which side ended it. */
   readonly closed: Promise<void>;
   isClosed(): boolean;
 }
