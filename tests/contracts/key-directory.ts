@@ -50,11 +50,11 @@ export function describeKeyDirectory(name: string, fresh: () => Promise<KeyDirec
       expectKeys((await directory.read()).keys, [aKey('one', 300), aKey('two', 20)]);
     });
 
-    it('trusts a key for as long as its publisher said, and no longer', async () => {
+    it('trusts a key for as long as its publisher said, rounded up to a second of its clock, and no longer', async () => {
       await directory.publish([aKey('one', 100)]);
       await under.pass(80);
       expectKeys((await directory.read()).keys, [aKey('one', 20)]);
-      await under.pass(20);
+      await under.pass(21);
       expect(await kidsIn(directory)).toEqual([]);
       expect((await directory.publish([])).keys).toEqual([]);
     });
