@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type {
   ClosableVerificationSlots,
   SlotRequest,
@@ -5,13 +6,19 @@ import type {
 } from '../../application/ports/verification-slots.ts';
 import type { PacedAttempts } from './paced-attempts.ts';
 
-/** Pairs of client id and address with failed attempts. About 15 MB. */
+/** Pairs of client id and address with failed attempts. About 14 MB. */
 const PAIRS_MAX = 100_000;
 
 /** How many of the oldest pairs are compared to find one to evict. */
 const EVICTION_CANDIDATES = 8;
 
 const MINUTE_MS = 60_000;
+
+/** How long a share has no attempts left after the limiter behind it had none, in milliseconds. */
+const SHARE_BLOCKED_MS = 5_000;
+
+/** How long an attempt may wait in all, in milliseconds: for its selection and then for a slot. */
+const WAIT_MS = 2_000;
 
 /** The part of an interval by which an attempt may be early: far more than rounding errors. */
 const TOLERANCE = 0.01;
@@ -74,19 +81,29 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const pair = pairOf(request.clientId, request.caller.address);
     if (this.#isAvailable(pair)) {
       this.#take(pair);
-      const slot = await this.#slots.acquire(request);
+      const slot = await this.#acquireBehind(request, pair);
       return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair);
     }
-    if (this.#paced === undefined) return this.#slots.acquire(request);
+    if (this.#paced === undefined) return this.#acquireBehind(request, pair);
 
     const pace = { waitMs: () => this.#waitMs(pair), take: () => this.#take(pair) };
+    const arrivedAt = this.#now();
     this.#waiting += 1;
     const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace).finally(() => {
       this.#waiting -= 1;
     });
     if (!isSelected) return 'attempts_exhausted';
-    const slot = await this.#slots.acquire(request);
+    const waitMs = WAIT_MS - (this.#now() - arrivedAt);
+    const slot = await this.#slots.acquire({ ...request, waitMs });
     return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
+  }
+
+  /** Where the primary has no attempts left, a share has none either: otherwise its guesses would come on top. */
+  async #acquireBehind(request: SlotRequest, pair: string): Promise<VerificationSlot | 'attempts_exhausted'> {
+    const slot = await this.#slots.acquire(request);
+    const isExhausted = slot === 'attempts_exhausted' || slot.refusals === 'slow_down';
+    if (isExhausted) this.#set(pair, this.#now() + this.#burstMs + SHARE_BLOCKED_MS);
+    return slot;
   }
 
   close(): void {
@@ -156,7 +173,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
   }
 }
 
-/** An address has no space, so no two pairs give one text. */
+/** A digest, which has the same size for every pair and refers to no text of the request. An address has no space, so no two pairs are one text. */
 function pairOf(clientId: string, address: string): string {
-  return `${address} ${clientId}`;
+  return hash('sha256', `${address} ${clientId}`, 'base64');
 }

@@ -19,7 +19,7 @@ export interface PacedAttemptsOptions {
 }
 
 /**
- * A caller who sends a right secret after a burst of wrong ones gets a token within 5 s, with one retry: 1.5 s of waiting,
+ * A caller who sends a right secret after a burst of wrong ones gets a token within 5 s, with one retry: at most 2 s of waiting,
  * 1 s of `Retry-After`, and 1.4 s until an attempt that waits alone is selected.
  */
 export const PACED_ATTEMPTS: PacedAttemptsOptions = { max: 2_048, waitMs: 1_500, intervalMsMax: 1_400 };
@@ -71,7 +71,7 @@ export class PacedAttempts {
   async wait(pair: string, disconnected: AbortSignal, pace: Pace): Promise<boolean> {
     if (this.#closed) throw fault('the service stops');
     if (disconnected.aborted) throw fault('the caller has disconnected');
-    if (this.#size >= this.#options.max) this.#evict();
+    if (this.#size >= this.#options.max && !this.#evict()) return false;
     const answered = Promise.withResolvers<boolean>();
     const attempt: Waiting = { answer: answered.resolve, fail: answered.reject };
     const room = this.#rooms.get(pair) ?? { waiting: [], pace, selectedAt: performance.now(), timer: undefined };
@@ -122,13 +122,15 @@ export class PacedAttempts {
     if (room.waiting.length > 0) this.#schedule(pair, room);
   }
 
-  /** Refuses a random attempt of the pair that has the most. */
-  #evict(): void {
+  /** Refuses a random attempt of the pair that has the most. Returns false if no pair has two, and all wait for their turn alone. */
+  #evict(): boolean {
     let largest: readonly [string, Room] | undefined;
     for (const entry of this.#rooms) {
       if (entry[1].waiting.length > (largest?.[1].waiting.length ?? 0)) largest = entry;
     }
-    if (largest !== undefined) this.#takeRandom(...largest)?.answer(false);
+    if (largest === undefined || largest[1].waiting.length < 2) return false;
+    this.#takeRandom(...largest)?.answer(false);
+    return true;
   }
 
   #takeRandom(pair: string, room: Room): Waiting | undefined {

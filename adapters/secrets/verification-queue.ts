@@ -26,7 +26,7 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
   fifoRounds: 4 * 2 ** 10,
   overflow: 512,
-  unanswered: 2_048,
+  unanswered: 8_192,
   waitMs: 2_000,
 };
 
@@ -97,7 +97,8 @@ export class VerificationQueue implements ClosableVerificationSlots {
     const answer = Promise.withResolvers<SecretVerdict>();
     const { disconnected } = request.caller;
     const onDisconnected = () => attempt.fail(fault('the caller has disconnected'));
-    const timer = setTimeout(() => attempt.fail(fault('no slot was free in time')), this.#limits.waitMs);
+    const waitMs = Math.min(this.#limits.waitMs, request.waitMs ?? Infinity);
+    const timer = setTimeout(() => attempt.fail(fault('no slot was free in time')), waitMs);
     const attempt: Attempt = {
       request,
       answer,

@@ -41,11 +41,12 @@ export class WaitingVerifications<Item extends Waiting> {
     return { fifo: this.#fifo.size, overflow: this.#overflowing };
   }
 
-  /** Adds a request to the FIFO queue. Returns false if it has no room there. */
+  /** Adds a request to the FIFO queue. Returns false if it has no room there; a renewal always has, since its secret was right. */
   addToFifo(item: Item): boolean {
     let rounds = 2 ** item.request.cost;
     for (const { request } of this.#fifo) rounds += 2 ** request.cost;
-    if (this.#fifo.size > 0 && rounds > this.#fifoRounds) return false;
+    const fits = this.#fifo.size === 0 || rounds <= this.#fifoRounds;
+    if (!fits && item.request.purpose === 'attempt') return false;
     this.#fifo.add(item);
     return true;
   }

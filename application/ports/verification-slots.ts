@@ -19,6 +19,8 @@ export interface SlotRequest {
   readonly caller: Caller;
   /** `renewal`: the caller presented a verified secret, so this verification is no attempt to guess one. */
   readonly purpose: 'attempt' | 'renewal';
+  /** Milliseconds that the request may wait for a slot, if it has waited before. */
+  readonly waitMs?: number;
   /**
    * Whether the client is registered. Called only for a request whose answer can no longer depend on it in content or
    * time. May throw DependencyUnavailable.

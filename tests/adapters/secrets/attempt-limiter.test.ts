@@ -216,6 +216,26 @@ describe('AttemptLimiter', () => {
     expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
   });
 
+  it.each(['attempts_exhausted', 'slow_down'] as const)(
+    'has no attempts left in its share for 5 s after the limiter behind it had none: %s',
+    async (answer) => {
+      const time = { ms: 1_000_000 };
+      const slot = { refusals: 'slow_down', settle: async () => 'attempts_exhausted', release: () => {} } as const;
+      const behind: ClosableVerificationSlots = {
+        hasAttemptsLeft: () => true,
+        acquire: async () => (answer === 'slow_down' ? slot : answer),
+        close: () => {},
+      };
+      const share = new AttemptLimiter(behind, { failuresPerMinute: 600, now: () => time.ms });
+      expect(await verifyInSlot(share, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
+      expect(share.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+      time.ms += 4_900;
+      expect(share.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+      time.ms += 200;
+      expect(share.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
+    },
+  );
+
   it('holds no more pairs than its limit, and evicts one with few failures before one with many', async () => {
     const { slots, attempt, exhaust, hasAttemptsLeft } = world({ pairsMax: 5 });
     await exhaust('guessed');

@@ -112,6 +112,15 @@ describe('PacedAttempts', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(4);
   });
 
+  it('refuses the new attempt if it is full and no pair has two', async () => {
+    const paced = new PacedAttempts({ max: 2, waitMs: 60_000, intervalMsMax: 60_000 });
+    const waiting = ['one', 'two'].map((pair) => paced.wait(pair, NEVER, SLOW));
+    expect(await paced.wait('three', NEVER, SLOW)).toBe(false);
+    expect(paced.size).toBe(2);
+    paced.close();
+    await Promise.allSettled(waiting);
+  });
+
   it('refuses attempts when it closes, and new ones', async () => {
     const paced = new PacedAttempts();
     const waiting = paced.wait('a pair', NEVER, SLOW);

@@ -176,6 +176,22 @@ describe('VerificationQueue', () => {
     for (const verified of flooding) await expect(verified).rejects.toThrow(DependencyUnavailable);
   });
 
+  it('puts a renewal in the FIFO queue however full it is, since its secret was right', async () => {
+    const { queue, verify, fillFifo } = world();
+    fillFifo();
+    void verify('cached', { purpose: 'renewal' });
+    await settled();
+    expect(queue.load).toEqual({ running: 1, fifo: 3, overflow: 0, unanswered: 3 });
+  });
+
+  it('gives a request that has waited before only the rest of its time', async () => {
+    const { verify, fillFifo } = world();
+    fillFifo();
+    await expect(verify('selected late', { waitMs: 20 })).rejects.toMatchObject({
+      cause: { message: 'no slot was free in time' },
+    });
+  });
+
   it('does not look a client up unless its request overflows', async () => {
     const { verify } = world();
     const asked: string[] = [];
