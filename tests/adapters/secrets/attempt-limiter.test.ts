@@ -7,6 +7,7 @@ import type { SecretVerdict } from '../../../application/ports/secret-verifier.t
 import {
   type ClosableVerificationSlots,
   VerificationQueueFull,
+  type VerificationSlot,
 } from '../../../application/ports/verification-slots.ts';
 import { describeVerificationSlots, settled, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
@@ -220,7 +221,11 @@ describe('AttemptLimiter', () => {
     'has no attempts left in its share for 5 s after the limiter behind it had none: %s',
     async (answer) => {
       const time = { ms: 1_000_000 };
-      const slot = { refusals: 'slow_down', settle: async () => 'attempts_exhausted', release: () => {} } as const;
+      const slot: VerificationSlot = {
+        refusals: 'slow_down',
+        settle: async () => 'attempts_exhausted',
+        release: () => {},
+      };
       const behind: ClosableVerificationSlots = {
         hasAttemptsLeft: () => true,
         acquire: async () => (answer === 'slow_down' ? slot : answer),
