@@ -54,9 +54,9 @@ export class UnreadPipe implements Disposable {
     return text;
   }
 
+  /** The writer stays open: what still tries to write to it would write to the next file that gets its number. */
   [Symbol.dispose](): void {
     this.closeReader();
-    closeSync(this.writer);
     rmSync(this.#folder, { recursive: true });
   }
 }
