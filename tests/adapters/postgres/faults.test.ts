@@ -242,6 +242,7 @@ describe('a database that fails while the service runs', () => {
     await locker.end();
     await untilAvailable();
     await until(async () => (await readiness()) === 200, 'it is ready again');
+    await until(() => events().includes('database_available'), 'the log says so');
     expect(events()).toEqual(['database_unavailable', 'database_available']);
   });
 
