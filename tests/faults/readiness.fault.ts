@@ -78,6 +78,7 @@ describe('a lock on the table for six seconds, with a request every two seconds'
     await locker.query('rollback');
     await locker.end();
     await until(async () => (await readiness()) === 200, 'it is ready again');
+    await until(() => service.stdout().includes('database_available'), 'the log says so');
     expect(service.stdout().match(/"event":"(database|table)_\w+"/g)).toEqual([
       '"event":"table_created"',
       '"event":"database_unavailable"',
