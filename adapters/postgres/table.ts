@@ -82,7 +82,7 @@ export async function openTable(
   return { name, runner: new Runner(connection, health), readiness: () => health.readiness(), close };
 }
 
-/** Takes the same lock and needs the same privileges as any other read of the table. */
+/** Takes the lock and needs the privileges of every read of the table. */
 function readNoRow({ name, selectList }: TableDefinition): Statement {
   return { text: `select ${selectList} from ${name} limit 0` };
 }

@@ -39,7 +39,7 @@ interface Room {
 
 /**
  * The attempts beyond the limit of their client id and address. At its pace, each pair selects one of its waiting attempts
- * at random, so that everyone who waits has the same chance, whatever else a flood sends. A caller who disconnects leaves.
+ * at random, so each of them has the same chance, even in a flood. An attempt is dropped when its caller disconnects.
  */
 export class PacedAttempts {
   readonly #options: PacedAttemptsOptions;
@@ -122,7 +122,7 @@ export class PacedAttempts {
     if (room.waiting.length > 0) this.#schedule(pair, room);
   }
 
-  /** Refuses a random attempt of the pair that has the most. Returns false if no pair has two, and all wait for their turn alone. */
+  /** Refuses a random attempt of the pair that has the most. Returns false if no pair has two. */
   #evict(): boolean {
     let largest: readonly [string, Room] | undefined;
     for (const entry of this.#rooms) {

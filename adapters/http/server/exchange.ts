@@ -74,7 +74,7 @@ async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
   }
 }
 
-/** Answers with the refusal. `invalid_client` has no description, and all its cases look the same. */
+/** Answers with the refusal. All cases of `invalid_client` that depend on the credentials look the same, without a description. */
 export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
   const { status, retryAfter }: Answer = ANSWERS[refusal.code];

@@ -70,7 +70,7 @@ export type HttpReason = keyof typeof CODE_OF_HTTP_REASON;
 
 /**
  * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of
- * the request is reflected. `invalid_client` has none, since any detail would help an attacker.
+ * the request is reflected. Credentials that were checked get none, since any detail would help an attacker.
  */
 const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
   request_malformed: 'the request is not well-formed HTTP/1.1',
@@ -81,6 +81,7 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   credentials_in_query: 'send client_id, client_secret and grant_type in the body, never in the query string',
   authorization_repeated: 'more than one Authorization header',
   authorization_malformed: 'the Authorization header is malformed',
+  authorization_method_unsupported: 'send client_id and client_secret in the body, without an Authorization header',
   authorization_beside_body: 'send the credentials in one way only: as client_id and client_secret in the body',
   content_encoding_unsupported: 'send the body without a Content-Encoding',
   content_type_unsupported: 'the Content-Type must be application/x-www-form-urlencoded, in UTF-8',

@@ -249,6 +249,10 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   const without = (...names: string[]) =>
     Object.fromEntries(Object.entries(GOOD).filter(([name]) => !names.includes(name)));
   const text = String(new URLSearchParams(GOOD));
+  const METHOD_UNSUPPORTED = {
+    error: 'invalid_client',
+    error_description: 'send client_id and client_secret in the body, without an Authorization header',
+  };
   const basic = `Basic ${Buffer.from(`good-client:${GOOD_SECRET}`).toString('base64')}`;
   const rows: Row[] = [
     ['client_id absent', 401, 'invalid_client', 'credentials_missing', without('client_id')],
@@ -458,7 +462,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
       const headers = { authorization: `${scheme} Zm9vOmJhcg==` };
       const answer = await requestToken(service().url, { grant_type: 'client_credentials' }, headers);
       expect(answer.status).toBe(401);
-      expect(answer.text).toBe('{"error":"invalid_client"}');
+      expect(answer.json()).toEqual(METHOD_UNSUPPORTED);
       expect(answer.headers['www-authenticate']).toBe(`${scheme} realm="token endpoint"`);
     },
   );
@@ -474,7 +478,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
       body,
     });
     expect(answer.status).toBe(401);
-    expect(answer.text).toBe('{"error":"invalid_client"}');
+    expect(answer.json()).toEqual(METHOD_UNSUPPORTED);
     expect(answer.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
   });
 

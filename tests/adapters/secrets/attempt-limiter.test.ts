@@ -196,7 +196,7 @@ describe('AttemptLimiter', () => {
     expect(hasAttemptsLeft()).toBe(true);
   });
 
-  it('withholds a refusal beyond the limit from the overflow queue, as any other', async () => {
+  it('withholds a refusal from the overflow queue beyond the limit too', async () => {
     const { slots, attempt, exhaust } = world({ queue: { ...QUEUE, fifoRounds: 0, waitMs: 200 } });
     await exhaust();
     const running = await slots.acquire(slotRequest({ clientId: 'b-client' }));

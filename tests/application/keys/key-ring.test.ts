@@ -6,6 +6,7 @@ import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../../applicat
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { kidsOf, signingKid } from '../../support/ring-kids.ts';
 import { until } from '../../support/until.ts';
 
 const ROTATION = 1000;
@@ -42,9 +43,6 @@ class SwitchedDirectory implements KeyDirectory {
     return answer;
   }
 }
-
-const kidsOf = async (ring: KeyRing) => (await ring.publicKeys()).map(({ kid }) => kid);
-const signingKid = async (ring: KeyRing) => (await ring.signingKey()).kid;
 
 describeKeyProvider('KeyRing', () => freshKeyRing());
 describeKeyProvider('KeyRing with a successor and a retired key', async () => {

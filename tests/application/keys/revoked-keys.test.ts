@@ -1,17 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import type { KeyRing } from '../../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { RevocableDirectory } from '../../support/revocable-directory.ts';
+import { kidsOf, signingKid } from '../../support/ring-kids.ts';
 
 const PUBLICATION = 100;
 const TIMES = { rotationSeconds: 1000, publicationSeconds: PUBLICATION, tokenLifetimeSeconds: 300 };
-
-const kidsOf = async (ring: KeyRing) => (await ring.publicKeys()).map(({ kid }) => kid);
-const signingKid = async (ring: KeyRing) => (await ring.signingKey()).kid;
 
 function world() {
   const clock = new FixedClock();

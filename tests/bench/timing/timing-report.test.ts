@@ -55,7 +55,7 @@ describe('the verdicts of the timing benchmark', () => {
     expect(verdicts([run(0, 0)], { planted: 30, powerRequired: false })).toEqual([undefined, true, undefined]);
   });
 
-  it('treat the case as any other if nothing is planted', () => {
+  it('treat the planted case like the others if nothing is planted', () => {
     expect(verdicts([run(0, 0)], { planted: 0, powerRequired: true })).toEqual([undefined, true, true]);
     expect(verdicts([run(0, 30)], { planted: 0, powerRequired: true })).toEqual([undefined, true, false]);
   });
