@@ -1,140 +1,69 @@
+import { ClientAssertion } from '../domain/client-assertion.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
-import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
-import { failure, type Result, success } from '../domain/result.ts';
-import type { StoredSecret } from '../domain/stored-secret.ts';
+import { type Refusal, refusal } from '../domain/refusal.ts';
+import { failure, type Result } from '../domain/result.ts';
 import type { Caller } from './ports/caller.ts';
-import type { ClientCredentials } from './ports/client-credentials.ts';
-import type { ClientRepository } from './ports/client-repository.ts';
-import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
-import type { SlotRequest, VerificationSlots } from './ports/verification-slots.ts';
-import type { CachedVerification, VerifiedSecrets } from './ports/verified-secrets.ts';
+import type { ClientAuthentication } from './ports/client-authentication.ts';
+import type {
+  AssertionCredentials,
+  AssertionType,
+  ClientCredentials,
+  SecretCredentials,
+} from './ports/client-credentials.ts';
 
-const REASON_OF_VERDICT = {
-  mismatch: 'secret_wrong',
-  unusable_stored: 'stored_secret_unusable',
-  unusable_presented: 'presented_secret_unusable',
-} as const satisfies Record<Exclude<SecretVerdict, 'match'>, RefusalReason>;
+/** An assertion whose parts are read and not verified yet. */
+export interface PresentedAssertion {
+  readonly assertion: ClientAssertion;
+  readonly type: AssertionType;
+  /** The `client_id` parameter. */
+  readonly clientId?: string | undefined;
+}
 
-/** A renewal runs in the background, where no caller can disconnect. */
-const NEVER_ABORTED = new AbortController().signal;
+/** Authentication by an identity of another issuer. */
+export interface IdentityAuthentication extends ClientAuthentication<PresentedAssertion> {
+  /** Whether the assertion claims to come from an issuer that is trusted here. Costs nothing. */
+  isResponsibleFor(presented: PresentedAssertion): boolean;
+}
 
+/** One strategy for each method that is switched on. */
 export interface AuthenticateClientParts {
-  readonly clients: ClientRepository;
-  readonly verifiedSecrets: VerifiedSecrets;
-  readonly slots: VerificationSlots;
-  readonly secrets: SecretVerifier;
+  /** `client_secret_post` and `client_secret_basic`. */
+  readonly bySecret?: ClientAuthentication<SecretCredentials> | undefined;
+  /** `private_key_jwt`. */
+  readonly byKey?: ClientAuthentication<PresentedAssertion> | undefined;
+  /** `federated_jwt`. */
+  readonly byIdentity?: IdentityAuthentication | undefined;
 }
 
-/** What an attempt in a slot found out. */
-interface Attempt {
-  readonly verdict: SecretVerdict | 'attempts_exhausted';
-  /** The stored secret, if it was looked up and there is one. */
-  readonly stored: StoredSecret | undefined;
-}
-
-/** Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret. */
-export class AuthenticateClient {
+/**
+ * Client authentication by whichever method the credentials are of. A service that accepts only secrets does not need it:
+ * there, `AuthenticateBySecret` takes its place.
+ */
+export class AuthenticateClient implements ClientAuthentication<ClientCredentials> {
   readonly #parts: AuthenticateClientParts;
-  /** The clients whose cached secret is being verified again: at most one renewal for each at a time. */
-  readonly #renewing = new Set<string>();
 
   constructor(parts: AuthenticateClientParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The registration that the credentials authenticate, or a refusal: `invalid_client`, or `slow_down` after too many
-   * failed attempts. Throws what the ports throw.
-   *
-   * Nothing depends on the registration before the attempt has a slot: a request that is refused earlier costs no look-up.
-   * Every `invalid_client` does the same work, with or without a registration: one look-up of a secret and one verification.
-   */
   async execute(credentials: ClientCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
-    const { clients, verifiedSecrets, slots } = this.#parts;
-    const { clientId } = credentials;
-
-    const cached = verifiedSecrets.lookUp(credentials);
-    if (cached.state() !== 'absent' && slots.hasAttemptsLeft(clientId, caller.address)) {
-      const registration = await this.#findVerified(credentials, cached, caller);
-      if (registration !== undefined) return success(registration);
-    }
-
-    const { verdict, stored } = await this.#attempt(credentials, cached, { caller, purpose: 'attempt' });
-    if (verdict === 'attempts_exhausted') return refuse(verdict, stored && clientId);
-    if (stored === undefined) return refuse('client_unknown');
-    if (verdict !== 'match') return refuse(REASON_OF_VERDICT[verdict], clientId);
-    const lookup = await clients.findByClientId(clientId);
-    if (lookup.kind === 'broken') return refuse('registration_broken', clientId);
-    // The registration may have changed since its secret was looked up.
-    if (lookup.kind === 'unknown') return refuse('client_unknown');
-    return isSame(lookup.registration.clientSecret, stored)
-      ? success(lookup.registration)
-      : refuse('secret_wrong', clientId);
+    if ('assertion' in credentials) return this.#byAssertion(credentials, caller);
+    const { bySecret } = this.#parts;
+    if (bySecret === undefined) throw new Error('no method for secrets is switched on');
+    return bySecret.execute(credentials, caller);
   }
 
-  /** The registration, if the cached secret was verified against its stored secret. */
-  async #findVerified(
-    credentials: ClientCredentials,
-    cached: CachedVerification,
+  /** The issuer decides who signed: another one that is trusted here, or the client itself. */
+  async #byAssertion(
+    { assertion: compact, type, clientId }: AssertionCredentials,
     caller: Caller,
-  ): Promise<ClientRegistration | undefined> {
-    const lookup = await this.#parts.clients.findByClientId(credentials.clientId);
-    if (lookup.kind !== 'found' || !cached.isFor(lookup.registration.clientSecret)) return undefined;
-    if (cached.state() === 'expiring') void this.#renew(credentials, cached, caller);
-    return lookup.registration;
+  ): Promise<Result<ClientRegistration, Refusal>> {
+    const { byKey, byIdentity } = this.#parts;
+    const assertion = ClientAssertion.parse(compact);
+    if (!assertion.ok) return failure(refusal(assertion.problem));
+    const presented = { assertion: assertion.value, type, clientId };
+    if (byIdentity?.isResponsibleFor(presented)) return byIdentity.execute(presented, caller);
+    if (byKey !== undefined && type === 'jwt-bearer') return byKey.execute(presented, caller);
+    return failure(refusal('assertion_issuer_untrusted'));
   }
-
-  /** Acquires a slot, looks the secret up and verifies it, for an attempt and for a renewal alike. */
-  async #attempt(
-    { clientId, clientSecret }: ClientCredentials,
-    cached: CachedVerification,
-    { caller, purpose }: Pick<SlotRequest, 'caller' | 'purpose'>,
-  ): Promise<Attempt> {
-    const { clients, slots, secrets } = this.#parts;
-    let lookup: Promise<StoredSecret | undefined> | undefined;
-    const findSecret = () => {
-      lookup ??= clients.findSecret(clientId);
-      return lookup;
-    };
-    const isRegistered = async () => (await findSecret()) !== undefined;
-
-    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, purpose, isRegistered });
-    if (slot === 'attempts_exhausted') return { verdict: slot, stored: undefined };
-    let stored: StoredSecret | undefined;
-    let verdict: SecretVerdict;
-    try {
-      stored = await findSecret();
-      // While this request waited for its slot, another one of the same client may have verified the secret.
-      const isVerified = stored !== undefined && cached.state() === 'fresh' && cached.isFor(stored);
-      verdict = isVerified ? 'match' : await secrets.verify(clientSecret, stored);
-      if (verdict === 'match' && stored !== undefined && !isVerified) cached.add(stored);
-    } catch (fault) {
-      slot.release();
-      throw fault;
-    }
-    return { verdict: await slot.settle(verdict), stored };
-  }
-
-  /** Verifies a cached secret again before it expires, so that a client in steady use never waits for a slot. */
-  async #renew(credentials: ClientCredentials, cached: CachedVerification, { address }: Caller): Promise<void> {
-    const { clientId } = credentials;
-    if (this.#renewing.has(clientId)) return;
-    this.#renewing.add(clientId);
-    try {
-      const caller = { address, disconnected: NEVER_ABORTED };
-      await this.#attempt(credentials, cached, { caller, purpose: 'renewal' });
-    } catch {
-      // No slot was free. The next request of this client tries again, or waits for a verification once the entry expires.
-    } finally {
-      this.#renewing.delete(clientId);
-    }
-  }
-}
-
-function isSame(one: StoredSecret, other: StoredSecret): boolean {
-  return one.kind === other.kind && one.reveal() === other.reveal();
-}
-
-function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
-  return failure(refusal(reason, clientId));
 }

@@ -3,17 +3,20 @@ import { type Refusal, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
-import type { AuthenticateClient } from './authenticate-client.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller } from './ports/caller.ts';
+import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type { ClientCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
 import type { TokenSigner } from './ports/token-signer.ts';
 
-export interface TokenRequest extends ClientCredentials {
+export interface TokenRequest {
+  readonly credentials: ClientCredentials;
   /** The `scope` parameter as it was sent; undefined if it was absent or empty. */
   readonly scope?: string | undefined;
+  /** The `resource` parameters as they were sent (RFC 8707). */
+  readonly resources: readonly string[];
   readonly caller: Caller;
 }
 
@@ -27,7 +30,7 @@ export interface IssuedToken {
 }
 
 export interface IssueTokenParts {
-  readonly authenticateClient: AuthenticateClient;
+  readonly authenticateClient: ClientAuthentication<ClientCredentials>;
   readonly policy: TokenPolicy;
   readonly signer: TokenSigner;
   readonly clock: Clock;
@@ -50,18 +53,19 @@ export class IssueToken {
     return outcome;
   }
 
-  async #issue({ clientId, clientSecret, scope, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
+  async #issue({ credentials, scope, resources, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const { authenticateClient, policy, signer, clock, ids } = this.#parts;
 
     // A malformed scope is refused before it costs a hash; an unregistered one only after the secret is verified.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
     if (requested?.ok === false) return failure(refusal('scope_malformed'));
 
-    const client = await authenticateClient.execute({ clientId, clientSecret }, caller);
+    const client = await authenticateClient.execute(credentials, caller);
     if (!client.ok) return client;
 
     const granted = policy.grantScope(client.value, requested?.value);
     if (!granted.ok) return granted;
+    if (resources.length > 0) return failure(refusal('resource_not_registered', client.value.clientId));
 
     const claims = policy.claimsOf({
       registration: client.value,

@@ -30,6 +30,7 @@ import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secret
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
+import { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';
@@ -38,6 +39,7 @@ import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
+import type { AuthenticationMethod } from '../domain/authentication-method.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
@@ -124,14 +126,24 @@ export async function buildContainer(
   part(PARTS.keyProvider, () => get(PARTS.keyRing));
 
   // Use cases.
-  part(PARTS.issueToken, () => {
-    const policy = new TokenPolicy(tokenPolicyOptions(settings));
-    const authenticateClient = new AuthenticateClient({
+  part(PARTS.authenticateBySecret, () => {
+    return new AuthenticateBySecret({
       clients: get(PARTS.clientRepository),
       verifiedSecrets: get(PARTS.verifiedSecrets),
       slots: get(PARTS.loadLimit).withUncountedWaits(get(PARTS.verificationSlots)),
       secrets: get(PARTS.secretVerifier),
     });
+  });
+  part(PARTS.authenticateClient, () => {
+    const methods = settings.CLIENT_AUTHENTICATION_METHODS;
+    const isOn = (...names: readonly AuthenticationMethod[]) => names.some((name) => methods.includes(name));
+    const bySecret = isOn('client_secret_post', 'client_secret_basic') ? get(PARTS.authenticateBySecret) : undefined;
+    if (bySecret !== undefined && !isOn('private_key_jwt', 'federated_jwt')) return bySecret;
+    return new AuthenticateClient({ bySecret });
+  });
+  part(PARTS.issueToken, () => {
+    const policy = new TokenPolicy(tokenPolicyOptions(settings));
+    const authenticateClient = get(PARTS.authenticateClient);
     const signer = new Rs256TokenSigner(get(PARTS.keyProvider), policy.type);
     const surroundings = { clock: get(PARTS.clock), ids: get(PARTS.ids), auditLog: get(PARTS.auditLog) };
     return new IssueToken({ authenticateClient, policy, signer, ...surroundings });
@@ -154,6 +166,7 @@ export async function buildContainer(
       issueToken: get(PARTS.issueToken),
       publishKeys: new PublishKeys(get(PARTS.keyProvider)),
       load: get(PARTS.loadLimit),
+      methods: settings.CLIENT_AUTHENTICATION_METHODS,
       metadata: { issuer, baseUrl, scopes },
       publicMetadata: settings.PUBLIC_METADATA,
       resources: settings.EXAMPLE_RESOURCE ? [locationRoute(get(PARTS.findLocation), order)] : [],

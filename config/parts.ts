@@ -13,11 +13,14 @@ import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
+import type { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
 import type { IssueToken } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
+import type { ClientAuthentication } from '../application/ports/client-authentication.ts';
+import type { ClientCredentials } from '../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
@@ -52,6 +55,8 @@ export const PARTS = {
   onCostFound: token<(cost: number) => void>('onCostFound'),
   bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
+  authenticateBySecret: token<AuthenticateBySecret>('AuthenticateBySecret'),
+  authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),

@@ -1,12 +1,10 @@
+import type { ClientDetails } from './client-details.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { StoredSecret } from './stored-secret.ts';
 
 /** The grant type of every registration (RFC 6749 section 4.4). */
 export const GRANT_TYPE = 'client_credentials';
-
-/** How every client authenticates: id and secret in the body of a POST (RFC 6749 section 2.3.1). */
-export const CLIENT_AUTHENTICATION_METHOD = 'client_secret_post';
 
 /** The longest client identifier, in Unicode characters. */
 const CLIENT_ID_MAX_LENGTH = 255;
@@ -33,7 +31,9 @@ export interface ClientRegistrationFields {
 }
 
 /** A client to register. Storage gives it its `id`. */
-export type NewClient = Omit<ClientRegistrationFields, 'id'>;
+export interface NewClient extends Omit<ClientRegistrationFields, 'id'> {
+  readonly details?: ClientDetails;
+}
 
 /** The fields' names outside: the client metadata of RFC 7591 section 2, as in a clients file and in `--json`. */
 export const MEMBER_NAMES = {

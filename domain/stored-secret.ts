@@ -63,11 +63,14 @@ function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Marks a locked secret, as in `/etc/shadow`: no presented secret matches it, and the hash behind it is kept. */
-const LOCK = '!';
-const LOCKED_HASH = /^!+(?=\$2)/;
+/** The stored secret of a client that has none, as in `/etc/shadow`: it authenticates in another way. */
+export const NO_SECRET = '*';
 
-/** Whether a stored secret is locked, which disables its client. */
+/** Marks a locked secret, as in `/etc/shadow`: no presented secret matches it, and what stands behind it is kept. */
+const LOCK = '!';
+const LOCKED = /^!+(?=\$2|\*$)/;
+
+/** Whether a stored secret is locked, which disables its client, however it authenticates. */
 export function isLocked(stored: string): boolean {
   return stored.startsWith(LOCK);
 }
@@ -77,9 +80,9 @@ export function lock(stored: string): string {
   return isLocked(stored) ? stored : LOCK + stored;
 }
 
-/** The stored secret without its lock. A lock with no hash behind it stays: without it, the secret would match nothing either. */
+/** The stored secret without its lock. A lock with nothing behind it stays: without it, the secret would match nothing either. */
 export function unlock(stored: string): string {
-  return stored.replace(LOCKED_HASH, '');
+  return stored.replace(LOCKED, '');
 }
 
 /** The replacement for a stored secret: a locked client stays locked when its secret changes. */

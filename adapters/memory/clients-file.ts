@@ -1,36 +1,116 @@
 import { z } from 'zod';
 import type { ImportEntry } from '../../application/clients/import-clients.ts';
+import { type ClientDetails, checkDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 
-const OTHER_MEMBERS = 'has members other than client_id, client_secret, client_name and scope';
+const OTHER_MEMBERS =
+  'has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects and resources';
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
 
 const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : 'must be a string') });
+const TIME = z.number('must be a time in whole seconds since the epoch').optional();
+
+function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const members = Object.keys(shape).join(', ');
+  return z.strictObject(shape, {
+    error: ({ code }) => (code === 'unrecognized_keys' ? `has members other than ${members}` : 'must be an object'),
+  });
+}
+
+function listOf<Entry extends z.ZodType>(entry: Entry) {
+  return z.array(entry, 'must be an array').default([]);
+}
+
+/** A key as it stands in a JWK set, beside which `expires_at` may stand. Unknown members have no meaning (RFC 7517 section 4). */
+const KEY = z
+  .looseObject({ expires_at: TIME }, 'must be an object')
+  .transform(({ expires_at, ...jwk }, { addIssue }) => {
+    const read = readPublicJwk(jwk);
+    if (read.ok) return { jwk: read.value, ...expiry(expires_at) };
+    addIssue({ code: 'custom', message: read.problem });
+    return z.NEVER;
+  });
+
+const SECRET = entryOf({ secret_id: TEXT, name: TEXT, client_secret: TEXT, expires_at: TIME }).transform(
+  ({ secret_id, name, client_secret, expires_at }) => {
+    return { secretId: secret_id, name, encoded: client_secret, ...expiry(expires_at) };
+  },
+);
+
+const SUBJECT = entryOf({
+  issuer: TEXT,
+  subject: TEXT,
+  claims: z.record(z.string(), TEXT, 'must be an object').default({}),
+});
+
+/** What the members beyond the five columns are called here. */
+const MEMBER_OF_DETAIL = {
+  secrets: 'secrets',
+  keys: 'jwks',
+  subjects: 'federated_subjects',
+  resources: 'resources',
+} as const satisfies Record<keyof ClientDetails, string>;
 
 const ENTRY = z
   .strictObject(
-    { client_id: TEXT, client_secret: TEXT, client_name: TEXT, scope: TEXT },
+    {
+      client_id: TEXT,
+      client_secret: TEXT.optional(),
+      client_name: TEXT,
+      scope: TEXT,
+      secrets: listOf(SECRET),
+      jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').default({ keys: [] }),
+      federated_subjects: listOf(SUBJECT),
+      resources: listOf(TEXT),
+    },
     { error: ({ code }) => (code === 'unrecognized_keys' ? OTHER_MEMBERS : 'must be an object') },
   )
-  .transform(({ client_id, client_secret, client_name, scope }) => {
-    return { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
+  .transform(({ client_id, client_secret, client_name, scope, ...more }) => {
+    const { secrets, jwks, federated_subjects: subjects, resources } = more;
+    const details: ClientDetails = { secrets, keys: jwks.keys, subjects, resources };
+    const authenticates = secrets.length + jwks.keys.length + subjects.length > 0;
+    return {
+      clientId: client_id,
+      // Who authenticates in another way needs no secret.
+      clientSecret: client_secret ?? (authenticates ? NO_SECRET : undefined),
+      clientName: client_name,
+      scope,
+      ...(authenticates || resources.length > 0 ? { details } : {}),
+    };
   })
-  .superRefine((client, { addIssue }) => {
-    // The id is assigned later; the invariants of the other fields do not depend on it.
-    const registration = ClientRegistration.of({ ...client, id: 'unregistered' });
-    if (!registration.ok) {
-      const { field, rule } = registration.problem;
-      addIssue({ code: 'custom', path: [MEMBER_NAMES[field]], message: rule });
-    } else if (registration.value.clientSecret.kind === 'unusable') {
-      addIssue({ code: 'custom', path: [MEMBER_NAMES.clientSecret], message: UNUSABLE_SECRET });
+  .transform((client, { addIssue }) => {
+    const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
+    const { clientSecret } = client;
+    if (clientSecret === undefined) {
+      problem(MEMBER_NAMES.clientSecret, 'is missing');
+      return z.NEVER;
     }
+    const read: NewClient = { ...client, clientSecret };
+    // The id is assigned later; the invariants of the other fields do not depend on it.
+    const registration = ClientRegistration.of({ ...read, id: 'unregistered' });
+    if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
+    else if (registration.value.clientSecret.kind === 'unusable' && clientSecret !== NO_SECRET) {
+      problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
+    }
+    const details = checkDetails(client.details ?? NO_DETAILS);
+    if (!details.ok) {
+      const { kind, position, rule } = details.problem;
+      problem(MEMBER_OF_DETAIL[kind], position === undefined ? rule : `entry ${position} ${rule}`);
+    }
+    return read;
   });
+
+function expiry(expiresAt: number | undefined): { readonly expiresAt?: number } {
+  return expiresAt === undefined ? {} : { expiresAt };
+}
 
 /**
  * Reads the JSON of a clients file: an array of objects with the members `client_id`, `client_secret` (a BCrypt encoding
- * of cost 4 to 14, or `{noop}` and the plain secret), `client_name` and `scope`. Returns every problem of the file, each
+ * of cost 4 to 14, or `{noop}` and the plain secret), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
  * with the entry's position, counted from 0, and its member; never with a value, which may be a secret.
  */
 export function readClientsFile(json: string): Result<readonly NewClient[], readonly string[]> {
@@ -59,9 +139,9 @@ function readEntry(entry: JsonEntry, position: number): ImportEntry {
   const client = ENTRY.safeParse(entry.value);
   if (client.success) return success(client.data);
   return failure(
-    client.error.issues.map(({ path: [member = 'it'], message }) => ({
+    client.error.issues.map(({ path: [member = 'it', ...inner], message }) => ({
       position,
-      text: `${String(member)} ${message}`,
+      text: `${[member, ...inner].map(String).join('.')} ${message}`,
     })),
   );
 }
@@ -75,8 +155,9 @@ function parse(json: string): unknown {
   }
 }
 
-function describe({ path: [position, member = 'it'], message }: z.core.$ZodIssue): string {
-  return position === undefined ? message : `entry ${String(position)}: ${String(member)} ${message}`;
+function describe({ path: [position, member = 'it', ...inner], message }: z.core.$ZodIssue): string {
+  if (position === undefined) return message;
+  return `entry ${String(position)}: ${[member, ...inner].map(String).join('.')} ${message}`;
 }
 
 /** Compares the ids of entries with other problems too. */

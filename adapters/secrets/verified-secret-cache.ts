@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ClientCredentials } from '../../application/ports/client-credentials.ts';
+import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { CachedVerification, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
@@ -58,7 +58,7 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     return this.#entries.size;
   }
 
-  lookUp({ clientId, clientSecret }: ClientCredentials): CachedVerification {
+  lookUp({ clientId, clientSecret }: SecretCredentials): CachedVerification {
     const presented = this.#digest('presented', clientId, clientSecret);
     const entry = () => {
       const found = this.#entries.get(clientId);

@@ -1,5 +1,5 @@
 import type { StoredSecret } from '../../domain/stored-secret.ts';
-import type { ClientCredentials } from './client-credentials.ts';
+import type { SecretCredentials } from './client-credentials.ts';
 
 /** What the cache contains for one presented secret. */
 export interface CachedVerification {
@@ -19,5 +19,5 @@ export interface CachedVerification {
 /** The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. */
 export interface VerifiedSecrets {
   /** Looks up a presented secret. Needs no registration, so it can precede the look-up. Costs one digest. Never fails. */
-  lookUp(presented: ClientCredentials): CachedVerification;
+  lookUp(presented: SecretCredentials): CachedVerification;
 }

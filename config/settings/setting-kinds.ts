@@ -12,6 +12,18 @@ export function oneOf<const Choices extends readonly [string, ...string[]]>(...c
   return z.enum(choices, `must be ${choices.join(' or ')}`);
 }
 
+/** Some of these choices, each at most once, separated by commas. */
+export function listOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
+  const read = (value: string) => value.split(',').map((part) => part.trim());
+  return z
+    .string()
+    .refine(
+      (value) => read(value).every((part, index, parts) => choices.includes(part) && parts.indexOf(part) === index),
+      `must be a list of ${choices.join(', ')}, each at most once`,
+    )
+    .transform((value): readonly Choices[number][] => read(value));
+}
+
 export function trueOrFalse() {
   return oneOf('true', 'false').transform((value) => value === 'true');
 }

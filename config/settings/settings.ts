@@ -1,13 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { SecretText } from '../../adapters/system/secret-text.ts';
+import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
-import { isHttpUrl, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+import { isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
@@ -20,6 +21,7 @@ export const SETTINGS_SCHEMA = z.object({
   DATABASE_URL_FILE: text().optional(),
   DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
+  CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   CLIENT_SECRET_COST_MAX: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(BCRYPT_COST_MAX),
   CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),

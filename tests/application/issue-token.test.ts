@@ -4,7 +4,8 @@ import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
-import { IssueToken } from '../../application/issue-token.ts';
+import { IssueToken, type TokenRequest } from '../../application/issue-token.ts';
+import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
@@ -13,7 +14,7 @@ import { scopesOf } from '../../domain/access-token-claims.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { A_CALLER } from '../support/a-caller.ts';
-import { authenticateClientWith, watchedBcrypt } from '../support/authentication.ts';
+import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
@@ -24,7 +25,15 @@ const NOW = 1_800_000_000;
 /** Each run of a property verifies a secret and signs a token. */
 const RUNS = { numRuns: 25 };
 const POLICY: TokenPolicyOptions = { issuer: 'http://issuer.test', lifetimeSeconds: 300, scopeClaim: 'absent' };
-const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: REGISTERED_SECRET, caller: A_CALLER };
+const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: REGISTERED_SECRET };
+
+function requestOf({
+  scope,
+  ...credentials
+}: Partial<SecretCredentials & Pick<TokenRequest, 'scope'>> = {}): TokenRequest {
+  return { credentials: { ...CREDENTIALS, ...credentials }, resources: [], caller: A_CALLER, scope };
+}
+
 const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];
 
 let keys: KeyProvider;
@@ -62,7 +71,7 @@ function world({ policy, client, clients, signer }: WorldOptions = {}) {
     count.verifications += 1;
   });
   const issueToken = new IssueToken({
-    authenticateClient: authenticateClientWith({ clients: counted, secrets }),
+    authenticateClient: authenticateBySecretWith({ clients: counted, secrets }),
     policy: new TokenPolicy({ ...POLICY, ...policy }),
     signer: signer ?? new Rs256TokenSigner(keys),
     clock,
@@ -73,7 +82,7 @@ function world({ policy, client, clients, signer }: WorldOptions = {}) {
 }
 
 async function issued({ issueToken }: ReturnType<typeof world>, scope?: string) {
-  const outcome = await issueToken.execute({ ...CREDENTIALS, scope });
+  const outcome = await issueToken.execute(requestOf({ scope }));
   if (!outcome.ok) throw new Error(outcome.problem.reason);
   return outcome.value;
 }
@@ -174,7 +183,7 @@ describe('IssueToken, for a requested scope', () => {
     await fc.assert(
       fc.asyncProperty(scopeTokens, fc.option(scopeTokens, { nil: undefined }), async (registered, requested) => {
         const { issueToken } = world({ client: { scope: registered.join(' ') }, policy: { scopeClaim: 'array' } });
-        const outcome = await issueToken.execute({ ...CREDENTIALS, scope: requested?.join(' ') });
+        const outcome = await issueToken.execute(requestOf({ scope: requested?.join(' ') }));
         const isCovered = (requested ?? []).every((token) => registered.includes(token));
         expect(outcome.ok).toBe(isCovered);
         if (!outcome.ok) return expect(outcome.problem.reason).toBe('scope_not_registered');
@@ -190,12 +199,12 @@ describe('IssueToken, for a requested scope', () => {
     'refuses %j, which the client is not registered for, only after its secret is verified',
     async (scope) => {
       const { issueToken, count } = world();
-      expect(await issueToken.execute({ ...CREDENTIALS, scope })).toEqual({
+      expect(await issueToken.execute(requestOf({ scope }))).toEqual({
         ok: false,
         problem: { code: 'invalid_scope', reason: 'scope_not_registered', clientId: CLIENT.clientId },
       });
       expect(count).toEqual({ lookUps: 2, verifications: 1 });
-      expect(await issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret', scope })).toMatchObject({
+      expect(await issueToken.execute(requestOf({ clientSecret: 'bad-secret', scope }))).toMatchObject({
         problem: { code: 'invalid_client' },
       });
     },
@@ -217,7 +226,7 @@ describe('IssueToken, for a requested scope', () => {
   ])('refuses %j, which is not a scope, without a look-up and without a verification', async (scope) => {
     const { issueToken, count } = world();
     for (const clientSecret of [REGISTERED_SECRET, 'bad-secret']) {
-      expect(await issueToken.execute({ ...CREDENTIALS, clientSecret, scope })).toEqual({
+      expect(await issueToken.execute(requestOf({ clientSecret, scope }))).toEqual({
         ok: false,
         problem: { code: 'invalid_scope', reason: 'scope_malformed' },
       });
@@ -251,7 +260,7 @@ describe('IssueToken, in the audit log', () => {
   ])('records the refusal of %s', async (_case, request, event) => {
     const { issueToken, auditLog, clock } = world();
     clock.advance(5);
-    await issueToken.execute({ ...CREDENTIALS, ...request });
+    await issueToken.execute(requestOf({ ...request }));
     expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW + 5, ...event }]);
   });
 
@@ -261,7 +270,7 @@ describe('IssueToken, in the audit log', () => {
       [{ scope: '' }, 'registration_broken'],
     ] as const) {
       const { issueToken, auditLog } = world({ client });
-      await issueToken.execute(CREDENTIALS);
+      await issueToken.execute(requestOf());
       expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW, reason, clientId: CLIENT.clientId }]);
     }
   });
@@ -269,12 +278,8 @@ describe('IssueToken, in the audit log', () => {
   it('records no secret and no token', async () => {
     const here = world();
     const { accessToken } = await issued(here);
-    await here.issueToken.execute({ ...CREDENTIALS, clientSecret: 'bad-secret' });
-    await here.issueToken.execute({
-      ...CREDENTIALS,
-      clientId: 'secret-in-the-wrong-field',
-      clientSecret: 'bad-secret',
-    });
+    await here.issueToken.execute(requestOf({ clientSecret: 'bad-secret' }));
+    await here.issueToken.execute(requestOf({ clientId: 'secret-in-the-wrong-field', clientSecret: 'bad-secret' }));
     const recorded = JSON.stringify(here.auditLog.events());
     const secrets = [REGISTERED_SECRET, 'bad-secret', 'secret-in-the-wrong-field', CLIENT.clientSecret];
     for (const secret of [...secrets, ...accessToken.split('.')]) expect(recorded).not.toContain(secret);
@@ -287,13 +292,13 @@ describe('IssueToken, when a dependency is unavailable', () => {
   it('passes on a fault of the repository unchanged, and records no refusal', async () => {
     const clients = { findByClientId: () => Promise.reject(outage), findSecret: () => Promise.reject(outage) };
     const { issueToken, auditLog } = world({ clients });
-    await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
+    await expect(issueToken.execute(requestOf())).rejects.toBe(outage);
     expect(auditLog.events()).toEqual([]);
   });
 
   it('passes on a fault of the signer unchanged, and records no token', async () => {
     const { issueToken, auditLog } = world({ signer: { sign: () => Promise.reject(outage) } });
-    await expect(issueToken.execute(CREDENTIALS)).rejects.toBe(outage);
+    await expect(issueToken.execute(requestOf())).rejects.toBe(outage);
     expect(auditLog.events()).toEqual([]);
   });
 });

@@ -114,7 +114,7 @@ describe.each([
 
   it(`passes at most ${FILES_FOR_A_NEW_CLIENT} files for a client that is new`, async () => {
     const files = await service.filesOf(CLIENTS.slice(1).map(({ client_id }) => client_id));
-    expect(files).toContain('application/authenticate-client.ts');
+    expect(files).toContain('application/authenticate-by-secret.ts');
     expect(files).toContain('adapters/secrets/bcrypt-secret-verifier.ts');
     expect({ files, count: files.length <= FILES_FOR_A_NEW_CLIENT }).toEqual({ files, count: true });
   });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
-import { AuthenticateClient, type AuthenticateClientParts } from '../../application/authenticate-client.ts';
+import { AuthenticateBySecret, type AuthenticateBySecretParts } from '../../application/authenticate-by-secret.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { FixedClock } from './fixed-clock.ts';
 
@@ -19,10 +19,10 @@ export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['veri
 }
 
 /** The use case with the service's own cache and queue. Each call creates new ones. */
-export function authenticateClientWith(
-  parts: Pick<AuthenticateClientParts, 'clients' | 'secrets'> & Partial<AuthenticateClientParts>,
-): AuthenticateClient {
-  return new AuthenticateClient({
+export function authenticateBySecretWith(
+  parts: Pick<AuthenticateBySecretParts, 'clients' | 'secrets'> & Partial<AuthenticateBySecretParts>,
+): AuthenticateBySecret {
+  return new AuthenticateBySecret({
     verifiedSecrets: new VerifiedSecretCache(new FixedClock(), { key: randomBytes(32), lifetimeSeconds: 300 }),
     slots: new VerificationQueue(),
     ...parts,

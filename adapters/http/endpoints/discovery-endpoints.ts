@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
-import { CLIENT_AUTHENTICATION_METHOD, GRANT_TYPE } from '../../../domain/client-registration.ts';
+import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import { GRANT_TYPE } from '../../../domain/client-registration.ts';
+import { ASSERTION_ALGORITHMS } from '../../../domain/public-jwk.ts';
 import type { Exchange } from '../server/exchange.ts';
 import type { Handler } from '../server/koa-application.ts';
 
@@ -20,6 +22,8 @@ export interface MetadataOptions {
   readonly baseUrl: string;
   /** The scopes to publish, which need not be all of them (RFC 8414 section 2). */
   readonly scopes?: readonly string[] | undefined;
+  /** The client authentication methods that are switched on. */
+  readonly methods: readonly AuthenticationMethod[];
   readonly cacheability: Cacheability;
 }
 
@@ -31,14 +35,18 @@ export function metadataPath(issuer: string): string {
 }
 
 /** GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). */
-export function metadataEndpoint({ issuer, baseUrl, scopes, cacheability }: MetadataOptions): Handler {
+export function metadataEndpoint({ issuer, baseUrl, scopes, methods, cacheability }: MetadataOptions): Handler {
   const metadata = {
     issuer,
     token_endpoint: `${baseUrl}${TOKEN_PATH}`,
     jwks_uri: `${baseUrl}${KEY_SET_PATH}`,
     ...(scopes !== undefined && { scopes_supported: scopes }),
     grant_types_supported: [GRANT_TYPE],
-    token_endpoint_auth_methods_supported: [CLIENT_AUTHENTICATION_METHOD],
+    token_endpoint_auth_methods_supported: methods,
+    // Required by RFC 8414 for assertions that a client signs.
+    ...(methods.includes('private_key_jwt') && {
+      token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    }),
     // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],
   };

@@ -1,5 +1,6 @@
 import type { IssueToken } from '../../../application/issue-token.ts';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
+import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 import {
@@ -16,7 +17,9 @@ export interface PublicRouteParts {
   readonly issueToken: IssueToken;
   readonly publishKeys: PublishKeys;
   readonly load: LoadLimit;
-  readonly metadata: Omit<MetadataOptions, 'cacheability'>;
+  /** The client authentication methods that are switched on. */
+  readonly methods: readonly AuthenticationMethod[];
+  readonly metadata: Omit<MetadataOptions, 'cacheability' | 'methods'>;
   /** Whether the key set and the metadata are public; otherwise they require a token. */
   readonly publicMetadata: boolean;
   /** Further routes, such as the example resource. */
@@ -27,9 +30,9 @@ export interface PublicRouteParts {
 export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const access: Access = { kind: parts.publicMetadata ? 'public' : 'bearer' };
   const cacheability = parts.publicMetadata ? 'public' : 'private';
-  const metadata = metadataEndpoint({ ...parts.metadata, cacheability });
+  const metadata = metadataEndpoint({ ...parts.metadata, methods: parts.methods, cacheability });
   return [
-    { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(parts.issueToken, parts.load) } },
+    { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(parts) } },
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.publishKeys, cacheability) } },
     { path: metadataPath(parts.metadata.issuer), access, methods: { GET: metadata } },
     ...parts.resources,

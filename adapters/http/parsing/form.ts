@@ -5,12 +5,18 @@ import type { Exchange } from '../server/exchange.ts';
 import type { HttpReason } from '../server/refusals.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** The parameters of a form, by name. */
-export type Form = ReadonlyMap<string, string>;
+/** What a form contains. */
+export interface Form {
+  /** The parameters by name, except `resource`. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** Every value of `resource`, in order: the one parameter that may come more than once (RFC 8707 section 2). */
+  readonly resources: readonly string[];
+}
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;
+const RESOURCE = 'resource';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -75,24 +81,26 @@ function decodeForm(body: Buffer): Result<Form, HttpReason> {
 }
 
 /**
- * Parses application/x-www-form-urlencoded (WHATWG URL section 5.1) into a flat map. Broken percent-encoding, bytes that
- * are not UTF-8 and repeated names are refused instead of repaired: otherwise two parsers of one request could see
+ * Parses application/x-www-form-urlencoded (WHATWG URL section 5.1) into flat values. Broken percent-encoding, bytes that
+ * are not UTF-8 and repeated names (except `resource`) are refused instead of repaired: otherwise two parsers of one request could see
  * different credentials. Brackets and dots in a name have no meaning.
  */
 export function parseForm(text: string): Result<Form, HttpReason> {
   const pairs = text.split('&').filter((pair) => pair !== '');
   if (pairs.length > PARAMETERS_MAX) return failure('parameters_too_many');
 
-  const form = new Map<string, string>();
+  const parameters = new Map<string, string>();
+  const resources: string[] = [];
   for (const pair of pairs) {
     const separator = pair.includes('=') ? pair.indexOf('=') : pair.length;
     const name = decodeComponent(pair.slice(0, separator));
     const value = decodeComponent(pair.slice(separator + 1));
     if (name === undefined || value === undefined) return failure('form_encoding_malformed');
-    if (form.has(name)) return failure('parameter_repeated');
-    form.set(name, value);
+    if (name === RESOURCE) resources.push(value);
+    else if (parameters.has(name)) return failure('parameter_repeated');
+    else parameters.set(name, value);
   }
-  return success(form);
+  return success({ parameters, resources });
 }
 
 function decodeComponent(encoded: string): string | undefined {

@@ -12,11 +12,12 @@ export interface Answer {
   readonly error: string;
 }
 
-/** The one table that maps a code to its status and header fields. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
+/** The one table that maps a code to its status and header fields. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
 export const ANSWERS = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
   invalid_scope: { status: 400, error: 'invalid_scope' },
+  invalid_target: { status: 400, error: 'invalid_target' },
   invalid_client: { status: 401, error: 'invalid_client' },
   unauthorized: { status: 401, error: 'unauthorized' },
   invalid_token: { status: 401, error: 'invalid_token' },
@@ -48,6 +49,11 @@ const CODE_OF_HTTP_REASON = {
   authorization_malformed: 'invalid_request',
   authorization_beside_body: 'invalid_request',
   authorization_method_unsupported: 'invalid_client',
+  method_unsupported: 'invalid_client',
+  credentials_repeated: 'invalid_request',
+  basic_credentials_malformed: 'invalid_request',
+  assertion_incomplete: 'invalid_request',
+  assertion_type_unsupported: 'invalid_client',
   content_encoding_unsupported: 'unsupported_media_type',
   content_type_unsupported: 'invalid_request',
   content_too_large: 'content_too_large',
@@ -57,6 +63,7 @@ const CODE_OF_HTTP_REASON = {
   grant_type_missing: 'invalid_request',
   grant_type_unsupported: 'unsupported_grant_type',
   client_id_malformed: 'invalid_request',
+  client_id_contradictory: 'invalid_request',
   credentials_missing: 'invalid_client',
   token_missing: 'unauthorized',
   route_unknown: 'not_found',
@@ -82,6 +89,13 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   authorization_repeated: 'more than one Authorization header',
   authorization_malformed: 'the Authorization header is malformed',
   authorization_method_unsupported: 'send client_id and client_secret in the body, without an Authorization header',
+  method_unsupported:
+    'this server does not accept this way of client authentication: token_endpoint_auth_methods_supported in its metadata lists what it accepts',
+  credentials_repeated: 'authenticate in one way only',
+  basic_credentials_malformed:
+    'the credentials of the Authorization header must be base64 of client_id:client_secret, both form-encoded',
+  assertion_incomplete: 'client_assertion and client_assertion_type belong together',
+  client_id_contradictory: 'client_id in the body is not the one in the Authorization header',
   authorization_beside_body: 'send the credentials in one way only: as client_id and client_secret in the body',
   content_encoding_unsupported: 'send the body without a Content-Encoding',
   content_type_unsupported: 'the Content-Type must be application/x-www-form-urlencoded, in UTF-8',
@@ -93,6 +107,8 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   grant_type_unsupported: 'grant_type must be client_credentials',
   client_id_malformed: 'client_id has more than 255 characters or a control character',
   attempts_exhausted: 'too many failed attempts for this client_id from this address: try again later',
+  resource_malformed: 'resource must be an absolute URI without a fragment',
+  resource_not_registered: 'the client is not registered for a resource that it asks for',
   scope_malformed: 'scope must be scope tokens with single spaces between',
   scope_too_long: 'a token with these scopes is longer than 12 KiB: ask for fewer of them with the parameter scope',
   scope_not_registered: 'the client is not registered for a scope that it asks for',

@@ -40,7 +40,7 @@ describe('parseForm', () => {
           ([name, value]) => [name.toWellFormed(), value.toWellFormed()] as [string, string],
         );
         const form = parseForm(new URLSearchParams(wellFormed).toString());
-        expect(form.ok && [...form.value]).toEqual(wellFormed);
+        expect(form.ok && [...form.value.parameters]).toEqual(wellFormed);
       }),
     );
   });
@@ -49,7 +49,7 @@ describe('parseForm', () => {
     fc.assert(
       fc.property(formText, (text) => {
         const form = parseForm(text.toWellFormed());
-        if (form.ok) expect([...form.value]).toEqual([...new URLSearchParams(`&${text.toWellFormed()}`)]);
+        if (form.ok) expect([...form.value.parameters]).toEqual([...new URLSearchParams(`&${text.toWellFormed()}`)]);
       }),
       { numRuns: 1_000 },
     );
@@ -60,11 +60,17 @@ describe('parseForm', () => {
       fc.property(formText, (text) => {
         const form = parseForm(text.toWellFormed());
         if (!form.ok) return;
-        const again = parseForm(new URLSearchParams([...form.value]).toString());
-        expect(again.ok && [...again.value]).toEqual([...form.value]);
+        const again = parseForm(new URLSearchParams([...form.value.parameters]).toString());
+        expect(again.ok && [...again.value.parameters]).toEqual([...form.value.parameters]);
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('reads every value of resource, which alone may be repeated', () => {
+    const form = parseForm('resource=a&scope=s&resource=b&resource=');
+    expect(form).toEqual({ ok: true, value: { parameters: new Map([['scope', 's']]), resources: ['a', 'b', ''] } });
+    expect(parseForm('Resource=a&Resource=b')).toEqual({ ok: false, problem: 'parameter_repeated' });
   });
 
   it('never throws, and says of every text that it does not read which rule it breaks', () => {
@@ -73,7 +79,7 @@ describe('parseForm', () => {
       fc.property(fc.oneof(formText, fc.string({ unit: 'binary', maxLength: 200 })), (text) => {
         const form = parseForm(text);
         if (!form.ok) expect(rules).toContain(form.problem);
-        else expect(form.value.size).toBeLessThanOrEqual(50);
+        else expect(form.value.parameters.size + form.value.resources.length).toBeLessThanOrEqual(50);
       }),
       { numRuns: 1_000 },
     );

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { type VerifiedSecret, VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
-import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
+import type { SecretCredentials } from '../../../application/ports/client-credentials.ts';
 import { StoredSecret } from '../../../domain/stored-secret.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 
@@ -15,9 +15,9 @@ const CREDENTIALS = { clientId: 'a-client', clientSecret: 'a-secret' };
 function world(options: { clientsMax?: number; lifetimeSeconds?: number } = {}) {
   const clock = new FixedClock();
   const cache = new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: SECONDS, ...options });
-  const add = (more: Partial<ClientCredentials> = {}) => cache.lookUp({ ...CREDENTIALS, ...more }).add(STORED);
+  const add = (more: Partial<SecretCredentials> = {}) => cache.lookUp({ ...CREDENTIALS, ...more }).add(STORED);
   /** As AuthenticateClient asks: first for the credentials, then for the stored secret. */
-  const state = ({ stored = STORED, ...more }: Partial<ClientCredentials> & { stored?: StoredSecret } = {}) => {
+  const state = ({ stored = STORED, ...more }: Partial<SecretCredentials> & { stored?: StoredSecret } = {}) => {
     const cached = cache.lookUp({ ...CREDENTIALS, ...more });
     return cached.isFor(stored) ? cached.state() : 'absent';
   };

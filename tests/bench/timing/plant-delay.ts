@@ -1,13 +1,13 @@
-import { AuthenticateClient } from '../../../application/authenticate-client.ts';
+import { AuthenticateBySecret } from '../../../application/authenticate-by-secret.ts';
 import { idPrefix, PLANTED } from './timing-cases.ts';
 
 // For `node --import`, in the processes of a measured service: one case's refusals take longer, whatever path they take.
 // A test of the measurement, which has to find the difference; the service has no setting for it.
 const microseconds = Number(new URL(import.meta.url).searchParams.get('microseconds'));
 const prefix = idPrefix(PLANTED);
-const { execute } = AuthenticateClient.prototype;
+const { execute } = AuthenticateBySecret.prototype;
 
-AuthenticateClient.prototype.execute = async function (this: AuthenticateClient, credentials, caller) {
+AuthenticateBySecret.prototype.execute = async function (this: AuthenticateBySecret, credentials, caller) {
   try {
     return await execute.call(this, credentials, caller);
   } finally {

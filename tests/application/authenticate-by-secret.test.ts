@@ -9,7 +9,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
-import { authenticateClientWith, watchedBcrypt } from '../support/authentication.ts';
+import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { REGISTERED_CLIENT as CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { until } from '../support/until.ts';
@@ -35,7 +35,7 @@ function world() {
       return repository.findSecret(clientId);
     },
   };
-  const authenticateClient = authenticateClientWith({
+  const authenticateClient = authenticateBySecretWith({
     clients,
     verifiedSecrets: new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: LIFETIME_SECONDS }),
     slots: {
@@ -60,7 +60,7 @@ function world() {
   return { calls, clock, queue, repository, requests, replaceSlots, verifications, authenticateClient };
 }
 
-describe('AuthenticateClient', () => {
+describe('AuthenticateBySecret', () => {
   it('returns the registration of a client whose secret is right', async () => {
     const { authenticateClient } = world();
     const client = await authenticateClient.execute(CREDENTIALS, A_CALLER);
@@ -121,7 +121,7 @@ describe('AuthenticateClient', () => {
     ['given another secret', CLIENT.clientSecret.replace('1a0o', '1b0o'), 'secret_wrong'],
   ])('refuses a client that is %s while its secret is verified', async (_change, clientSecret, reason) => {
     const { repository, calls } = world();
-    const authenticateClient = authenticateClientWith({
+    const authenticateClient = authenticateBySecretWith({
       clients: repository,
       secrets: watchedBcrypt(() => {
         repository.remove(CLIENT.clientId);
@@ -238,7 +238,7 @@ describe('AuthenticateClient', () => {
     const queue = new VerificationQueue();
     const repository = new InMemoryClientRepository(new RandomIdGenerator());
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
-    const authenticateClient = authenticateClientWith({ clients: repository, slots: queue, secrets: broken });
+    const authenticateClient = authenticateBySecretWith({ clients: repository, slots: queue, secrets: broken });
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toThrow('a bug');
     expect(queue.load).toMatchObject({ running: 0, fifo: 0, overflow: 0 });
   });
@@ -253,7 +253,7 @@ describe('AuthenticateClient', () => {
   it('passes on an outage of the repository unchanged, and verifies no secret', async () => {
     const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
     let verifications = 0;
-    const authenticateClient = authenticateClientWith({
+    const authenticateClient = authenticateBySecretWith({
       clients: { findByClientId: () => Promise.reject(outage), findSecret: () => Promise.reject(outage) },
       secrets: watchedBcrypt(() => {
         verifications += 1;

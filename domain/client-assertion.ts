@@ -1,0 +1,124 @@
+import { failure, type Result, success } from './result.ts';
+
+/** The header of an assertion (RFC 7515 section 4.1), as far as it is read. Nothing in it is verified. */
+export interface AssertionHeader {
+  readonly alg: string;
+  readonly kid?: string;
+  readonly typ?: string;
+}
+
+/** The claims of an assertion (RFC 7523 section 3). Nothing in them is verified. */
+export interface AssertionClaims {
+  readonly iss?: string;
+  readonly sub: string;
+  /** One or several. */
+  readonly aud: readonly string[];
+  /** Times in seconds since the epoch; fractions are possible (RFC 7519 section 2). */
+  readonly exp: number;
+  readonly iat?: number;
+  readonly nbf?: number;
+  readonly jti?: string;
+}
+
+const COMPACT_JWS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
+
+/** No identity token of a platform comes close. */
+const MAX_LENGTH = 12 * 1024;
+const TEXT_MAX_LENGTH = 2_000;
+
+const UTF8 = { fatal: true, ignoreBOM: true };
+
+/** A client assertion as it was presented: a JWT in its compact form, whose parts are read and not verified yet. */
+export class ClientAssertion {
+  readonly header: AssertionHeader;
+  readonly claims: AssertionClaims;
+  /** Every claim, for conditions on claims that this service does not know. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly #compact: string;
+
+  private constructor(
+    compact: string,
+    header: AssertionHeader,
+    claims: AssertionClaims,
+    payload: Readonly<Record<string, unknown>>,
+  ) {
+    this.#compact = compact;
+    this.header = header;
+    this.claims = claims;
+    this.payload = payload;
+  }
+
+  /**
+   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires. An assertion with
+   * critical extensions (`crit`, `b64`) is malformed too, since this service understands none.
+   */
+  static parse(compact: string): Result<ClientAssertion, 'assertion_malformed'> {
+    const [, first = '', second = ''] = compact.length <= MAX_LENGTH ? (COMPACT_JWS.exec(compact) ?? []) : [];
+    const [header, payload] = [readObject(first), readObject(second)];
+    if (header === undefined || payload === undefined) return failure('assertion_malformed');
+    if (!isHeader(header) || !isPayload(payload)) return failure('assertion_malformed');
+    const { alg, kid, typ } = header;
+    const { iss, sub, aud, exp, iat, nbf, jti } = payload;
+    const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
+    return success(
+      new ClientAssertion(compact, { alg, kid, typ } as AssertionHeader, claims as AssertionClaims, payload),
+    );
+  }
+
+  /** The compact form, with its signature: a credential, for verification and nothing else. */
+  reveal(): string {
+    return this.#compact;
+  }
+}
+
+type RawHeader = AssertionHeader & Readonly<Record<string, unknown>>;
+type RawPayload = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readonly string[] } & Readonly<
+    Record<string, unknown>
+  >;
+
+function isHeader(header: Readonly<Record<string, unknown>>): header is RawHeader {
+  const { alg, kid, typ } = header;
+  if (header['crit'] !== undefined || header['b64'] !== undefined) return false;
+  return isText(alg) && isOptional(kid, isText) && isOptional(typ, isText);
+}
+
+function isPayload(payload: Readonly<Record<string, unknown>>): payload is RawPayload {
+  const { iss, sub, aud, exp, iat, nbf, jti } = payload;
+  const isAudience = isText(aud) || (Array.isArray(aud) && aud.length > 0 && aud.every(isText));
+  return (
+    isText(sub) &&
+    isAudience &&
+    isTime(exp) &&
+    isOptional(iss, isText) &&
+    isOptional(jti, isText) &&
+    isOptional(iat, isTime) &&
+    isOptional(nbf, isTime)
+  );
+}
+
+function isOptional(value: unknown, isGood: (value: unknown) => boolean): boolean {
+  return value === undefined || isGood(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= TEXT_MAX_LENGTH;
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+}
+
+function readObject(encoded: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(encoded.replaceAll('-', '+').replaceAll('_', '/')), (byte) =>
+      byte.charCodeAt(0),
+    );
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', UTF8).decode(bytes));
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    // Not base64, not UTF-8 or not JSON.
+    return undefined;
+  }
+}

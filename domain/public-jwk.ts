@@ -1,0 +1,117 @@
+import { failure, type Result, success } from './result.ts';
+
+/** The algorithms of assertions (RFC 7518 section 3.1, RFC 8037 section 3.1). */
+export const ASSERTION_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const;
+
+export type AssertionAlgorithm = (typeof ASSERTION_ALGORITHMS)[number];
+
+/** The public key of a client (RFC 7517), with the members that its type needs and no others. */
+export type PublicJwk = {
+  /** Compared exactly with the header of an assertion. */
+  readonly kid?: string;
+  /** The only algorithm of this key; if undefined, each one of its type. */
+  readonly alg?: AssertionAlgorithm;
+} & (
+  | { readonly kty: 'RSA'; readonly n: string; readonly e: string }
+  | { readonly kty: 'EC'; readonly crv: 'P-256' | 'P-384'; readonly x: string; readonly y: string }
+  | { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string }
+);
+
+const RSA_BITS_MIN = 2_048;
+/** With a larger modulus, one verification takes several times as long. */
+const RSA_BITS_MAX = 4_096;
+const KID_MAX_LENGTH = 255;
+
+/** Bytes of a coordinate of each curve. */
+const CURVE_BYTES = { 'P-256': 32, 'P-384': 48, Ed25519: 32 } as const;
+
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+
+/** The algorithms that a key can verify. */
+export function algorithmsOf(jwk: PublicJwk): readonly AssertionAlgorithm[] {
+  if (jwk.alg !== undefined) return [jwk.alg];
+  return algorithmsOfType(jwk);
+}
+
+function algorithmsOfType(jwk: Pick<PublicJwk, 'kty'> & { readonly crv?: string }): readonly AssertionAlgorithm[] {
+  if (jwk.kty === 'RSA') return ['RS256', 'PS256'];
+  if (jwk.kty === 'OKP') return ['EdDSA'];
+  return jwk.crv === 'P-256' ? ['ES256'] : ['ES384'];
+}
+
+/**
+ * Reads a public key for signatures of assertions, or says which rule it breaks; never with a value. Accepts RSA of 2048 to
+ * 4096 bits, P-256, P-384 and Ed25519. Whether a point is on its curve, the adapter that uses the key finds out.
+ */
+export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return failure('must be an object');
+  const jwk = value as Readonly<Record<string, unknown>>;
+  if (PRIVATE_MEMBERS.some((member) => jwk[member] !== undefined)) {
+    return failure('contains a private or a symmetric key: register only the public key');
+  }
+  const material = readMaterial(jwk);
+  if (!material.ok) return material;
+  const { kid, alg, use, key_ops: operations } = jwk;
+  if (kid !== undefined && (typeof kid !== 'string' || kid === '' || kid.length > KID_MAX_LENGTH)) {
+    return failure(`kid must be a text of 1 to ${KID_MAX_LENGTH} characters`);
+  }
+  if (use !== undefined && use !== 'sig') return failure('use must be sig');
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
+    return failure('key_ops must include verify');
+  }
+  const possible = algorithmsOfType(material.value);
+  // RFC 9864 names the curve in the algorithm.
+  const algorithm = alg === 'Ed25519' ? 'EdDSA' : possible.find((name) => name === alg);
+  if (alg !== undefined && (algorithm === undefined || !possible.includes(algorithm))) {
+    return failure(`alg must be ${possible.join(' or ')}`);
+  }
+  return success({
+    ...material.value,
+    ...(kid !== undefined && { kid }),
+    ...(algorithm !== undefined && { alg: algorithm }),
+  });
+}
+
+function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk, string> {
+  const { kty, crv, n, e, x, y } = jwk;
+  if (kty === 'RSA') {
+    const [modulus, exponent] = [decodeBase64Url(n), decodeBase64Url(e)];
+    if (modulus === undefined || exponent === undefined) return failure('n and e must be base64url');
+    const bits = bitsOf(modulus);
+    if (bits < RSA_BITS_MIN || bits > RSA_BITS_MAX) {
+      return failure(`an RSA key must have ${RSA_BITS_MIN} to ${RSA_BITS_MAX} bits`);
+    }
+    if (!isExponent(exponent)) return failure('e must be an odd number from 3 to 4294967295');
+    return success({ kty, n: String(n), e: String(e) });
+  }
+  if (kty === 'EC' && (crv === 'P-256' || crv === 'P-384')) {
+    const isPoint = [x, y].every((coordinate) => decodeBase64Url(coordinate)?.length === CURVE_BYTES[crv]);
+    return isPoint
+      ? success({ kty, crv, x: String(x), y: String(y) })
+      : failure(`x and y must be base64url of ${CURVE_BYTES[crv]} bytes`);
+  }
+  if (kty === 'OKP' && crv === 'Ed25519') {
+    return decodeBase64Url(x)?.length === CURVE_BYTES[crv]
+      ? success({ kty, crv, x: String(x) })
+      : failure(`x must be base64url of ${CURVE_BYTES[crv]} bytes`);
+  }
+  return failure('must be an RSA, P-256, P-384 or Ed25519 key');
+}
+
+function isExponent(bytes: string): boolean {
+  const value = [...bytes].reduce((sum, byte) => sum * 256 + byte.charCodeAt(0), 0);
+  return bytes.length <= 4 && value >= 3 && value % 2 === 1;
+}
+
+/** The position of the highest bit that is set. */
+function bitsOf(bytes: string): number {
+  const significant = bytes.replace(/^\0+/, '');
+  if (significant === '') return 0;
+  return significant.length * 8 - Math.clz32(significant.charCodeAt(0)) + 24;
+}
+
+/** Each byte as one character; undefined if the value is not base64url without padding (RFC 7515 section 2). */
+function decodeBase64Url(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !/^[\w-]+$/.test(value) || value.length % 4 === 1) return undefined;
+  return atob(value.replaceAll('-', '+').replaceAll('_', '/'));
+}
