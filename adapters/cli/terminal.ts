@@ -37,20 +37,20 @@ export class Terminal {
   /** Shows the outcome of a command. Resolves when it is written. */
   async finish(outcome: Outcome, { json }: AnswerOptions): Promise<void> {
     if (!outcome.ok) {
-      this.#fail(outcome.problem.exitCode, outcome.problem.messages);
+      this.fail(outcome.problem.exitCode, outcome.problem.messages);
       return;
     }
     const { document, text, messages } = outcome.value;
     const shown = json === undefined ? text() : printableJson(document);
-    this.#say(messages);
+    this.say(messages);
     if (shown !== '') await this.#write(`${shown}\n`);
   }
 
   /** Writes the parts as they come, and no faster than they are read. Ends the stream if nobody reads any more. */
   async writeAll(parts: AnswerStream): Promise<void> {
     for await (const part of parts) {
-      if (!part.ok) this.#fail(part.problem.exitCode, part.problem.messages);
-      else if ('message' in part.value) this.#say([part.value.message]);
+      if (!part.ok) this.fail(part.problem.exitCode, part.problem.messages);
+      else if ('message' in part.value) this.say([part.value.message]);
       else await this.#write(part.value.text);
       if (this.#exitCode !== EXIT.done) return;
     }
@@ -64,25 +64,27 @@ export class Terminal {
   /** Writes the library's complaint about the arguments without their values: a user may have tried `--secret=…`. */
   writeUsageError(text: string): void {
     const withoutValues = text.replace(/(but got \d+): .*/s, '$1.').replace(/'(-[^'=]*)=.*'/s, "'$1'");
-    this.#say(withoutValues.trimEnd().split('\n'));
+    this.say(withoutValues.trimEnd().split('\n'));
   }
 
   /** A reader that stops early, as `head` does, may have missed a secret: that is a failure. */
   #write(text: string): Promise<void> {
     return new Promise((resolve) => {
       this.#stdout.write(text, (fault) => {
-        if (fault) this.#fail(EXIT.refused, ['Standard output was closed before the whole answer was written.']);
+        if (fault) this.fail(EXIT.refused, ['Standard output was closed before the whole answer was written.']);
         resolve();
       });
     });
   }
 
-  #fail(exitCode: ExitCode, messages: readonly string[]): void {
+  /** Ends the program with this exit code and these lines on standard error. */
+  fail(exitCode: ExitCode, messages: readonly string[]): void {
     this.#exitCode = exitCode;
-    this.#say(messages);
+    this.say(messages);
   }
 
-  #say(messages: readonly string[]): void {
+  /** Writes lines to standard error. */
+  say(messages: readonly string[]): void {
     for (const message of messages) this.#stderr.write(`${printable(message)}\n`);
   }
 }

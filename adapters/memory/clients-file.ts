@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ImportEntry } from '../../application/clients/import-clients.ts';
-import { type ClientDetails, checkDetails, NO_DETAILS } from '../../domain/client-details.ts';
+import { type ClientDetails, checkDetails } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -55,11 +55,11 @@ const MEMBER_OF_DETAIL = {
   resources: 'resources',
 } as const satisfies Record<keyof ClientDetails, string>;
 
-const ENTRY = z
+const CLIENT = z
   .strictObject(
     {
       client_id: TEXT,
-      client_secret: TEXT.optional(),
+      client_secret: TEXT,
       client_name: TEXT,
       scope: TEXT,
       secrets: listOf(SECRET),
@@ -69,40 +69,40 @@ const ENTRY = z
     },
     { error: ({ code }) => (code === 'unrecognized_keys' ? OTHER_MEMBERS : 'must be an object') },
   )
-  .transform(({ client_id, client_secret, client_name, scope, ...more }) => {
-    const { secrets, jwks, federated_subjects: subjects, resources } = more;
-    const details: ClientDetails = { secrets, keys: jwks.keys, subjects, resources };
-    const authenticates = secrets.length + jwks.keys.length + subjects.length > 0;
-    return {
-      clientId: client_id,
-      // Who authenticates in another way needs no secret.
-      clientSecret: client_secret ?? (authenticates ? NO_SECRET : undefined),
-      clientName: client_name,
-      scope,
-      ...(authenticates || resources.length > 0 ? { details } : {}),
-    };
+  .transform(({ client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects, resources }) => {
+    const details: ClientDetails = { secrets, keys: jwks.keys, subjects: federated_subjects, resources };
+    const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
+    return { client, details };
   })
-  .transform((client, { addIssue }) => {
+  .superRefine(({ client, details }, { addIssue }) => {
     const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
-    const { clientSecret } = client;
-    if (clientSecret === undefined) {
-      problem(MEMBER_NAMES.clientSecret, 'is missing');
-      return z.NEVER;
-    }
-    const read: NewClient = { ...client, clientSecret };
     // The id is assigned later; the invariants of the other fields do not depend on it.
-    const registration = ClientRegistration.of({ ...read, id: 'unregistered' });
+    const registration = ClientRegistration.of({ ...client, id: 'unregistered' });
     if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
-    else if (registration.value.clientSecret.kind === 'unusable' && clientSecret !== NO_SECRET) {
+    else if (registration.value.clientSecret.kind === 'unusable' && !authenticatesWithoutSecret(client, details)) {
       problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
     }
-    const details = checkDetails(client.details ?? NO_DETAILS);
-    if (!details.ok) {
-      const { kind, position, rule } = details.problem;
+    const checked = checkDetails(details);
+    if (!checked.ok) {
+      const { kind, position, rule } = checked.problem;
       problem(MEMBER_OF_DETAIL[kind], position === undefined ? rule : `entry ${position} ${rule}`);
     }
-    return read;
+  })
+  .transform(({ client, details }): NewClient => {
+    const isEmpty = Object.values(details).every((entries: readonly unknown[]) => entries.length === 0);
+    return isEmpty ? client : { ...client, details };
   });
+
+/** A client that authenticates in another way needs no secret. */
+const ENTRY = z.preprocess((entry) => {
+  if (typeof entry !== 'object' || entry === null || 'client_secret' in entry) return entry;
+  const authenticates = ['secrets', 'jwks', 'federated_subjects'].some((member) => member in entry);
+  return authenticates ? { ...entry, client_secret: NO_SECRET } : entry;
+}, CLIENT);
+
+function authenticatesWithoutSecret({ clientSecret }: NewClient, { secrets, keys, subjects }: ClientDetails): boolean {
+  return clientSecret === NO_SECRET && secrets.length + keys.length + subjects.length > 0;
+}
 
 function expiry(expiresAt: number | undefined): { readonly expiresAt?: number } {
   return expiresAt === undefined ? {} : { expiresAt };

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import type { EntitySchema } from '@mikro-orm/core';
-import { MikroORM } from '@mikro-orm/postgresql';
+import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 
 export interface ConnectionOptions {
@@ -10,6 +10,8 @@ export interface ConnectionOptions {
   readonly poolSize: number;
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
   readonly deadlineMs: number;
+  /** What the ORM needs beyond that, to migrate. */
+  readonly ormOptions?: Pick<Options, 'extensions' | 'migrations'>;
 }
 
 /** How long an idle connection is kept, and how long any connection: after a failover the pool finds the new server. */
@@ -22,11 +24,12 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
 export async function openConnection(
-  { url, poolSize, deadlineMs }: ConnectionOptions,
+  { url, poolSize, deadlineMs, ormOptions }: ConnectionOptions,
   ...schemas: readonly EntitySchema[]
 ) {
   const sockets = new Set<Socket>();
   const orm = new MikroORM({
+    ...ormOptions,
     entities: [...schemas],
     dbName: 'as in the URL',
     ensureDatabase: false,
@@ -55,10 +58,18 @@ export async function openConnection(
       const statements = (await orm.schema.getCreateSchemaSQL({ wrap: false })).split('\n');
       return statements.filter((statement) => statement.includes(` table "${table}" `)).join('\n');
     },
+    /** Runs the migrations of `ormOptions` that this database lacks, and returns their names. */
+    async migrate(): Promise<readonly string[]> {
+      const { rows } = await pool.query<{ readonly name: string }>('select current_database() as name');
+      // The migrator would create a database of another name.
+      orm.config.set('dbName', rows[0]?.name);
+      return (await orm.migrator.up()).map(({ name }) => name);
+    },
     /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
     async close(): Promise<void> {
-      if (!pool.ending) await pool.end();
+      // The ORM ends the pool itself if it has used it.
       await orm.close();
+      if (!pool.ending) await pool.end();
       for (const socket of sockets) socket.destroy();
     },
   };

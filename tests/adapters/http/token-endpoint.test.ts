@@ -96,7 +96,7 @@ describe('POST /oauth2/token: valid client_id and client_secret', () => {
     const answer = await send(service().url, '/oauth2/token?trace=1', {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: `${new URLSearchParams(GOOD)}&resource=x&client_id[a]=b&client_id.a=b&__proto__=1&=nameless&flag`,
+      body: `${new URLSearchParams(GOOD)}&resources=x&client_id[a]=b&client_id.a=b&__proto__=1&=nameless&flag`,
     });
     expect(answer.status).toBe(200);
   });

@@ -32,7 +32,7 @@ describe('readClientsFile', () => {
     [
       'an unknown member',
       [{ ...ENTRY, secret: 'its-secret' }],
-      'entry 0: it has members other than client_id, client_secret, client_name and scope',
+      'entry 0: it has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects and resources',
     ],
     ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
     [

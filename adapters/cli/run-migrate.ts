@@ -1,0 +1,52 @@
+import { Command, CommanderError } from 'commander';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Result } from '../../domain/result.ts';
+import { EXIT } from './outcome.ts';
+import { Terminal, type TerminalStreams } from './terminal.ts';
+import { detailsOf } from './with-clients.ts';
+
+const DESCRIPTION = `Creates and changes the tables that this service has beside the table clients, as this version needs them. Runs each
+migration once; replicas of the version before go on working.`;
+
+const NOTES = `
+The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE. Its role must be allowed
+to create tables. The role of the service needs no more than docs/operations.md says.
+
+Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
+
+/** Runs the migrations that are missing, and returns their names; or what is wrong with the environment. */
+export type Migrate = () => Promise<Result<readonly string[], string>>;
+
+/** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
+export async function runMigrate(args: readonly string[], streams: TerminalStreams, migrate: Migrate): Promise<number> {
+  const terminal = new Terminal(streams);
+  const program = new Command('npm run migrate')
+    .description(DESCRIPTION)
+    .configureOutput({
+      writeOut: (text) => terminal.writeHelp(text),
+      writeErr: (text) => terminal.writeUsageError(text),
+    })
+    .exitOverride()
+    .addHelpText('after', NOTES)
+    .action(() => finish(terminal, migrate));
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (problem) {
+    if (!(problem instanceof CommanderError)) throw problem;
+    return problem.exitCode === 0 ? EXIT.done : EXIT.usage;
+  }
+  return terminal.exitCode;
+}
+
+async function finish(terminal: Terminal, migrate: Migrate): Promise<void> {
+  try {
+    const done = await migrate();
+    if (!done.ok) return terminal.fail(EXIT.usage, [done.problem]);
+    terminal.say(
+      done.value.length === 0 ? ['The database is up to date.'] : done.value.map((name) => `Migrated: ${name}`),
+    );
+  } catch (fault) {
+    if (!(fault instanceof DependencyUnavailable)) throw fault;
+    terminal.fail(EXIT.databaseUnavailable, [`The database cannot be migrated: ${detailsOf(fault.cause)}`]);
+  }
+}

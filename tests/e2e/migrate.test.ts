@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runProgram } from '../support/program.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const TABLES = ['client_keys', 'client_resources', 'client_secrets', 'client_subjects'];
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
+async function migrate(url: string, args: readonly string[] = []) {
+  await using program = runProgram('config/migrate.ts', { DATABASE_URL: url }, args);
+  const exitCode = await program.ended();
+  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+async function tables(): Promise<readonly unknown[]> {
+  const rows = await database.query(`select table_name::text as name from information_schema.tables
+    where table_schema = 'public' and table_name like 'client\\_%' order by 1`);
+  return rows.map(({ name }) => name);
+}
+
+describe('npm run migrate', () => {
+  it('refuses to run without a database URL, and prints no part of one that is unusable', async () => {
+    expect(await migrate('')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
+    const refused = await migrate('postgresql://auth:its-password@127.0.0.1:1/none');
+    expect(refused.exitCode).toBe(3);
+    expect(refused.stderr).toMatch(/^The database cannot be migrated: .*ECONNREFUSED/);
+    expect(refused.stderr + refused.stdout).not.toContain('its-password');
+  });
+
+  it('refuses arguments that it does not know, and explains itself', async () => {
+    expect((await migrate(database.url, ['--down'])).exitCode).toBe(2);
+    expect((await migrate(database.url, ['now'])).exitCode).toBe(2);
+    const help = await migrate('', ['--help']);
+    expect(help).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Exit codes') });
+    expect(await tables()).toEqual([]);
+  });
+
+  it('says which right the role lacks, and changes nothing', async () => {
+    const role = await database.createRole();
+    const refused = await migrate(role.url);
+    expect(refused.exitCode).toBe(3);
+    expect(refused.stderr).toContain('permission denied for schema public');
+    expect(await tables()).toEqual([]);
+  });
+
+  it('runs each migration once, although several programs run at the same time', async () => {
+    const runs = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
+    expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    const texts = runs.map(({ stderr }) => stderr).toSorted();
+    expect(texts.filter((text) => text === 'The database is up to date.\n')).toHaveLength(2);
+    expect(texts.filter((text) => text.startsWith('Migrated: 0001-client-details\n'))).toHaveLength(1);
+    expect(await tables()).toEqual(expect.arrayContaining(TABLES));
+    expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
+  });
+
+  it('leaves the table clients alone, which another application may own', async () => {
+    await database.query('create table clients (id text, client_id text)');
+    expect((await migrate(database.url)).exitCode).toBe(0);
+    const columns = await database.query(`select count(*)::int as count from information_schema.columns
+      where table_name = 'clients'`);
+    expect(columns).toEqual([{ count: 2 }]);
+  });
+});
