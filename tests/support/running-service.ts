@@ -26,7 +26,7 @@ export interface ServiceOptions {
   /** Settings that add to, or override, those of the in-memory service. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The clients file. */
-  readonly clients?: readonly Readonly<Record<string, string>>[];
+  readonly clients?: readonly Readonly<Record<string, unknown>>[];
   readonly override?: Override;
   /** Limits that no setting changes. */
   readonly limits?: Pick<Configuration, 'httpTimeouts'>;

@@ -67,6 +67,72 @@ describe('readClientsFile', () => {
     expect(problems.join()).not.toContain('its-secret');
   });
 
+  it('reads what other methods need, and a client without a secret', () => {
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url') };
+    const subject = { issuer: 'https://issuer.example', subject: 's', claims: { '/a': 'b' } };
+    const { client_secret, ...withoutSecret } = ENTRY;
+    const secrets = [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT, expires_at: 9 }];
+    const entries = [
+      { ...withoutSecret, jwks: { keys: [{ ...jwk, kid: 'k', expires_at: 7 }] }, federated_subjects: [subject] },
+      { ...ENTRY, client_id: 'b', secrets, resources: ['https://api.example'] },
+    ];
+    const clients = readClientsFile(JSON.stringify(entries));
+    if (!clients.ok) throw new Error(clients.problem.join());
+    expect(clients.value).toMatchObject([
+      {
+        clientSecret: '*',
+        details: {
+          secrets: [],
+          keys: [{ jwk: { ...jwk, kid: 'k' }, expiresAt: 7 }],
+          subjects: [subject],
+          resources: [],
+        },
+      },
+      {
+        clientSecret: client_secret,
+        details: {
+          secrets: [{ secretId: 'cs1', name: 'new', encoded: BCRYPT, expiresAt: 9 }],
+          resources: ['https://api.example'],
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ['jwks without keys', { jwks: {} }, 'jwks.keys must be an array'],
+    [
+      'a private key',
+      { jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AA', d: 'its-secret' }] } },
+      'jwks.keys.0 contains a private or a symmetric key: register only the public key',
+    ],
+    [
+      'a claim that is no text',
+      { federated_subjects: [{ issuer: 'i', subject: 's', claims: { a: 1 } }] },
+      /must be a string/,
+    ],
+    [
+      'a subject without its issuer',
+      { federated_subjects: [{ subject: 's' }] },
+      'federated_subjects.0.issuer is missing',
+    ],
+    ['a resource with a fragment', { resources: ['https://a/#b'] }, /^resources entry 0 must be an absolute URI/],
+    [
+      'a secret without its name',
+      { secrets: [{ secret_id: 'a', client_secret: BCRYPT }] },
+      'secrets.0.name is missing',
+    ],
+    [
+      'no secret and no key',
+      { client_secret: undefined, jwks: { keys: [] } },
+      /^client_secret must be a BCrypt encoding/,
+    ],
+  ])('names the member of a problem: %s', (_name, members, problem) => {
+    const expected = problem instanceof RegExp ? problem.source.replace('^', '') : problem;
+    const problems = problemsOf([{ ...ENTRY, ...members }]);
+    expect(problems).toEqual([expect.stringContaining(expected)]);
+    expect(problems.join()).not.toContain('its-secret');
+  });
+
   it('reports every problem at once', () => {
     expect(problemsOf([{}, ENTRY, { ...ENTRY, client_secret: 'x' }])).toEqual([
       'entry 0: client_id is missing',

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ClientAssertion } from '../../domain/client-assertion.ts';
+
+const HEADER = { alg: 'ES256' };
+const CLAIMS = { iss: 'client', sub: 'client', aud: 'https://auth.example', exp: 1_800_000_000 };
+
+const encode = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const compact = (header: unknown, claims: unknown) => `${encode(header)}.${encode(claims)}.c2ln`;
+
+describe('ClientAssertion', () => {
+  it('reads header and claims, and verifies nothing', () => {
+    const more = { iat: 1_799_999_900.5, nbf: 0, jti: 'one', 'kubernetes.io': { namespace: 'ns' } };
+    const assertion = ClientAssertion.parse(compact({ ...HEADER, kid: 'k', typ: 'JWT', x: 1 }, { ...CLAIMS, ...more }));
+    if (!assertion.ok) throw new Error(assertion.problem);
+    const { header, claims, payload } = assertion.value;
+    expect(header).toEqual({ alg: 'ES256', kid: 'k', typ: 'JWT' });
+    expect(claims).toEqual({ ...CLAIMS, aud: [CLAIMS.aud], iat: more.iat, nbf: 0, jti: 'one' });
+    expect(payload['kubernetes.io']).toEqual({ namespace: 'ns' });
+    expect(JSON.stringify(assertion.value)).not.toContain('c2ln');
+  });
+
+  it('reads several audiences, and claims without an issuer', () => {
+    const assertion = ClientAssertion.parse(compact(HEADER, { sub: 'client', aud: ['a', 'b'], exp: 1 }));
+    expect(assertion.ok && assertion.value.claims).toEqual({ sub: 'client', aud: ['a', 'b'], exp: 1 });
+  });
+
+  it.each([
+    ['two parts', 'a.b'],
+    ['four parts', `${compact(HEADER, CLAIMS)}.a`],
+    ['no signature', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
+    ['padding', compact(HEADER, CLAIMS).replace('.', '=.')],
+    ['white space', ` ${compact(HEADER, CLAIMS)}`],
+    ['a line break at the end', `${compact(HEADER, CLAIMS)}\n`],
+    ['more than 12 KiB', compact(HEADER, { ...CLAIMS, x: 'x'.repeat(12_288) })],
+    ['a header that is not JSON', compact('{', CLAIMS)],
+    ['a header that is an array', compact([HEADER], CLAIMS)],
+    ['claims that are null', compact(HEADER, null)],
+    ['claims that are not UTF-8', `${encode(HEADER)}.${Buffer.from([0x22, 0xff, 0x22]).toString('base64url')}.c2ln`],
+    ['no algorithm', compact({}, CLAIMS)],
+    ['an algorithm that is no text', compact({ alg: 1 }, CLAIMS)],
+    ['a kid that is no text', compact({ ...HEADER, kid: ['k'] }, CLAIMS)],
+    ['critical extensions', compact({ ...HEADER, crit: ['exp'], exp: 1 }, CLAIMS)],
+    ['an unencoded payload', compact({ ...HEADER, b64: false }, CLAIMS)],
+    ['no subject', compact(HEADER, { ...CLAIMS, sub: undefined })],
+    ['an empty subject', compact(HEADER, { ...CLAIMS, sub: '' })],
+    ['a subject of 2,001 characters', compact(HEADER, { ...CLAIMS, sub: 's'.repeat(2_001) })],
+    ['an issuer that is an object', compact(HEADER, { ...CLAIMS, iss: { toString: 'client' } })],
+    ['no audience', compact(HEADER, { ...CLAIMS, aud: undefined })],
+    ['an empty list of audiences', compact(HEADER, { ...CLAIMS, aud: [] })],
+    ['an audience in an inner list', compact(HEADER, { ...CLAIMS, aud: [['a']] })],
+    ['no expiry', compact(HEADER, { ...CLAIMS, exp: undefined })],
+    ['an expiry as a text', compact(HEADER, { ...CLAIMS, exp: '1800000000' })],
+    ['an infinite expiry', `${encode(HEADER)}.${encode('{"sub":"c","aud":"a","exp":1e999}')}.c2ln`],
+    ['a negative time', compact(HEADER, { ...CLAIMS, nbf: -1 })],
+    ['a jti that is a number', compact(HEADER, { ...CLAIMS, jti: 1 })],
+  ])('refuses %s', (_name, text) => {
+    expect(ClientAssertion.parse(text)).toEqual({ ok: false, problem: 'assertion_malformed' });
+  });
+
+  it('never throws, whatever the text is', () => {
+    const part = fc.oneof(fc.json().map(encode), fc.string().map(encode), fc.string({ unit: 'binary' }));
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
+        ClientAssertion.parse(parts.join('.'));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

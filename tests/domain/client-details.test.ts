@@ -1,0 +1,84 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { type ClientDetails, checkDetails, DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
+import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
+
+const ENCODED = `$2b$10$${'a'.repeat(53)}`;
+
+function newKey(): PublicJwk {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const read = readPublicJwk(publicKey.export({ format: 'jwk' }));
+  if (!read.ok) throw new Error(read.problem);
+  return read.value;
+}
+
+const JWK = newKey();
+const SECRET = { secretId: 'cs-1', name: 'first', encoded: ENCODED };
+const SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { '/repository_id': '1' } };
+const RESOURCE = 'https://api.example/v1';
+const DETAILS: ClientDetails = {
+  secrets: [SECRET],
+  keys: [{ jwk: JWK, expiresAt: 1_800_000_000 }],
+  subjects: [SUBJECT],
+  resources: [RESOURCE],
+};
+
+describe('checkDetails', () => {
+  it('accepts details, and none', () => {
+    expect(checkDetails(DETAILS)).toEqual({ ok: true, value: DETAILS });
+    expect(checkDetails(NO_DETAILS).ok).toBe(true);
+  });
+
+  it.each([
+    ['secrets', (n: number) => ({ ...SECRET, secretId: `cs-${n}` })],
+    ['keys', () => ({ jwk: newKey() })],
+    ['subjects', (n: number) => ({ ...SUBJECT, subject: `s-${n}` })],
+    ['resources', (n: number) => `${RESOURCE}/${n}`],
+  ] as const)('accepts as many %s as there may be, and not one more', (kind, make) => {
+    const most = DETAILS_MAX[kind];
+    const entries = Array.from({ length: most + 1 }, (_, n) => make(n));
+    expect(checkDetails({ ...NO_DETAILS, [kind]: entries.slice(1) }).ok).toBe(true);
+    expect(checkDetails({ ...NO_DETAILS, [kind]: entries })).toEqual({
+      ok: false,
+      problem: { kind, position: undefined, rule: `must be at most ${most}` },
+    });
+  });
+
+  it.each([
+    ['secrets', [SECRET, { ...SECRET, name: 'second' }]],
+    ['keys', [{ jwk: JWK }, { jwk: { ...JWK, kid: 'another name' } }]],
+    ['subjects', [SUBJECT, { ...SUBJECT, claims: {} }]],
+    ['resources', [RESOURCE, RESOURCE]],
+  ] as const)('refuses two %s that cannot be distinguished', (kind, entries) => {
+    const checked = checkDetails({ ...NO_DETAILS, [kind]: entries });
+    expect(checked).toEqual({ ok: false, problem: { kind, position: 1, rule: 'is repeated' } });
+  });
+
+  it.each([
+    ['secrets', { ...SECRET, secretId: 'a b' }, /secret_id/],
+    ['secrets', { ...SECRET, secretId: 'x'.repeat(65) }, /secret_id/],
+    ['secrets', { ...SECRET, name: '' }, /name/],
+    ['secrets', { ...SECRET, name: 'a\nb' }, /name/],
+    ['secrets', { ...SECRET, encoded: 'plain-secret' }, /BCrypt/],
+    ['secrets', { ...SECRET, expiresAt: 1.5 }, /expires_at/],
+    ['secrets', { ...SECRET, expiresAt: -1 }, /expires_at/],
+    ['keys', { jwk: { ...JWK, x: 'AAAA' } }, /base64url/],
+    ['keys', { jwk: JWK, expiresAt: Number.NaN }, /expires_at/],
+    ['subjects', { ...SUBJECT, issuer: '' }, /issuer/],
+    ['subjects', { ...SUBJECT, subject: 'x'.repeat(2_001) }, /subject/],
+    ['subjects', { ...SUBJECT, claims: { '/a': '' } }, /claims/],
+    [
+      'subjects',
+      { ...SUBJECT, claims: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [n, 'x'])) },
+      /at most 20/,
+    ],
+    ['resources', 'https://api.example/#part', /without a fragment/],
+    ['resources', '/v1', /absolute URI/],
+    ['resources', 'urn:', /absolute URI/],
+    ['resources', 'https://api.example/a b', /absolute URI/],
+  ])('refuses one of the %s: %j', (kind, entry, rule) => {
+    const checked = checkDetails({ ...NO_DETAILS, [kind]: [entry] });
+    expect(checked).toEqual({ ok: false, problem: { kind, position: 0, rule: expect.stringMatching(rule) } });
+    expect(JSON.stringify(checked)).not.toContain('plain-secret');
+  });
+});

@@ -1,0 +1,69 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { algorithmsOf, readPublicJwk } from '../../domain/public-jwk.ts';
+
+const jwkOf = (pair: { publicKey: { export(options: { format: 'jwk' }): object } }) =>
+  pair.publicKey.export({ format: 'jwk' });
+const rsa = (modulusLength: number) => jwkOf(generateKeyPairSync('rsa', { modulusLength }));
+const ec = (namedCurve: string) => jwkOf(generateKeyPairSync('ec', { namedCurve }));
+
+const RSA = rsa(2048) as { readonly n: string };
+const P256 = ec('P-256');
+const ED25519 = jwkOf(generateKeyPairSync('ed25519'));
+
+describe('readPublicJwk', () => {
+  it.each([
+    ['RSA', RSA, ['RS256', 'PS256']],
+    ['P-256', P256, ['ES256']],
+    ['P-384', ec('P-384'), ['ES384']],
+    ['Ed25519', ED25519, ['EdDSA']],
+  ])('reads a key of %s, for its algorithms', (_name, jwk, algorithms) => {
+    const read = readPublicJwk({ ...jwk, use: 'sig', key_ops: ['verify'], x5t: 'ignored' });
+    expect(read).toEqual({ ok: true, value: jwk });
+    expect(read.ok && algorithmsOf(read.value)).toEqual(algorithms);
+  });
+
+  it('keeps kid and alg, which is then the only algorithm', () => {
+    const read = readPublicJwk({ ...RSA, kid: 'one', alg: 'PS256' });
+    expect(read).toEqual({ ok: true, value: { ...RSA, kid: 'one', alg: 'PS256' } });
+    expect(read.ok && algorithmsOf(read.value)).toEqual(['PS256']);
+  });
+
+  it('knows EdDSA by the name of RFC 9864 too', () => {
+    expect(readPublicJwk({ ...ED25519, alg: 'Ed25519' })).toEqual({ ok: true, value: { ...ED25519, alg: 'EdDSA' } });
+  });
+
+  it.each([
+    ['no object', 'key', 'must be an object'],
+    ['a private key', { ...P256, d: 'AAAA' }, /private or a symmetric key/],
+    ['a symmetric key', { kty: 'oct', k: 'AAAA' }, /private or a symmetric key/],
+    ['another type', { kty: 'oct' }, /must be an RSA, P-256, P-384 or Ed25519 key/],
+    ['another curve', { ...P256, crv: 'secp256k1' }, /must be an RSA/],
+    ['RSA of 1024 bits', rsa(1024), /2048 to 4096 bits/],
+    ['RSA of 2047 bits', { ...RSA, n: Buffer.alloc(256, 0x7f).toString('base64url') }, /2048 to 4096 bits/],
+    [
+      'RSA of 4097 bits',
+      { ...RSA, n: Buffer.from([1, ...Buffer.alloc(512, 1)]).toString('base64url') },
+      /2048 to 4096/,
+    ],
+    ['an exponent of 1', { ...RSA, e: 'AQ' }, /odd number from 3/],
+    ['an even exponent', { ...RSA, e: 'AQAC' }, /odd number from 3/],
+    ['an exponent of five bytes', { ...RSA, e: 'AQAAAAE' }, /odd number from 3/],
+    ['a modulus that is no base64url', { ...RSA, n: `${RSA.n.slice(0, -1)}=` }, /must be base64url/],
+    ['a coordinate of the wrong length', { ...P256, x: 'AAAA' }, /base64url of 32 bytes/],
+    ['a coordinate that is missing', { ...ED25519, x: undefined }, /base64url of 32 bytes/],
+    ['an empty kid', { ...P256, kid: '' }, /kid must be/],
+    ['a kid of 256 characters', { ...P256, kid: 'x'.repeat(256) }, /kid must be/],
+    ['a key for encryption', { ...P256, use: 'enc' }, /use must be sig/],
+    ['a key for other operations', { ...P256, key_ops: ['deriveKey'] }, /key_ops must include verify/],
+    ['an algorithm of another key', { ...P256, alg: 'ES384' }, /alg must be ES256/],
+    ['a symmetric algorithm', { ...RSA, alg: 'HS256' }, /alg must be RS256 or PS256/],
+  ])('refuses %s, and quotes nothing of it', (_name, jwk, rule) => {
+    const read = readPublicJwk(jwk);
+    expect(read).toEqual({ ok: false, problem: expect.stringMatching(rule) });
+  });
+
+  it('accepts RSA of 4096 bits', () => {
+    expect(readPublicJwk(rsa(4096)).ok).toBe(true);
+  }, 60_000);
+});
