@@ -1,12 +1,35 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A loopback port on which no process listens at the moment. */
+/** Below the ports that a system gives to outgoing connections, and to servers that let it choose. */
+const LOWEST = 16_000;
+const HIGHEST = 32_000;
+
+/** Jest's workers run at once. Each has ports of its own, so that none gives away a port that another has just found free. */
+const WORKERS_MAX = 32;
+const WORKER = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS_MAX;
+
+const given = new Set<number>();
+
+/** A loopback port on which no process listens at the moment. No other call returns it, and the system gives it to nobody. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (;;) {
+    const port = WORKER + WORKERS_MAX * randomInt(LOWEST / WORKERS_MAX, HIGHEST / WORKERS_MAX);
+    if (given.has(port) || !(await canListen(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+async function canListen(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = new Promise<boolean>((resolve) => {
+    server.once('listening', () => resolve(true)).once('error', () => resolve(false));
+  });
+  server.listen(port, '127.0.0.1');
+  if (!(await listening)) return false;
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }
