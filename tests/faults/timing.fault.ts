@@ -1,0 +1,31 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { casesToldApart, timedService } from '../adapters/http/refusal-times.ts';
+
+const SAMPLES = 300;
+
+// Not in the suite, whose other tests would wait for the cores.
+describe.each(['quiet', 'busy'] as const)('the time of a refusal on a %s machine', (machine) => {
+  const service = timedService();
+  let load: readonly ChildProcess[] = [];
+  beforeAll(() => {
+    if (machine === 'quiet') return;
+    // One process on each core that signs without a pause.
+    const script =
+      "const { generateKeyPairSync, sign } = require('node:crypto');" +
+      "const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });" +
+      "process.on('disconnect', () => process.exit()); setInterval(() => {" +
+      "for (let count = 0; count < 50; count += 1) sign('sha256', Buffer.alloc(64), privateKey); }, 0);";
+    load = Array.from({ length: availableParallelism() }, () =>
+      spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+    );
+  });
+  afterAll(() => {
+    for (const process of load) process.kill('SIGKILL');
+  });
+
+  it('tells the cases of invalid_client apart from nothing', async () => {
+    expect(await casesToldApart(service(), SAMPLES)).toEqual([]);
+  }, 300_000);
+});
