@@ -49,8 +49,6 @@ export const FRAMINGS: readonly HostileRequest[] = [
   length('a length in Arabic digits', '\xd9\xa5'),
   length('an empty length', ''),
   length('a length beyond 64 bits', '18446744073709551616'),
-  length('a length of 64 bits', '9223372036854775807', refused(413, 'invalid_request', 'content_too_large')),
-  length('a length that 32 bits read as 4', '4294967300', refused(413, 'invalid_request', 'content_too_large')),
   keeping('a length with zeros before it', tokenRequest([`Content-Length: 000${LENGTH}`], FORM), TOKEN),
   coding('an unknown transfer coding', 'xchunked'),
   coding('a coding without chunks', 'identity'),

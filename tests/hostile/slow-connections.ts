@@ -4,6 +4,7 @@ import {
   FORM_TYPE,
   refused,
   request,
+  SMUGGLED,
   TOKEN,
   tokenRequest,
   UNAUTHORIZED,
@@ -27,6 +28,7 @@ const TIMEOUT = refused(408, 'invalid_request', 'request_timeout');
 const HEADERS_MS = 9_000;
 const REQUEST_MS = 14_000;
 const HEAD = `POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: ${FORM_TYPE}\r\n`;
+const TOO_LARGE = refused(413, 'invalid_request', 'content_too_large');
 const GOOD = tokenRequest([`Content-Length: ${FORM.length}`], FORM);
 
 const waits = (name: string, bytes: string, endsAfterMs: number, trickle?: string): SlowConnection => ({
@@ -36,6 +38,14 @@ const waits = (name: string, bytes: string, endsAfterMs: number, trickle?: strin
   answers: [TIMEOUT],
   endsAfterMs,
   ...(trickle !== undefined && { trickle }),
+});
+/** Its answer comes at once, and the rest of its body is read and ignored until the time of a request is over. */
+const announces = (name: string, length: string): SlowConnection => ({
+  name,
+  bytes: tokenRequest([`Content-Length: ${length}`], `${FORM}${SMUGGLED}`),
+  atLast: 'waits',
+  answers: [TOO_LARGE],
+  endsAfterMs: REQUEST_MS,
 });
 const ends = (name: string, bytes: string, ...answers: readonly ExpectedAnswer[]): SlowConnection => ({
   name,
@@ -74,6 +84,8 @@ export const SLOW_CONNECTIONS: readonly SlowConnection[] = [
   waits('a chunk size, digit by digit', `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, REQUEST_MS, '0'),
   waits('an extension of a chunk, byte by byte', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1;`, REQUEST_MS, 'x'),
   waits('chunks of one byte', `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, REQUEST_MS, '1\r\nx\r\n'),
+  announces('a length of 64 bits', '9223372036854775807'),
+  announces('a length that 32 bits read as 4', '4294967300'),
   waits('a trailer section, field by field', `${HEAD}Transfer-Encoding: chunked\r\n\r\n0\r\n`, REQUEST_MS, 'X: x\r\n'),
   {
     name: 'a second request that does not end',
