@@ -1,10 +1,15 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TestDatabaseBroker } from './test-database-broker.ts';
 
 /** Runs before all tests. */
-export default async function startBroker(): Promise<void> {
+export default async function prepareRun(): Promise<void> {
   if (!process.env['WYCHEPROOF_DIR']) {
     process.stderr.write('The Wycheproof vectors are not tested, because WYCHEPROOF_DIR is not set.\n');
   }
+  // For the programs that tests start, and empty at first, so that no run depends on another one.
+  process.env['NODE_COMPILE_CACHE'] = mkdtempSync(join(tmpdir(), 'compile-cache-'));
   const broker = new TestDatabaseBroker();
   await broker.listen();
   Object.assign(globalThis, { testDatabaseBroker: broker });

@@ -17,7 +17,10 @@ export interface Program extends AsyncDisposable {
   ended(): Promise<number | null>;
 }
 
-/** Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and the given variables. */
+/**
+ * Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and the given variables, and
+ * the compile cache of the test run, which halves the processor time of a start.
+ */
 export function runProgram(
   file: string,
   environment: Readonly<Record<string, string>>,
@@ -60,7 +63,8 @@ export function runScript(script: string, environment: Readonly<Record<string, s
 }
 
 function optionsFor(environment: Readonly<Record<string, string>>) {
-  return { cwd: ROOT, env: { PATH: process.env['PATH'], ...environment } };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { cwd: ROOT, env: { PATH, NODE_COMPILE_CACHE, ...environment } };
 }
 
 /** Follows a program that was started in another way. */
@@ -94,6 +98,14 @@ export function followProgram(child: ChildProcessWithoutNullStreams): Program {
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** The process ids of the children of a process. */
