@@ -65,7 +65,7 @@ describe('npm run keys -- revoke', () => {
     asking = false;
     await asked;
     expect([...statuses]).toEqual([200]);
-    expect(one.program.stdout()).toContain(`"key_id":"${kidOf(leaked)}"`);
+    await one.program.printed(new RegExp(`"key_id":"${kidOf(leaked)}"`));
 
     const token = await one.getToken();
     expect(kidOf(token)).not.toBe(kidOf(leaked));
@@ -104,6 +104,7 @@ describe('npm run keys -- revoke', () => {
       expect((await service.askToken()).status).toBe(503);
       const reason = `the key ${kidOf(leaked)} has been revoked, and there is no other`;
       expect(await service.readiness()).toMatchObject({ status: 503, text: expect.stringContaining(reason) });
+      await service.program.printed(/"event":"key_revoked"/);
       expect(service.program.stdout().match(/"level":"?(50|error)"?,.*"event":"key_revoked"/g)).toHaveLength(1);
 
       await using restarted = await ReplicaWithClocks.start(settings);

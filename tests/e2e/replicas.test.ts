@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Backend, Balancer } from '../support/balancer.ts';
@@ -13,8 +14,10 @@ const PUBLICATION_SECONDS = 2;
 const WORKERS = 4;
 const USES_A_TOKEN = 4;
 const ROTATIONS = 5;
+/** Between the rounds of a caller, so that the replicas, and not the callers, get the processor. */
+const PAUSE_MS = 10;
 /** The replicas to end, in this order. One of the three always runs long enough to rotate its key: first the last, then the first. */
-const ENDED = [0, 1, 0, 1, 0, 1, 2, 1, 2, 1, 2, 1];
+const ENDED = [0, 1, 0, 1, 2, 1, 2, 1];
 const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const;
 
 let database: TestDatabase;
@@ -63,6 +66,7 @@ class Load {
       await this.#getToken().catch((fault: Error) => this.lost.push(fault.message));
       for (let use = 0; use < USES_A_TOKEN; use += 1)
         await this.#useOldest().catch((fault: Error) => this.lost.push(fault.message));
+      await delay(PAUSE_MS);
     }
   }
 
@@ -128,7 +132,7 @@ describe('three replicas that share their public keys', () => {
       await Promise.all(workers);
 
       expect(load.refusals).toEqual([]);
-      expect(endedBy).toEqual({ SIGTERM: 6, SIGKILL: 6 });
+      expect(endedBy).toEqual({ SIGTERM: 4, SIGKILL: 4 });
       // The resource server used its cache.
       expect(resourceServer.fetched).toBeLessThan(load.usedElsewhere / 2);
       expect(load.lost.length).toBeLessThan(load.usedHere / 10);

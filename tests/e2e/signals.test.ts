@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
+import { isAlive } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
@@ -44,11 +45,3 @@ describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
     await until(() => !pids.some(isAlive), 'all processes have ended');
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

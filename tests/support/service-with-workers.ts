@@ -8,6 +8,8 @@ export interface ServiceWithWorkers {
   readonly managementUrl: string;
   /** The process ids of the current workers. */
   workerPids(): readonly number[];
+  /** The process id of one worker. Throws if there is none. */
+  aWorkerPid(): number;
 }
 
 export async function startServiceWithWorkers(
@@ -26,10 +28,16 @@ export async function startServiceWithWorkers(
   };
   const program = runProgram('config/main.ts', environment, [], nodeArgs);
   await program.printed(/"event":"started"/);
+  const workerPids = () => childrenOf(program.process.pid ?? 0);
   return {
     program,
     url: `http://127.0.0.1:${port}`,
     managementUrl: `http://127.0.0.1:${managementPort}`,
-    workerPids: () => childrenOf(program.process.pid ?? 0),
+    workerPids,
+    aWorkerPid() {
+      const [pid] = workerPids();
+      if (pid === undefined) throw new Error('there is no worker');
+      return pid;
+    },
   };
 }

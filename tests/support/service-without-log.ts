@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { freePort } from './free-port.ts';
 import { send } from './http.ts';
-import { childrenOf, runProgramOn } from './program.ts';
+import { childrenOf, isAlive, runProgramOn } from './program.ts';
 import { readSamples, total } from './read-samples.ts';
 import { until } from './until.ts';
 
@@ -29,12 +30,17 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
     managementUrl,
     linesLost: async () =>
       total(readSamples((await send(managementUrl, '/metrics')).text), 'auth_log_lines_lost_total'),
-    /** The check `log` of /readyz, which must be ready. */
-    async logCheck(): Promise<unknown> {
-      const answer = await send(managementUrl, '/readyz');
-      if (answer.status !== 200) throw new Error(answer.text);
-      return (answer.json()['checks'] as { name: string }[]).filter(({ name }) => name === 'log');
-    },
+    /** Resolves when the check `log` of /readyz has this note, or none. Workers report it some time after the loss. */
+    untilNote: (note: string | undefined) =>
+      until(async () => {
+        const answer = await send(managementUrl, '/readyz');
+        if (answer.status !== 200) throw new Error(answer.text);
+        const checks = answer.json()['checks'] as { name: string }[];
+        return isDeepStrictEqual(
+          checks.filter(({ name }) => name === 'log'),
+          [{ name: 'log', ready: true, ...(note && { note }) }],
+        );
+      }, `the note of /readyz is ${note}`),
     /** Sends SIGTERM. Resolves with the exit code when all processes of the service have ended. */
     async terminate(): Promise<number | null> {
       const ended = once(child, 'exit');
@@ -45,12 +51,4 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
     },
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
