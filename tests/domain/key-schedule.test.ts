@@ -2,6 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { KeySchedule } from '../../domain/key-schedule.ts';
 
 const SCHEDULE = new KeySchedule({ rotationSeconds: 1_000, publicationSeconds: 60, tokenLifetimeSeconds: 300 });
+const STANDBY = new KeySchedule({
+  rotationSeconds: 1_000,
+  publicationSeconds: 60,
+  tokenLifetimeSeconds: 300,
+  standby: true,
+});
 const FOREVER = new KeySchedule({ rotationSeconds: 0, publicationSeconds: 60, tokenLifetimeSeconds: 300 });
 /** Keys are published for less than the five seconds for which the directory is not read again. */
 const SHORT = new KeySchedule({ rotationSeconds: 10, publicationSeconds: 3, tokenLifetimeSeconds: 300 });
@@ -18,6 +24,12 @@ describe('KeySchedule', () => {
   it('publishes the successor of a key that early before it is due', () => {
     expect(SCHEDULE.successorPublishedAt(5_000)).toBe(5_940);
     expect(FOREVER.successorPublishedAt(5_000)).toBe(Infinity);
+  });
+
+  it('publishes a successor that stands by when every verifier knows the key that signs, and lets it sign no earlier', () => {
+    expect(STANDBY.successorPublishedAt(5_000)).toBe(5_060);
+    expect(STANDBY.successorSignsAt(5_000, 5_060)).toBe(6_000);
+    expect(FOREVER.successorSignsAt(5_000, 5_060)).toBe(Infinity);
   });
 
   it('lets a successor sign when the key is due, and every verifier can know it', () => {
