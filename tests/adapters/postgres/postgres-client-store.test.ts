@@ -64,6 +64,25 @@ describe('PostgresClientStore', () => {
     expect(ids.slice(-600)).toEqual(Array.from({ length: 600 }, (_, index) => 1_601 + index));
   });
 
+  it('replaces clients by an index, whatever the size of the table, and writes no row that has the given values already', async () => {
+    await database.query('drop table if exists clients');
+    const many = Array.from({ length: 6_000 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
+    const changed = many.map((client, number) => (number < 10 ? { ...client, clientName: 'Another name' } : client));
+    const importAll = async (clients: typeof many) => {
+      await using store = await open();
+      const started = await store.startImport();
+      await started.add(clients);
+      await started.save(replaceSecret);
+    };
+    await importAll(many);
+    await until(async () => (await usage()).inserted === many.length, 'what the first import did is counted');
+    const before = await usage();
+    await importAll(changed);
+    // The server counts what a session did when the session ends.
+    await until(async () => (await usage()).updated > 0, 'what the second import did is counted');
+    expect(await usage()).toMatchObject({ updated: 10, wholeReads: before.wholeReads });
+  });
+
   it('repeats an import that the server ended because of a deadlock', async () => {
     await database.query('drop table if exists clients');
     await using store = await open();
@@ -115,6 +134,15 @@ async function waiting(): Promise<number> {
     "select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
   return Number(row?.['count']);
+}
+
+/** What the server counts for the table: reads of all rows, and rows that were inserted and updated. */
+async function usage() {
+  const [row] = await database.query(
+    `select seq_scan::int as "wholeReads", n_tup_ins::int as "inserted", n_tup_upd::int as "updated"
+      from pg_stat_user_tables where relname = 'clients'`,
+  );
+  return row as { readonly wholeReads: number; readonly inserted: number; readonly updated: number };
 }
 
 async function secrets(): Promise<readonly unknown[]> {
