@@ -57,23 +57,26 @@ export const IMPORT_STATEMENTS = {
 
   /** The stored rows of a batch, which no other transaction can change until this one ends. Locked in order. */
   findAndLock: `with ${BATCH} select clients.${CLIENT_ID}::text as "clientId",
-      coalesce(clients.${CLIENT_SECRET}::text, '') as "stored", imported.${CLIENT_SECRET} as "given"
+      coalesce(clients.${CLIENT_SECRET}::text, '') as "stored", imported.${CLIENT_SECRET} as "given",
+      (clients.${CLIENT_NAME}::text, clients.${SCOPE}::text)
+        is distinct from (imported.${CLIENT_NAME}, imported.${SCOPE}) as "differs"
     from batch as imported join clients on ${IS_IMPORTED} order by imported.${CLIENT_ID} for update of clients`,
 
+  /** Parameters: arrays of client ids and states, of all clients of the batch that are stored already. */
+  note: `update ${IMPORTED} as imported set stored = given.state
+    from unnest($1::text[], $2::text[]) as given (${CLIENT_ID}, state)
+    where imported.${CLIENT_ID} = given.${CLIENT_ID} collate "C"`,
+
   /**
-   * Parameters: arrays of client ids, new secrets, old secrets and states. If a client id has several rows, their old
-   * secrets identify them. A row that has the new values already is not written.
+   * Parameters: arrays of client ids, new secrets and old secrets. If a client id has several rows, their old secrets
+   * identify them.
    */
-  replace: `with given as (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])
-        as given (${CLIENT_ID}, new_secret, old_secret, state)),
-      noted as (update ${IMPORTED} as imported set stored = given.state
-        from given where imported.${CLIENT_ID} = given.${CLIENT_ID} collate "C")
+  replace: `with given as (select * from unnest($1::text[], $2::text[], $3::text[])
+        as given (${CLIENT_ID}, new_secret, old_secret))
     update clients
       set ${CLIENT_SECRET} = given.new_secret, ${CLIENT_NAME} = imported.${CLIENT_NAME}, ${SCOPE} = imported.${SCOPE}
       from given join ${IMPORTED} as imported on imported.${CLIENT_ID} = given.${CLIENT_ID} collate "C"
-      where ${IS_IMPORTED} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret
-        and (clients.${CLIENT_SECRET}::text, clients.${CLIENT_NAME}::text, clients.${SCOPE}::text)
-          is distinct from (given.new_secret, imported.${CLIENT_NAME}, imported.${SCOPE})`,
+      where ${IS_IMPORTED} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret`,
 
   /**
    * Inserts the clients of a batch that were not replaced. The row has the last id of the batch, its size, how many are

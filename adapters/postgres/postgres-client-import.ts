@@ -30,6 +30,16 @@ interface Batch {
   readonly taken: readonly string[];
 }
 
+/** A client that is stored already. */
+interface StoredClient {
+  readonly clientId: string;
+  /** Its stored secret, and the given one. */
+  readonly stored: string;
+  readonly given: string;
+  /** Whether its stored name or scope is not the given one. */
+  readonly differs: boolean;
+}
+
 /** An import that uses one connection from its start to its end, since the temporary table belongs to the session. */
 export class PostgresClientImport implements ClientImport {
   readonly #connection: PoolClient;
@@ -121,14 +131,15 @@ export class PostgresClientImport implements ClientImport {
   }
 
   async #replace(batch: readonly unknown[], replacement: SecretReplacement) {
-    const rows = await this.#query<{ clientId: string; stored: string; given: string }>(SQL.findAndLock, batch);
+    const rows = await this.#query<StoredClient>(SQL.findAndLock, batch);
     const replaced = rows.map((row) => ({ ...row, secret: replacement(row.stored, row.given) }));
-    await this.#connection.query(SQL.replace, [
-      replaced.map(({ clientId }) => clientId),
-      replaced.map(({ secret }) => secret),
-      replaced.map(({ stored }) => stored),
-      replaced.map(({ secret }) => (isLocked(secret) ? 'locked' : 'unlocked')),
-    ]);
+    const states = replaced.map(({ secret }) => (isLocked(secret) ? 'locked' : 'unlocked'));
+    await this.#query(SQL.note, [replaced.map(({ clientId }) => clientId), states]);
+    const changed = replaced.filter(({ secret, stored, differs }) => differs || secret !== stored);
+    if (changed.length > 0) {
+      const columns = (['clientId', 'secret', 'stored'] as const).map((field) => changed.map((row) => row[field]));
+      await this.#query(SQL.replace, columns);
+    }
     return replaced;
   }
 
