@@ -68,7 +68,10 @@ function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | 
     });
     request.once('end', () => resolve(body.subarray(0, length)));
     request.once('error', reject);
-    request.once('close', endedEarly);
+    request.once('close', () => {
+      // Every request closes. An error for each, with its stack, takes longer to make than the form takes to parse.
+      if (!request.readableEnded) endedEarly();
+    });
   });
 }
 
