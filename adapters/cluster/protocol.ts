@@ -23,8 +23,8 @@ export interface SentKeys {
 /** A verified secret that one worker sends to all others. */
 export interface SentVerifiedSecret {
   readonly clientId: string;
-  readonly presented: Uint8Array;
-  readonly stored: Uint8Array;
+  readonly presented: string;
+  readonly stored: string;
   readonly at: number;
 }
 
