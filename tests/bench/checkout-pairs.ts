@@ -94,6 +94,11 @@ function ratioOf({ own, base }: Pair): number {
   return own.tokensPerSecond / base.tokensPerSecond;
 }
 
+/** CPU time per token of this checkout's processes relative to the base's. Not a number without /proc. */
+function cpuRatioOf({ own, base }: Pair): number {
+  return (own.cpuMsPerToken ?? Number.NaN) / (base.cpuMsPerToken ?? Number.NaN);
+}
+
 /** Name, decimals, value. */
 const COLUMNS: readonly (readonly [string, number, (pair: Pair) => number])[] = [
   ['this tokens/s', 0, ({ own }) => own.tokensPerSecond],
@@ -103,6 +108,7 @@ const COLUMNS: readonly (readonly [string, number, (pair: Pair) => number])[] = 
   ['base p50 ms', 1, ({ base }) => base.p50Ms],
   ['this p99 ms', 1, ({ own }) => own.p99Ms],
   ['base p99 ms', 1, ({ base }) => base.p99Ms],
+  ['CPU ratio', 3, cpuRatioOf],
 ];
 
 /** One row per pair, a row of medians, and the median, worst and best ratio. */
