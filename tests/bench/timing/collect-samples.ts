@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { FallingRate } from './falling-rate.ts';
 import type { TimedAnswer, TimedConnection } from './timed-connection.ts';
 import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
 
@@ -54,24 +55,31 @@ export async function collectInTurn(plan: SamplingPlan): Promise<Collection> {
   return collector;
 }
 
-/** For answers after a wait: requests at a steady rate, each on a connection of its own, all cases in random order. */
-export async function collectSpaced(plan: SamplingPlan, perSecond: number): Promise<Collection> {
+/**
+ * For answers after a wait: requests at a steady rate, each on a connection of its own, all cases in random order. The rate
+ * falls if the machine is too slow for it, so that verifications overflow their queue and other answers come.
+ */
+export async function collectSpaced(plan: SamplingPlan, perSecondMax: number): Promise<Collection> {
   const { connections, cases, count } = plan;
   const collector = new Collector(plan);
+  const rate = new FallingRate(perSecondMax);
   const waiting = new Set<Promise<void>>();
-  const begin = performance.now();
-  for (let round = 0; collector.least < count && performance.now() < begin + COLLECTION_MS_MAX; round += 1) {
-    for (const [place, name] of shuffled(cases).entries()) {
+  const end = performance.now() + COLLECTION_MS_MAX;
+  let due = performance.now();
+  for (let round = 0; collector.least < count && performance.now() < end; round += 1) {
+    for (const name of shuffled(cases)) {
       const connection = connections.find(({ busy }) => !busy);
       if (connection === undefined) throw new Error('all connections wait: the answers take longer than expected');
       await connection.open();
+      const { perSecond } = rate;
       const answered = connection.send(collector.requestFor(name)).then((answer) => {
-        if (round >= WARM_UP_ROUNDS) collector.add(name, answer);
         waiting.delete(answered);
+        if (round < WARM_UP_ROUNDS) return;
+        rate.add(perSecond, collector.add(name, answer));
       });
       waiting.add(answered);
-      const next = round * cases.length + place + 1;
-      await delay(Math.max(0, begin + (next * 1_000) / perSecond - performance.now()));
+      due += 1_000 / perSecond;
+      await delay(Math.max(0, due - performance.now()));
     }
   }
   await Promise.all(waiting);
@@ -102,9 +110,12 @@ class Collector implements Collection {
     return requestFor(clientIdsOf(name)[place] ?? '');
   }
 
-  add(name: Case, answer: TimedAnswer | undefined): void {
-    if (answer === undefined || !this.#plan.accepts(answer)) this.others.set(name, (this.others.get(name) ?? 0) + 1);
-    else this.times.get(name)?.push(answer.microseconds);
+  /** Whether the answer is of the measured path. */
+  add(name: Case, answer: TimedAnswer | undefined): boolean {
+    const accepted = answer !== undefined && this.#plan.accepts(answer);
+    if (accepted) this.times.get(name)?.push(answer.microseconds);
+    else this.others.set(name, (this.others.get(name) ?? 0) + 1);
+    return accepted;
   }
 }
 
