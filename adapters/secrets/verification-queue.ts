@@ -6,7 +6,8 @@ import {
   VerificationQueueFull,
   type VerificationSlot,
 } from '../../application/ports/verification-slots.ts';
-import { type QueueName, type Waiting, WaitingVerifications } from './waiting-verifications.ts';
+import type { Waiting } from './overflow-queue.ts';
+import { type QueueName, WaitingVerifications } from './waiting-verifications.ts';
 
 export interface VerificationQueueLimits {
   /** Verifications that run at once. */

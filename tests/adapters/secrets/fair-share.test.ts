@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { FairShare } from '../../../adapters/secrets/waiting-verifications.ts';
+import { FairShare } from '../../../adapters/secrets/fair-share.ts';
 
 describe('FairShare', () => {
   it('gives flows that always wait equal shares of the work, up to the size of the largest pieces', () => {
@@ -22,7 +22,7 @@ describe('FairShare', () => {
 
   it('does not let a flow save up its share while it is idle', () => {
     const share = new FairShare<string>();
-    for (let round = 0; round < 10; round += 1) share.charge('busy', 1);
+    for (let round = 0; round < 10; round += 1) share.charge(share.next(['busy']) ?? '', 1);
     const order = Array.from({ length: 4 }, () => {
       const flow = share.next(['busy', 'back']) ?? '';
       share.charge(flow, 1);
@@ -36,6 +36,22 @@ describe('FairShare', () => {
     share.charge('a', 1);
     share.charge('expensive', 100);
     expect(share.next(['expensive', 'b'])).toBe('b');
+  });
+
+  it('prefers, among flows that are due, one that had no work, then the one whose last work is longest ago', () => {
+    const share = new FairShare<string>();
+    for (const flow of ['a', 'b', 'a', 'b']) share.charge(flow, 1);
+    share.charge('c', 1);
+    for (let round = 0; round < 10; round += 1) share.charge(share.next(['busy']) ?? '', 1);
+    expect(share.next(['a', 'c', 'new'])).toBe('new');
+    expect(share.next(['b', 'a', 'c'])).toBe('c');
+  });
+
+  it('forgets the oldest work beyond its greatest number of flows', () => {
+    const share = new FairShare<string>(2);
+    for (const flow of ['a', 'b', 'a', 'c']) share.charge(flow, 1);
+    expect(share.size).toBe(2);
+    expect(share.next(['a', 'c', 'b'])).toBe('b');
   });
 
   it('selects no flow if none waits', () => {

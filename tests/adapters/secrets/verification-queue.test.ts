@@ -53,6 +53,9 @@ function world(limits: Partial<VerificationQueueLimits> = {}) {
   return { queue, began, verify, step, fillFifo };
 }
 
+/** A caller at this address. */
+const at = (address: string) => ({ ...A_CALLER, address });
+
 const opened: VerificationQueue[] = [];
 afterEach(() => {
   for (const queue of opened.splice(0)) queue.close();
@@ -87,6 +90,52 @@ describe('VerificationQueue', () => {
     void verify('good');
     for (let count = 0; count < 4; count += 1) await step();
     expect(began).toContain('good');
+  });
+
+  it('serves a client at another address soon, however many registered clients are guessed at one address', async () => {
+    const { began, verify, step, fillFifo } = world();
+    fillFifo();
+    for (let count = 0; count < 90; count += 1) void verify(`guessed ${count}`);
+    for (let count = 0; count < 5; count += 1) void verify('good', { caller: at(`198.51.100.${count}`) });
+    for (let count = 0; count < 14; count += 1) await step();
+    expect(began.filter((name) => name === 'good')).toHaveLength(5);
+  });
+
+  it('serves a new client before clients whose guesses were verified, at the same address too', async () => {
+    const { began, verify, step, fillFifo } = world();
+    fillFifo();
+    const guesses = () => {
+      for (let count = 0; count < 8; count += 1) void verify(`guessed ${count}`);
+    };
+    guesses();
+    while (!began.includes('guessed 7')) await step();
+    guesses();
+    fillFifo();
+    while (began.lastIndexOf('guessed 0') < began.indexOf('guessed 7')) await step();
+    void verify('good');
+    for (let count = 0; count < 3; count += 1) await step();
+    expect(began).toContain('good');
+  });
+
+  it('serves the owner of a client id soon, however many addresses guess its secret', async () => {
+    const { began, verify, step, fillFifo } = world();
+    fillFifo();
+    for (let count = 0; count < 80; count += 1)
+      void verify('guess', { clientId: 'x', caller: at(`10.0.${count % 4}.1`) });
+    void verify('owner', { clientId: 'x', caller: at('198.51.100.1') });
+    for (let count = 0; count < 12; count += 1) await step();
+    expect(began).toContain('owner');
+  });
+
+  it('serves a registered client soon, however many addresses guess for unknown ids', async () => {
+    const { began, verify, step, fillFifo } = world();
+    fillFifo();
+    for (let count = 0; count < 90; count += 1) {
+      void verify(`unknown ${count}`, { registered: false, caller: at(`10.0.${count}.1`) });
+    }
+    for (let count = 0; count < 5; count += 1) void verify('good', { clientId: `good ${count}` });
+    for (let count = 0; count < 26; count += 1) await step();
+    expect(began.filter((name) => name === 'good')).toHaveLength(5);
   });
 
   it('shares by work: a client with expensive verifications is served proportionally less often', async () => {
@@ -174,6 +223,20 @@ describe('VerificationQueue', () => {
     expect(began.filter((name) => name === 'flooding')).toHaveLength(2);
     queue.close();
     for (const verified of flooding) await expect(verified).rejects.toThrow(DependencyUnavailable);
+  });
+
+  it.each([
+    ['one address', (count: number) => ({ clientId: `guessed ${count}` })],
+    ['many addresses, for one client', (count: number) => ({ clientId: 'guessed', caller: at(`10.0.${count}.1`) })],
+  ])('evicts guesses from %s, and nothing of a client that has less in the full overflow queue', async (_, guess) => {
+    const { began, verify, step, fillFifo } = world({ overflow: 6 });
+    fillFifo();
+    for (let count = 0; count < 2; count += 1) void verify('good', { caller: at('198.51.100.1') });
+    await settled();
+    for (let count = 0; count < 20; count += 1) void verify('guess', guess(count));
+    for (let count = 0; count < 20; count += 1) await step();
+    expect(began.filter((name) => name === 'good')).toHaveLength(2);
+    expect(began.filter((name) => name === 'guess')).toHaveLength(4);
   });
 
   it('puts a renewal in the FIFO queue however full it is, since its secret was right', async () => {

@@ -55,8 +55,7 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
   '429-tested': {
     environment: (cost) => ({ CLIENT_SECRET_COST: String(cost), CLIENT_FAILURES_PER_MINUTE: '1' }),
     powerRequired: false,
-    collect: (target) =>
-      spaced(target, ({ status }) => status === 429, { perSecond: SPACED_VERIFICATIONS_PER_SECOND }),
+    collect: (target) => spaced(target, ({ status }) => status === 429, { perSecond: SPACED_VERIFICATIONS_PER_SECOND }),
   },
   // Of each case, many attempts of one client wait, and few are selected.
   '429-untested': {
