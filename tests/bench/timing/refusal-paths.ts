@@ -28,10 +28,10 @@ interface RefusalPath {
 const CONNECTIONS_IN_TURN = 128;
 
 /** Enough for answers that take two seconds. */
-const SPACED_CONNECTIONS = 700;
+const SPACED_CONNECTIONS = 1_200;
 
 /** Requests per second; with verifications, as many as a busy machine can do at the default cost. */
-const SPACED_PER_SECOND = 250;
+const SPACED_PER_SECOND = 450;
 const SPACED_VERIFICATIONS_PER_SECOND = 100;
 
 const UNLIMITED = '1000000';
