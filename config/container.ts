@@ -205,7 +205,11 @@ export async function buildContainer(
         ready: healthChecks().every((check) => check.readiness().ready),
         workers: role === 'primary' ? settings.WORKERS : 1,
         listening: pool()?.listening ?? Number(get(PARTS.httpServer).listening),
-        verifications: { ...get(PARTS.verificationQueue).load, paced: get(PARTS.pacedAttempts).size },
+        verifications: {
+          ...get(PARTS.verificationQueue).load,
+          shares: get(PARTS.verificationQueue).shares,
+          paced: get(PARTS.pacedAttempts).size,
+        },
         refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
         clockOffsetSeconds: get(PARTS.keyRing).clockOffsetSeconds(),
       }),

@@ -8,8 +8,8 @@ export interface ServiceState {
   /** The number of processes that should answer requests, and of those that do. */
   readonly workers: number;
   readonly listening: number;
-  /** The number of secret verifications that run, that wait in each queue, and of requests without an answer. */
-  readonly verifications: Readonly<Record<'running' | 'fifo' | 'overflow' | 'paced' | 'unanswered', number>>;
+  /** The number of secret verifications that run, that wait in each queue, of shares of the overflow queue, and of requests without an answer. */
+  readonly verifications: Readonly<Record<'running' | 'fifo' | 'overflow' | 'shares' | 'paced' | 'unanswered', number>>;
   /** The highest BCrypt cost of a refusal. */
   readonly refusalCost: number;
   /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
@@ -25,7 +25,7 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   gauge('auth_ready', '1 where /readyz answers 200, else 0.').set(state.ready ? 1 : 0);
   gauge('auth_workers', 'Processes that should answer requests.').set(state.workers);
   gauge('auth_workers_listening', 'Processes that answer requests.').set(state.listening);
-  const { running, fifo, overflow, paced, unanswered } = state.verifications;
+  const { running, fifo, overflow, shares, paced, unanswered } = state.verifications;
   gauge('auth_secret_verifications_running', 'BCrypt verifications that run now.').set(running);
   gauge(
     'auth_secret_verifications_unanswered',
@@ -37,6 +37,10 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
     'queue',
   );
   for (const [queue, size] of Object.entries({ fifo, overflow, paced })) waiting.set({ queue }, size);
+  gauge(
+    'auth_secret_verification_shares',
+    'Clients and addresses whose share of the overflow queue is remembered.',
+  ).set(shares);
   gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
   if (state.clockOffsetSeconds !== undefined) {
     const help = 'Seconds by which the clock of this machine is ahead of that of the key directory.';

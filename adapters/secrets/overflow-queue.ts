@@ -30,6 +30,11 @@ export class OverflowQueue<Item extends Waiting> {
     this.#max = max;
   }
 
+  /** Clients and addresses whose work is remembered. */
+  get shares(): number {
+    return this.#clients.size + this.#addresses.size;
+  }
+
   /** When the queue is full, the newest request of the client or address that has the most is evicted. */
   add(item: Item, isRegistered: boolean): void {
     if (this.waiting.size >= this.#max) this.#evict();

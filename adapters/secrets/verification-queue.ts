@@ -41,8 +41,8 @@ interface Attempt extends Waiting {
 
 /**
  * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it
- * is full, further requests wait in the overflow queue: each client has a queue in it, unregistered ids share one, and
- * the next client is the one for which the least work has been done. There, only a right secret is answered when it is
+ * is full, further requests wait in the overflow queue, which clients and addresses share fairly; all unregistered ids count
+ * as one client. There, only a right secret is answered when it is
  * verified. Every other request gets 503 exactly when the waiting time is over. A flood hardly delays a client with a
  * valid secret, and neither an answer nor its time tells a wrong secret from an unknown id. Each queue gets half of the
  * work, so the FIFO queue moves at the same speed whatever waits in the other. Decision 0202 has the reasons.
@@ -69,6 +69,11 @@ export class VerificationQueue implements ClosableVerificationSlots {
     readonly unanswered: number;
   } {
     return { running: this.#running.size, ...this.#waiting.load, unanswered: this.#unanswered.size };
+  }
+
+  /** Clients and addresses whose work in the overflow queue is remembered, at most 20,000. */
+  get shares(): number {
+    return this.#waiting.shares;
   }
 
   /** Attempts are not limited here. */

@@ -25,6 +25,11 @@ export class WaitingVerifications<Item extends Waiting> {
     return { fifo: this.#fifo.size, overflow: this.#overflow.waiting.size };
   }
 
+  /** Clients and addresses whose work in the overflow queue is remembered. */
+  get shares(): number {
+    return this.#overflow.shares;
+  }
+
   /** Adds a request to the FIFO queue. Returns false if it has no room there; a renewal always has, since its secret was right. */
   addToFifo(item: Item): boolean {
     let rounds = 2 ** item.request.cost;
