@@ -30,8 +30,9 @@ const CONNECTIONS_IN_TURN = 128;
 /** Enough for answers that take two seconds. */
 const SPACED_CONNECTIONS = 1_200;
 
-/** Requests per second; with verifications, as many as a busy machine can do at the default cost. */
+/** Requests per second: without verifications, with those of cost 14 next to them, and with one for each. */
 const SPACED_PER_SECOND = 450;
+const SPACED_PER_SECOND_LATE = 250;
 const SPACED_VERIFICATIONS_PER_SECOND = 100;
 
 const UNLIMITED = '1000000';
@@ -76,7 +77,10 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
   '503-late': {
     environment: () => ({ CLIENT_SECRET_COST: SLOW_COST, CLIENT_FAILURES_PER_MINUTE: UNLIMITED }),
     powerRequired: false,
-    collect: (target) => spaced(target, ({ status, microseconds }) => status === 503 && microseconds >= WAITED_US),
+    collect: (target) =>
+      spaced(target, ({ status, microseconds }) => status === 503 && microseconds >= WAITED_US, {
+        perSecond: SPACED_PER_SECOND_LATE,
+      }),
   },
 };
 
