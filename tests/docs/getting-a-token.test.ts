@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { inspect, promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ClientSnippet, codeFor, startServiceForClients } from '../support/client-snippet.ts';
+import { send } from '../support/http.ts';
+import { readPage, snippetsOf, writeFiles } from '../support/page-snippets.ts';
+import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../support/running-service.ts';
+
+const PAGE = readPage('docs/getting-a-token.md');
+const SNIPPETS = snippetsOf(PAGE);
+const DESCRIPTION = 'send client_id and client_secret in the body, without an Authorization header';
+
+/** The clients for Node.js that are packages of this project. */
+const CLIENTS: readonly ClientSnippet[] = [
+  {
+    file: 'openid-client.js',
+    setting: ["{ algorithm: 'oauth2' }", "{ algorithm: 'oidc' }"],
+    error: 'server responded with a challenge in the WWW-Authenticate HTTP Header',
+  },
+  {
+    file: 'oauth4webapi.js',
+    setting: ["ClientSecretPost('my-secret')", "oauth.ClientSecretBasic('my-secret')"],
+    error: 'server responded with a challenge in the WWW-Authenticate HTTP Header',
+  },
+  {
+    file: 'simple-oauth2.js',
+    setting: ["  options: { authorizationMethod: 'body' },\n", ''],
+    error: 'Response Error: 401 Unauthorized',
+  },
+  {
+    file: 'badgateway-oauth2-client.js',
+    setting: ["  authenticationMethod: 'client_secret_post',\n", ''],
+    error: `OAuth2 error invalid_client. ${DESCRIPTION}`,
+  },
+  { file: 'axios-oauth-client.js' },
+];
+
+/** These two refuse a service without TLS unless they are told otherwise. */
+function overHttp(code: string): string {
+  return code
+    .replace(/\{ algorithm: '(\w+)' \}/, "{ algorithm: '$1', execute: [library.allowInsecureRequests] }")
+    .replace('const options = {};', 'const options = { [library.allowInsecureRequests]: true };')
+    .replace(/^/, `import * as library from '${code.includes("'openid-client'") ? 'openid-client' : 'oauth4webapi'}';\n`)
+    .replaceAll('oauth.ClientSecretBasic', 'library.ClientSecretBasic');
+}
+
+/** Imports a snippet from a file in this folder, where it finds the packages of the project, and gets a token with it. */
+async function getToken(code: string): Promise<string> {
+  const folder = fileURLToPath(new URL(`snippets-${randomUUID()}/`, import.meta.url));
+  await using _written = await writeFiles(folder, new Map([['client.js', overHttp(code)]]));
+  const { accessToken } = await import(`${folder}client.js`);
+  return await accessToken();
+}
+
+describe('docs/getting-a-token.md', () => {
+  let service: ServiceUnderTest;
+  beforeAll(async () => {
+    service = await startServiceForClients();
+  });
+  afterAll(() => service.stop());
+
+  it('shows the answer of a service to HTTP Basic that is not switched on', async () => {
+    const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '');
+    const credentials = Buffer.from(`${GOOD_CLIENT.client_id}:${GOOD_SECRET}`).toString('base64');
+    const answer = await send(service.url, '/oauth2/token', {
+      method: 'POST',
+      headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=client_credentials',
+    });
+    expect([answer.status, answer.json()]).toEqual([401, shown]);
+  });
+
+  it('shows a curl line that works when it is pasted', async () => {
+    const line = /^```sh\n(curl .*?)^```$/ms.exec(PAGE)?.[1] ?? '';
+    const code = codeFor(new Map([['curl', line]]), { file: 'curl' }, service.url);
+    const { stdout } = await promisify(execFile)('bash', ['-c', code]);
+    expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
+  });
+
+  it('has a row with a link for each client', () => {
+    const rows = [...PAGE.matchAll(/^\| \[.*?\]\(#([\w-]+)\)/gm)].map(([, anchor = '']) => anchor);
+    const sections = [...PAGE.matchAll(/^## (.*)$/gm)]
+      .map(([, heading = '']) => heading.toLowerCase().replace(/[^\w -]/g, '').replaceAll(' ', '-'))
+      .filter((anchor) => !['clients-that-know-only-http-basic', 'which-snippets-have-run'].includes(anchor));
+    expect([...new Set(rows)]).toEqual(sections);
+  });
+
+  it('shows Node.js snippets that this test or npm run test:interop runs', () => {
+    const shown = [...SNIPPETS.keys()].filter((name) => name.endsWith('.js'));
+    expect(shown.toSorted()).toEqual([...CLIENTS.map(({ file }) => file), 'client-oauth2.js'].toSorted());
+    expect([...PAGE.matchAll(/^```js$/gm)]).toHaveLength(shown.length);
+  });
+
+  describe.each(CLIENTS)('$file', (client) => {
+    it('gets a token that opens a resource', async () => {
+      const token = await getToken(codeFor(SNIPPETS, client, service.url));
+      const headers = { authorization: `Bearer ${token}` };
+      expect((await send(service.url, '/v1/locations/NYC_USA', { headers })).status).toBe(200);
+    });
+  });
+
+  it.each(CLIENTS.filter(({ error }) => error !== undefined))(
+    '$file: without its setting, shows the error that the page names',
+    async (client) => {
+      const { error = '' } = client;
+      expect(PAGE).toContain(error);
+      const failed = await getToken(codeFor(SNIPPETS, client, service.url, 'without its setting')).catch((error: unknown) => error);
+      expect(inspect(failed, { depth: 5 })).toContain(error);
+    },
+  );
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The text of a page. The path starts at the project's root. */
+export function readPage(path: string): string {
+  return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
+}
+
+/** The code of a page's fenced blocks whose first line is a comment with the name of a file, by that name. */
+export function snippetsOf(page: string): ReadonlyMap<string, string> {
+  const blocks = page.matchAll(/^```\w+\n(?:\/\/|#) ([\w./-]+\.\w+)\n(.*?)^```$/gms);
+  return new Map([...blocks].map(([, name = '', text = '']) => [name, text]));
+}
+
+/** Writes files into a new folder, which is deleted with its content at the end. */
+export async function writeFiles(
+  folder: string,
+  files: ReadonlyMap<string, string>,
+): Promise<{ folder: string } & AsyncDisposable> {
+  for (const [name, text] of files) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
