@@ -1,0 +1,195 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ClientSnippet, codeFor, knowsOnlyBasic, startServiceForClients } from '../support/client-snippet.ts';
+import { readPage, snippetsOf } from '../support/page-snippets.ts';
+import { GOOD_CLIENT, type ServiceUnderTest } from '../support/running-service.ts';
+import { type Command, type InstalledProject, installProject, type Project, type Run, run } from './project.ts';
+import { GO, KAFKA, NODE, PYTHON, RUBY, RUST_CLIENT, SPRING } from './projects.ts';
+
+const PAGE = readPage('docs/getting-a-token.md');
+const SNIPPETS = snippetsOf(PAGE);
+const DESCRIPTION = 'send client_id and client_secret in the body, without an Authorization header';
+
+/** A client, and how its snippet is run in a project. */
+interface RunnableClient extends ClientSnippet {
+  /** Where the project expects the snippet. */
+  readonly path: string;
+  /** Files of the page that stand beside it. */
+  readonly beside?: Readonly<Record<string, string>>;
+  readonly command: (url: string) => Command;
+  /** What it prints if it got a token. */
+  readonly prints?: string;
+}
+
+const python = (file: string, more: Partial<RunnableClient>): RunnableClient => ({
+  file,
+  path: file,
+  command: () => ['venv/bin/python', file],
+  ...more,
+});
+
+const METHOD_OF_AUTHLIB = ['    token_endpoint_auth_method="client_secret_post",\n', ''] as const;
+
+const PYTHON_CLIENTS: readonly RunnableClient[] = [
+  python('requests_oauthlib_client.py', {
+    setting: [', include_client_id=True', ''],
+    error: `(invalid_client) ${DESCRIPTION}`,
+  }),
+  python('authlib_requests.py', { setting: METHOD_OF_AUTHLIB, error: `invalid_client: ${DESCRIPTION}` }),
+  python('authlib_httpx.py', { setting: METHOD_OF_AUTHLIB, error: `invalid_client: ${DESCRIPTION}` }),
+  python('authlib_flask.py', {
+    setting: ['    client_kwargs={"token_endpoint_auth_method": "client_secret_post"},\n', ''],
+    error: `invalid_client: ${DESCRIPTION}`,
+    command: () => ['venv/bin/python', 'flask_request.py'],
+  }),
+  python('httpx_auth_client.py', { error: `invalid_client: ${DESCRIPTION}` }),
+];
+
+const SPRING_CLIENT: RunnableClient = {
+  file: 'spring/application.yaml',
+  path: 'src/main/resources/application.yaml',
+  beside: { 'spring/ThingsClient.java': 'src/main/java/example/ThingsClient.java' },
+  setting: ['            client-authentication-method: client_secret_post\n', ''],
+  error: '401 Unauthorized: [no body]',
+  command: () => [
+    ...SPRING.compile,
+    '-Dexec.mainClass=example.ThingsClient',
+    '-Dexec.args=--spring.main.web-application-type=none',
+  ],
+};
+
+const kafka = (name: string, more: Partial<RunnableClient>): RunnableClient => ({
+  file: `kafka/${name}.properties`,
+  path: `${name}.properties`,
+  prints: `token of ${GOOD_CLIENT.client_id}`,
+  error: DESCRIPTION,
+  command: (url) => [
+    ...KAFKA.compile,
+    '-Dexec.mainClass=example.Login',
+    `-Dexec.args=${name}.properties`,
+    `-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=${url}/oauth2/token`,
+  ],
+  ...more,
+});
+
+const CLIENTS: readonly (readonly [Project, readonly RunnableClient[]])[] = [
+  [PYTHON, PYTHON_CLIENTS],
+  [
+    GO,
+    [
+      {
+        file: 'golang-oauth2/main.go',
+        path: 'golang-oauth2/main.go',
+        setting: ['oauth2.AuthStyleInParams', 'oauth2.AuthStyleAutoDetect'],
+        command: () => ['go', 'run', './golang-oauth2'],
+      },
+    ],
+  ],
+  [
+    RUST_CLIENT,
+    [
+      {
+        file: 'rust-oauth2/src/main.rs',
+        path: 'src/main.rs',
+        setting: ['.set_auth_type(AuthType::RequestBody)', '.set_auth_type(AuthType::BasicAuth)'],
+        error: `Some("${DESCRIPTION}")`,
+        command: () => ['cargo', 'run', '--quiet'],
+      },
+    ],
+  ],
+  [SPRING, [SPRING_CLIENT]],
+  [KAFKA, [kafka('kafka', {}), kafka('strimzi', {})]],
+  [
+    NODE,
+    [
+      {
+        file: 'client-oauth2.js',
+        path: 'client-oauth2.js',
+        error: 'Client authentication failed',
+        command: (url) => ['node', 'print-location.js', `${url}/v1/locations/NYC_USA`],
+      },
+    ],
+  ],
+  [
+    RUBY,
+    [
+      {
+        file: 'oauth2_client.rb',
+        path: 'oauth2_client.rb',
+        command: () => ['ruby', 'oauth2_client.rb'],
+      },
+    ],
+  ],
+];
+
+let byDefault: ServiceUnderTest;
+let withBasic: ServiceUnderTest;
+beforeAll(async () => {
+  byDefault = await startServiceForClients();
+  withBasic = await startServiceForClients({
+    CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic',
+  });
+});
+afterAll(() => Promise.all([byDefault, withBasic].map((service) => service.stop())));
+
+type Variant = Parameters<typeof codeFor>[3];
+
+/** Writes the code of a client into its project, and runs it. */
+async function runClient(
+  { folder }: InstalledProject,
+  client: RunnableClient,
+  url: string,
+  variant?: Variant,
+): Promise<Run> {
+  const beside = Object.entries(client.beside ?? {}).map(([file, path]) => [path, codeFor(SNIPPETS, { file }, url)]);
+  const files = [[client.path, codeFor(SNIPPETS, client, url, variant)], ...beside];
+  for (const [path = '', code = ''] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), code);
+  }
+  return run(client.command(url), folder);
+}
+
+const expectToken = ({ output }: Run, { prints = 'New York City' }: RunnableClient) => expect(output).toContain(prints);
+
+it('runs all snippets with a file name, except for those of npm test', () => {
+  const run = CLIENTS.flatMap(([, clients]) => clients.flatMap(({ file, beside = {} }) => [file, ...Object.keys(beside)]));
+  const ofNode = [...SNIPPETS.keys()].filter((file) => file.endsWith('.js') && file !== 'client-oauth2.js');
+  expect([...run, ...ofNode].toSorted()).toEqual([...SNIPPETS.keys()].toSorted());
+});
+
+for (const [project, clients] of CLIENTS) {
+  // Declared before it is known whether the project can be installed: a skipped one says so on standard error.
+  describe(project.name, () => {
+    let installed: InstalledProject | undefined;
+    beforeAll(async () => {
+      installed = await installProject(project);
+    });
+    afterAll(() => installed?.[Symbol.asyncDispose]());
+
+    it.each(clients)('$file: gets a token as the page shows', async (client) => {
+      if (installed === undefined) return;
+      const service = knowsOnlyBasic(client) ? withBasic : byDefault;
+      expectToken(await runClient(installed, client, service.url), client);
+    });
+
+    it.each(clients.filter(({ error }) => error !== undefined))(
+      '$file: shows the error that the page names',
+      async (client) => {
+        if (installed === undefined) return;
+        expect(PAGE).toContain(client.error);
+        const { output } = await runClient(installed, client, byDefault.url, 'without its setting');
+        expect(output).toContain(client.error);
+      },
+    );
+
+    it.each(clients.filter(({ setting }) => setting !== undefined))(
+      '$file: needs no setting if the service accepts HTTP Basic too',
+      async (client) => {
+        if (installed === undefined) return;
+        expectToken(await runClient(installed, client, withBasic.url, 'without its setting'), client);
+      },
+    );
+  });
+}
