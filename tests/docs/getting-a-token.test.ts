@@ -42,7 +42,10 @@ function overHttp(code: string): string {
   return code
     .replace(/\{ algorithm: '(\w+)' \}/, "{ algorithm: '$1', execute: [library.allowInsecureRequests] }")
     .replace('const options = {};', 'const options = { [library.allowInsecureRequests]: true };')
-    .replace(/^/, `import * as library from '${code.includes("'openid-client'") ? 'openid-client' : 'oauth4webapi'}';\n`)
+    .replace(
+      /^/,
+      `import * as library from '${code.includes("'openid-client'") ? 'openid-client' : 'oauth4webapi'}';\n`,
+    )
     .replaceAll('oauth.ClientSecretBasic', 'library.ClientSecretBasic');
 }
 
@@ -82,7 +85,12 @@ describe('docs/getting-a-token.md', () => {
   it('has a row with a link for each client', () => {
     const rows = [...PAGE.matchAll(/^\| \[.*?\]\(#([\w-]+)\)/gm)].map(([, anchor = '']) => anchor);
     const sections = [...PAGE.matchAll(/^## (.*)$/gm)]
-      .map(([, heading = '']) => heading.toLowerCase().replace(/[^\w -]/g, '').replaceAll(' ', '-'))
+      .map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replace(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      )
       .filter((anchor) => !['clients-that-know-only-http-basic', 'which-snippets-have-run'].includes(anchor));
     expect([...new Set(rows)]).toEqual(sections);
   });
@@ -106,7 +114,9 @@ describe('docs/getting-a-token.md', () => {
     async (client) => {
       const { error = '' } = client;
       expect(PAGE).toContain(error);
-      const failed = await getToken(codeFor(SNIPPETS, client, service.url, 'without its setting')).catch((error: unknown) => error);
+      const failed = await getToken(codeFor(SNIPPETS, client, service.url, 'without its setting')).catch(
+        (error: unknown) => error,
+      );
       expect(inspect(failed, { depth: 5 })).toContain(error);
     },
   );

@@ -18,6 +18,8 @@ interface RunnableClient extends ClientSnippet {
   /** Files of the page that stand beside it. */
   readonly beside?: Readonly<Record<string, string>>;
   readonly command: (url: string) => Command;
+  /** Other changes that the page names, to the code for a service on loopback. */
+  readonly changes?: readonly (readonly [shown: RegExp, instead: string])[];
   /** What it prints if it got a token. */
   readonly prints?: string;
 }
@@ -46,6 +48,14 @@ const PYTHON_CLIENTS: readonly RunnableClient[] = [
   python('httpx_auth_client.py', { error: `invalid_client: ${DESCRIPTION}` }),
 ];
 
+/** A program that uses a token. Its argument is the URL of a resource. */
+const PRINT_LOCATION = `
+  import('./client-oauth2.js')
+    .then(({ accessToken }) => accessToken())
+    .then((token) => fetch(process.argv[1], { headers: { authorization: 'Bearer ' + token } }))
+    .then(async (answer) => console.log(await answer.text()));
+`;
+
 const SPRING_CLIENT: RunnableClient = {
   file: 'spring/application.yaml',
   path: 'src/main/resources/application.yaml',
@@ -56,6 +66,17 @@ const SPRING_CLIENT: RunnableClient = {
     ...SPRING.compile,
     '-Dexec.mainClass=example.ThingsClient',
     '-Dexec.args=--spring.main.web-application-type=none',
+  ],
+};
+
+/** With `issuer-uri` alone, Spring reads the method from the metadata. */
+const SPRING_CLIENT_WITH_ISSUER: RunnableClient = {
+  file: SPRING_CLIENT.file,
+  path: SPRING_CLIENT.path,
+  command: SPRING_CLIENT.command,
+  changes: [
+    [/ +client-authentication-method: .*\n/, ''],
+    [/token-uri: (.*)\/oauth2\/token/, 'issuer-uri: $1'],
   ],
 };
 
@@ -98,7 +119,7 @@ const CLIENTS: readonly (readonly [Project, readonly RunnableClient[]])[] = [
       },
     ],
   ],
-  [SPRING, [SPRING_CLIENT]],
+  [SPRING, [SPRING_CLIENT, SPRING_CLIENT_WITH_ISSUER]],
   [KAFKA, [kafka('kafka', {}), kafka('strimzi', {})]],
   [
     NODE,
@@ -107,7 +128,7 @@ const CLIENTS: readonly (readonly [Project, readonly RunnableClient[]])[] = [
         file: 'client-oauth2.js',
         path: 'client-oauth2.js',
         error: 'Client authentication failed',
-        command: (url) => ['node', 'print-location.js', `${url}/v1/locations/NYC_USA`],
+        command: (url) => ['node', '-e', PRINT_LOCATION, `${url}/v1/locations/NYC_USA`],
       },
     ],
   ],
@@ -143,10 +164,12 @@ async function runClient(
   variant?: Variant,
 ): Promise<Run> {
   const beside = Object.entries(client.beside ?? {}).map(([file, path]) => [path, codeFor(SNIPPETS, { file }, url)]);
-  const files = [[client.path, codeFor(SNIPPETS, client, url, variant)], ...beside];
-  for (const [path = '', code = ''] of files) {
+  const shown = codeFor(SNIPPETS, client, url, variant);
+  const code = (client.changes ?? []).reduce((text, [from, to]) => text.replace(from, to), shown);
+  const files = [[client.path, code], ...beside];
+  for (const [path = '', text = ''] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), code);
+    await writeFile(join(folder, path), text);
   }
   return run(client.command(url), folder);
 }
@@ -154,9 +177,11 @@ async function runClient(
 const expectToken = ({ output }: Run, { prints = 'New York City' }: RunnableClient) => expect(output).toContain(prints);
 
 it('runs all snippets with a file name, except for those of npm test', () => {
-  const run = CLIENTS.flatMap(([, clients]) => clients.flatMap(({ file, beside = {} }) => [file, ...Object.keys(beside)]));
+  const files = CLIENTS.flatMap(([, clients]) =>
+    clients.flatMap(({ file, beside = {} }) => [file, ...Object.keys(beside)]),
+  );
   const ofNode = [...SNIPPETS.keys()].filter((file) => file.endsWith('.js') && file !== 'client-oauth2.js');
-  expect([...run, ...ofNode].toSorted()).toEqual([...SNIPPETS.keys()].toSorted());
+  expect([...new Set([...files, ...ofNode])].toSorted()).toEqual([...SNIPPETS.keys()].toSorted());
 });
 
 for (const [project, clients] of CLIENTS) {

@@ -54,7 +54,9 @@ export async function installProject(project: Project): Promise<InstalledProject
   for (const command of project.install) {
     const { succeeded, output } = await run(command, folder);
     if (succeeded) continue;
-    process.stderr.write(`skipped: ${project.name}, because \`${command.join(' ')}\` fails:\n${output.slice(0, 2_000)}\n`);
+    process.stderr.write(
+      `skipped: ${project.name}, because \`${command.join(' ')}\` fails:\n${output.slice(0, 2_000)}\n`,
+    );
     await rm(folder, { recursive: true, force: true });
     return undefined;
   }

@@ -101,8 +101,14 @@ const VERIFIERS: readonly VerifierSnippet[] = [
     command: () => [...SPRING.compile, '-Dexec.mainClass=example.VerifyLines'],
     // With `issuer-uri` alone, Spring Boot makes its decoder in this way.
     forDefaultTokens: [
-      [/NimbusJwtDecoder decoder[\s\S]*?return decoder;/, 'return JwtDecoders.fromIssuerLocation("https://auth.example.com");'],
-      ['import org.springframework.security.oauth2.jwt.JwtDecoder;', 'import org.springframework.security.oauth2.jwt.*;'],
+      [
+        /NimbusJwtDecoder decoder[\s\S]*?return decoder;/,
+        'return JwtDecoders.fromIssuerLocation("https://auth.example.com");',
+      ],
+      [
+        'import org.springframework.security.oauth2.jwt.JwtDecoder;',
+        'import org.springframework.security.oauth2.jwt.*;',
+      ],
     ],
     fetches: true,
   },

@@ -15,7 +15,8 @@ export interface ClientSnippet {
 }
 
 /** Whether a client cannot get a token while the service reads secrets only from the body. */
-export const knowsOnlyBasic = ({ setting, error }: ClientSnippet): boolean => setting === undefined && error !== undefined;
+export const knowsOnlyBasic = ({ setting, error }: ClientSnippet): boolean =>
+  setting === undefined && error !== undefined;
 
 /** The code for a service on loopback, without the client's setting if that is asked for. */
 export function codeFor(
