@@ -17,7 +17,7 @@ const CLIENTS: readonly ClientSnippet[] = [
   {
     file: 'openid-client.js',
     setting: ["{ algorithm: 'oauth2' }", "{ algorithm: 'oidc' }"],
-    error: 'server responded with a challenge in the WWW-Authenticate HTTP Header',
+    error: 'unexpected HTTP response status code',
   },
   {
     file: 'oauth4webapi.js',

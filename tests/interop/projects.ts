@@ -29,7 +29,10 @@ export const RUST_CLIENT: Project = {
 
 export const RUST_VERIFIER: Project = { ...RUST_CLIENT, name: 'Rust, jsonwebtoken', folder: 'rust-jsonwebtoken' };
 
-export const SPRING: Project & { readonly compile: Command } = {
+/** A project whose classes are run with `exec.mainClass`. */
+type MavenProject = Project & { readonly compile: Command };
+
+export const SPRING: MavenProject = {
   name: 'Java, Spring Security',
   folder: 'spring',
   tools: ['mvn', '--version'],
@@ -37,7 +40,9 @@ export const SPRING: Project & { readonly compile: Command } = {
   compile: MAVEN,
 };
 
-export const KAFKA: Project & { readonly compile: Command } = {
+export const SPRING_VERIFIER: MavenProject = { ...SPRING, folder: 'spring-verifier' };
+
+export const KAFKA: MavenProject = {
   ...SPRING,
   name: 'Java, Kafka and Strimzi',
   folder: 'kafka',

@@ -13,7 +13,7 @@ import { readPage, snippetsOf } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
 import { type Command, type InstalledProject, installProject, type Project } from './project.ts';
-import { GO, PYTHON, RUST_VERIFIER, SPRING } from './projects.ts';
+import { GO, PYTHON, RUST_VERIFIER, SPRING_VERIFIER } from './projects.ts';
 import { startVerifier, type Verifier } from './verifier.ts';
 
 const PAGE = readPage('docs/resource-servers.md');
@@ -63,7 +63,7 @@ const VERIFIERS: readonly VerifierSnippet[] = [
   go('jwx', {
     forDefaultTokens: [
       [/\t\t\tjwt.WithAudience.*\n/, ''],
-      [/if token.Get.*\{/, 'if false {'],
+      [/if token.Get.*\{/, 'if _ = clientID; false {'],
       ['if !slices', 'if false && !slices'],
     ],
     forShortRotation: ['20*time.Second', '2*time.Second'],
@@ -95,10 +95,10 @@ const VERIFIERS: readonly VerifierSnippet[] = [
     fetches: false,
   },
   {
-    project: SPRING,
+    project: SPRING_VERIFIER,
     file: 'spring/ThingsSecurity.java',
     path: 'src/main/java/example/ThingsSecurity.java',
-    command: () => [...SPRING.compile, '-Dexec.mainClass=example.VerifyLines'],
+    command: () => [...SPRING_VERIFIER.compile, '-Dexec.mainClass=example.VerifyLines'],
     // With `issuer-uri` alone, Spring Boot makes its decoder in this way.
     forDefaultTokens: [
       [
@@ -183,7 +183,9 @@ for (const snippet of VERIFIERS) {
     beforeAll(async () => {
       installed = await installProject(snippet.project);
     });
-    afterAll(() => installed?.[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await installed?.[Symbol.asyncDispose]();
+    });
 
     it('accepts a token of the profile, and refuses forgeries', async () => {
       if (installed === undefined) return;

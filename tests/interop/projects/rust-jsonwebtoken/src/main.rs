@@ -1,4 +1,5 @@
 //! Verifies each line of standard input with the snippet of the page. The argument is the key set.
+#![allow(dead_code)]
 mod access_token;
 
 use std::io::BufRead;
