@@ -21,7 +21,7 @@ const CLIENTS: readonly ClientSnippet[] = [
   },
   {
     file: 'oauth4webapi.js',
-    setting: ["ClientSecretPost('my-secret')", "oauth.ClientSecretBasic('my-secret')"],
+    setting: ["ClientSecretPost('my-secret')", "library.ClientSecretBasic('my-secret')"],
     error: 'server responded with a challenge in the WWW-Authenticate HTTP Header',
   },
   {
@@ -37,16 +37,12 @@ const CLIENTS: readonly ClientSnippet[] = [
   { file: 'axios-oauth-client.js' },
 ];
 
-/** These two refuse a service without TLS unless they are told otherwise. */
+/** openid-client and oauth4webapi refuse a service without TLS unless they are told otherwise. */
 function overHttp(code: string): string {
-  return code
+  const library = code.includes("'openid-client'") ? 'openid-client' : 'oauth4webapi';
+  return `import * as library from '${library}';\n${code}`
     .replace(/\{ algorithm: '(\w+)' \}/, "{ algorithm: '$1', execute: [library.allowInsecureRequests] }")
-    .replace('const options = {};', 'const options = { [library.allowInsecureRequests]: true };')
-    .replace(
-      /^/,
-      `import * as library from '${code.includes("'openid-client'") ? 'openid-client' : 'oauth4webapi'}';\n`,
-    )
-    .replaceAll('oauth.ClientSecretBasic', 'library.ClientSecretBasic');
+    .replace('const options = {};', 'const options = { [library.allowInsecureRequests]: true };');
 }
 
 /** Imports a snippet from a file in this folder, where it finds the packages of the project, and gets a token with it. */
@@ -59,10 +55,14 @@ async function getToken(code: string): Promise<string> {
 
 describe('docs/getting-a-token.md', () => {
   let service: ServiceUnderTest;
+  let withBasic: ServiceUnderTest;
   beforeAll(async () => {
     service = await startServiceForClients();
+    withBasic = await startServiceForClients({
+      CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic',
+    });
   });
-  afterAll(() => service.stop());
+  afterAll(() => Promise.all([service, withBasic].map((started) => started.stop())));
 
   it('shows the answer of a service to HTTP Basic that is not switched on', async () => {
     const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '');
@@ -101,13 +101,21 @@ describe('docs/getting-a-token.md', () => {
     expect([...PAGE.matchAll(/^```js$/gm)]).toHaveLength(shown.length);
   });
 
-  describe.each(CLIENTS)('$file', (client) => {
-    it('gets a token that opens a resource', async () => {
-      const token = await getToken(codeFor(SNIPPETS, client, service.url));
-      const headers = { authorization: `Bearer ${token}` };
-      expect((await send(service.url, '/v1/locations/NYC_USA', { headers })).status).toBe(200);
-    });
+  async function expectToken({ url }: ServiceUnderTest, token: string): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await send(url, '/v1/locations/NYC_USA', { headers })).status).toBe(200);
+  }
+
+  it.each(CLIENTS)('$file: gets a token that opens a resource', async (client) => {
+    await expectToken(service, await getToken(codeFor(SNIPPETS, client, service.url)));
   });
+
+  it.each(CLIENTS.filter(({ file, setting }) => setting !== undefined && file !== 'openid-client.js'))(
+    '$file: needs no setting if the service accepts HTTP Basic too',
+    async (client) => {
+      await expectToken(withBasic, await getToken(codeFor(SNIPPETS, client, withBasic.url, 'without its setting')));
+    },
+  );
 
   it.each(CLIENTS.filter(({ error }) => error !== undefined))(
     '$file: without its setting, shows the error that the page names',

@@ -9,7 +9,7 @@ export interface Verifier extends AsyncDisposable {
   verify(token: string): Promise<string>;
 }
 
-/** Starts a program that answers each line of standard input with a line that begins with `accepted` or `refused`. */
+/** Starts a program that answers each line of standard input with a line that has `accepted` or `refused`. */
 export function startVerifier([program, ...args]: Command, folder: string): Verifier {
   const child = spawn(program, args, { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
@@ -20,8 +20,9 @@ export function startVerifier([program, ...args]: Command, folder: string): Veri
       for (;;) {
         const { value, done } = await lines.next();
         if (done === true) throw new Error(`${program} has ended`);
-        // Other lines are notes of the build tool.
-        if (/^(accepted|refused)/.test(value)) return value;
+        // Other lines are notes of the build tool, which may also write color codes in front of an answer.
+        const [answer] = /(?:accepted|refused) .*/.exec(value) ?? [];
+        if (answer !== undefined) return answer;
       }
     },
     async [Symbol.asyncDispose]() {
