@@ -56,12 +56,10 @@ const PRINT_LOCATION = `
     .then(async (answer) => console.log(await answer.text()));
 `;
 
-const SPRING_CLIENT: RunnableClient = {
+const SPRING_FILES: RunnableClient = {
   file: 'spring/application.yaml',
   path: 'src/main/resources/application.yaml',
   beside: { 'spring/ThingsClient.java': 'src/main/java/example/ThingsClient.java' },
-  setting: ['            client-authentication-method: client_secret_post\n', ''],
-  error: '401 Unauthorized: [no body]',
   command: () => [
     ...SPRING.compile,
     '-Dexec.mainClass=example.ThingsClient',
@@ -69,11 +67,15 @@ const SPRING_CLIENT: RunnableClient = {
   ],
 };
 
+const SPRING_CLIENT: RunnableClient = {
+  ...SPRING_FILES,
+  setting: ['            client-authentication-method: client_secret_post\n', ''],
+  error: '401 Unauthorized: [no body]',
+};
+
 /** With `issuer-uri` alone, Spring reads the method from the metadata. */
 const SPRING_CLIENT_WITH_ISSUER: RunnableClient = {
-  file: SPRING_CLIENT.file,
-  path: SPRING_CLIENT.path,
-  command: SPRING_CLIENT.command,
+  ...SPRING_FILES,
   changes: [
     [/ +client-authentication-method: .*\n/, ''],
     [/token-uri: (.*)\/oauth2\/token/, 'issuer-uri: $1'],
