@@ -7,7 +7,7 @@ export interface KeyTimes {
   readonly tokenLifetimeSeconds: number;
   /**
    * Whether a successor is published as soon as possible, and not only in time for the rotation. It then stands by in
-   * case the key that signs is revoked.
+   * case the key that signs is revoked, and verifiers that cache key sets for hours know it at the rotation.
    */
   readonly standby?: boolean;
 }

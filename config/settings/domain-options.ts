@@ -9,8 +9,9 @@ export function keyTimes(settings: Settings): KeyTimes {
     rotationSeconds: settings.KEY_ROTATION_SECONDS,
     publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
     tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
-    // Only a shared directory can revoke a key, and a key file has no other key.
-    standby: settings.KEY_DIRECTORY === 'postgres' && settings.KEY_FILE === undefined,
+    // The next key is needed at a rotation, and when one in a shared directory is revoked. A key file has no other key.
+    standby:
+      settings.KEY_FILE === undefined && (settings.KEY_ROTATION_SECONDS !== 0 || settings.KEY_DIRECTORY === 'postgres'),
   };
 }
 
