@@ -1,4 +1,4 @@
-import { type AccessTokenClaims, scopesOf } from '../domain/access-token-claims.ts';
+import { type AccessTokenClaims, isFor, scopesOf } from '../domain/access-token-claims.ts';
 import { type Refusal, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -12,12 +12,15 @@ export interface BearerRequest {
   readonly requiredScope?: Scope | undefined;
 }
 
+/** The audience of a token that is not restricted to any resource: its own client. */
+export const OWN_CLIENT = Symbol('the client of the token');
+
 /** The tokens to accept. */
 export interface ExpectedToken {
   /** Claim `iss`, compared exactly. */
   readonly issuer: string;
-  /** Claim `aud`. If undefined, `aud` is not checked, because it is then the client's own id. */
-  readonly audience?: string | undefined;
+  /** What claim `aud` has to name: this audience, or the client itself. If undefined, `aud` is not checked. */
+  readonly audience?: string | typeof OWN_CLIENT | undefined;
   /** Seconds by which the issuer's clock and ours may differ; 0 if they are the same clock. */
   readonly leewaySeconds?: number;
 }
@@ -50,8 +53,9 @@ export class AuthorizeRequest {
 
     // RFC 7519 sections 4.1.1, 4.1.3, 4.1.4 (refused on the second of `exp`) and 4.1.5.
     if (claims.iss !== issuer) return failure(refusal('token_issuer_foreign'));
-    if (audience !== undefined && claims.aud !== audience)
+    if (audience !== undefined && !isFor(claims, audience === OWN_CLIENT ? claims.sub : audience)) {
       return failure(refusal('token_audience_foreign', claims.sub));
+    }
     if (now - leewaySeconds >= claims.exp) return failure(refusal('token_expired', claims.sub));
     if (now + leewaySeconds < claims.nbf) return failure(refusal('token_not_yet_valid', claims.sub));
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {

@@ -1,5 +1,7 @@
 import { type AccessTokenClaims, TOKEN_LENGTH_MAX } from '../domain/access-token-claims.ts';
+import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, refusal } from '../domain/refusal.ts';
+import { isResourceIndicator } from '../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
@@ -7,6 +9,7 @@ import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type { ClientCredentials } from './ports/client-credentials.ts';
+import type { ClientResources } from './ports/client-resources.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
 import type { TokenSigner } from './ports/token-signer.ts';
@@ -31,12 +34,15 @@ export interface IssuedToken {
 
 export interface IssueTokenParts {
   readonly authenticateClient: ClientAuthentication<ClientCredentials>;
+  readonly clientResources: ClientResources;
   readonly policy: TokenPolicy;
   readonly signer: TokenSigner;
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly auditLog: AuditLog;
 }
+
+const NO_RESOURCES = success<readonly string[]>([]);
 
 /** The client credentials grant (RFC 6749 section 4.4): issues an access token for valid credentials. */
 export class IssueToken {
@@ -56,31 +62,45 @@ export class IssueToken {
   async #issue({ credentials, scope, resources, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const { authenticateClient, policy, signer, clock, ids } = this.#parts;
 
-    // A malformed scope is refused before it costs a hash; an unregistered one only after the secret is verified.
+    // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
     if (requested?.ok === false) return failure(refusal('scope_malformed'));
+    if (!resources.every(isResourceIndicator)) return failure(refusal('resource_malformed'));
 
     const client = await authenticateClient.execute(credentials, caller);
     if (!client.ok) return client;
 
     const granted = policy.grantScope(client.value, requested?.value);
     if (!granted.ok) return granted;
-    if (resources.length > 0) return failure(refusal('resource_not_registered', client.value.clientId));
+    const targets = resources.length === 0 ? NO_RESOURCES : await this.#grantResources(client.value, resources);
+    if (!targets.ok) return targets;
 
     const claims = policy.claimsOf({
       registration: client.value,
       scope: granted.value,
+      resources: targets.value,
       issuedAt: clock.now(),
       tokenId: ids.uuid(),
     });
     const accessToken = await signer.sign(claims);
-    if (accessToken.length > TOKEN_LENGTH_MAX) return failure(refusal('scope_too_long', claims.sub));
+    if (accessToken.length > TOKEN_LENGTH_MAX) {
+      return failure(refusal(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', claims.sub));
+    }
     return success({
       accessToken,
       claims,
       scope: granted.value.toString(),
       expiresInSeconds: policy.lifetimeSeconds,
     });
+  }
+
+  /** The only look-up that depends on what the client asks for. */
+  async #grantResources(
+    client: ClientRegistration,
+    requested: readonly string[],
+  ): Promise<Result<readonly string[], Refusal>> {
+    const registered = await this.#parts.clientResources.findResources(client);
+    return this.#parts.policy.grantResources(client, registered, requested);
   }
 
   #record(outcome: Result<IssuedToken, Refusal>): void {

@@ -14,6 +14,7 @@ import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
+import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
@@ -32,7 +33,7 @@ import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
 import { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
-import { AuthorizeRequest } from '../application/authorize-request.ts';
+import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';
 import { IssueToken } from '../application/issue-token.ts';
 import { KeyRing } from '../application/keys/key-ring.ts';
@@ -83,6 +84,7 @@ export async function buildContainer(
   // Clients and their secrets.
   if (settings.CLIENT_REPOSITORY === 'memory') {
     part(PARTS.clientRepository, () => new InMemoryClientRepository(get(PARTS.ids), clients));
+    part(PARTS.clientResources, () => new InMemoryClientResources(clients));
   }
   part(PARTS.verifiedSecrets, () => {
     const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
@@ -146,12 +148,13 @@ export async function buildContainer(
     const authenticateClient = get(PARTS.authenticateClient);
     const signer = new Rs256TokenSigner(get(PARTS.keyProvider), policy.type);
     const surroundings = { clock: get(PARTS.clock), ids: get(PARTS.ids), auditLog: get(PARTS.auditLog) };
-    return new IssueToken({ authenticateClient, policy, signer, ...surroundings });
+    const clientResources = get(PARTS.clientResources);
+    return new IssueToken({ authenticateClient, clientResources, policy, signer, ...surroundings });
   });
   part(PARTS.authorizeRequest, () => {
     // The clock of another replica may be a moment ahead of ours.
     const leewaySeconds = settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS;
-    const expected = { issuer: settings.TOKEN_ISSUER, audience: settings.TOKEN_AUDIENCE, leewaySeconds };
+    const expected: ExpectedToken = { issuer: settings.TOKEN_ISSUER, audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT, leewaySeconds };
     return new AuthorizeRequest(new JoseTokenVerifier(get(PARTS.keyProvider)), get(PARTS.clock), expected);
   });
   part(PARTS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));

@@ -21,9 +21,10 @@ export async function openDependencies(
     if (role !== 'primary' && !container.isRegistered(PARTS.clientRepository)) {
       const { openClientRepository } = await loadPostgres();
       const options = { ...connectionOptions(settings), poolSize };
-      const { adapter, dependency } = await openClientRepository(options, createStateLog(log));
+      const { adapter, resources, dependency } = await openClientRepository(options, createStateLog(log));
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
+      container.registerInstance(PARTS.clientResources, resources);
       for (const cost of (await adapter.findCosts()) ?? []) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
     }
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {

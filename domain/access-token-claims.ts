@@ -9,8 +9,8 @@ export interface AccessTokenClaims {
   readonly iss: string;
   /** The client's id. */
   readonly sub: string;
-  /** The client's id too, unless the deployment sets an audience. */
-  readonly aud: string;
+  /** The client's id too, unless the deployment sets an audience or the request names resources (RFC 8707); several are an array. */
+  readonly aud: string | readonly string[];
   readonly iat: number;
   readonly nbf: number;
   /** The first second in which the token is no longer valid. */
@@ -42,19 +42,23 @@ function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
   return (
     isText(claims.iss) &&
     isText(claims.sub) &&
-    isText(claims.aud) &&
+    (isText(claims.aud) || (isTexts(claims.aud) && claims.aud.length > 0)) &&
     isText(claims.jti) &&
     isSecond(claims.iat) &&
     isSecond(claims.nbf) &&
     isSecond(claims.exp) &&
     claims.nbf < claims.exp &&
     (claims.client_id === undefined || isText(claims.client_id)) &&
-    (claims.scope === undefined || isText(claims.scope) || (Array.isArray(claims.scope) && claims.scope.every(isText)))
+    (claims.scope === undefined || isText(claims.scope) || isTexts(claims.scope))
   );
 }
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
 }
 
 function isSecond(value: unknown): value is number {
@@ -64,4 +68,9 @@ function isSecond(value: unknown): value is number {
 /** The scopes in a token; empty if it has no `scope` claim. */
 export function scopesOf({ scope = [] }: AccessTokenClaims): readonly string[] {
   return typeof scope === 'string' ? scope.split(' ') : scope;
+}
+
+/** Whether the token is for this audience (RFC 7519 section 4.1.3). */
+export function isFor({ aud }: AccessTokenClaims, audience: string): boolean {
+  return typeof aud === 'string' ? aud === audience : aud.includes(audience);
 }

@@ -36,6 +36,7 @@ const CODE_OF_REASON = {
 
   resource_malformed: 'invalid_target',
   resource_not_registered: 'invalid_target',
+  resources_too_long: 'invalid_target',
 
   token_malformed: 'invalid_token',
   token_algorithm_refused: 'invalid_token',

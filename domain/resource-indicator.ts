@@ -7,3 +7,29 @@ const MAX_LENGTH = 2_000;
 export function isResourceIndicator(text: string): boolean {
   return text.length <= MAX_LENGTH && ABSOLUTE_URI.test(text);
 }
+
+/** An authority without a path, and the `/` that may follow it (RFC 3986 section 6.2.3). */
+const BARE_ORIGIN = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?]+)\/?$/;
+
+/**
+ * The registered resources that a request names, each once and in its registered spelling; undefined if one of them is not
+ * registered. They are compared character by character, except that `https://api.example.com` and
+ * `https://api.example.com/` are the same: many clients send the second where the first was meant.
+ */
+export function selectResources(
+  registered: readonly string[],
+  requested: readonly string[],
+): readonly string[] | undefined {
+  const selected = new Set<string>();
+  for (const resource of requested) {
+    const found = registered.find((one) => one === resource) ?? registered.find((one) => isSameOrigin(one, resource));
+    if (found === undefined) return undefined;
+    selected.add(found);
+  }
+  return [...selected];
+}
+
+function isSameOrigin(one: string, other: string): boolean {
+  const origin = BARE_ORIGIN.exec(one)?.[1];
+  return origin !== undefined && origin === BARE_ORIGIN.exec(other)?.[1];
+}

@@ -1,6 +1,7 @@
 import type { AccessTokenClaims, TokenType } from './access-token-claims.ts';
 import type { ClientRegistration } from './client-registration.ts';
 import { type Refusal, refusal } from './refusal.ts';
+import { selectResources } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import type { Scope } from './scope.ts';
 
@@ -15,7 +16,7 @@ export interface TokenPolicyOptions {
   readonly lifetimeSeconds: number;
   /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
   readonly profile?: TokenProfile;
-  /** Claim `aud`; if undefined, the client's own id. */
+  /** Claim `aud` of a token whose request names no resource; if undefined, the client's own id. */
   readonly audience?: string | undefined;
   /** Whether a token of the default profile has its scopes: not at all, or as an array of strings. */
   readonly scopeClaim: 'absent' | 'array';
@@ -27,6 +28,8 @@ export type TokenProfile = 'default' | 'rfc9068';
 export interface TokenFacts {
   readonly registration: ClientRegistration;
   readonly scope: Scope;
+  /** The resources that the token is for (RFC 8707); none if the request named none. */
+  readonly resources?: readonly string[];
   /** Whole seconds since the epoch. */
   readonly issuedAt: number;
   readonly tokenId: string;
@@ -69,11 +72,22 @@ export class TokenPolicy {
       : failure(refusal('scope_not_registered', registration.clientId));
   }
 
-  claimsOf({ registration, scope, issuedAt, tokenId }: TokenFacts): AccessTokenClaims {
+  /** The resources that a request gets, in their registered spelling (RFC 8707 section 2). Never an unregistered one. */
+  grantResources(
+    { clientId }: ClientRegistration,
+    registered: readonly string[],
+    requested: readonly string[],
+  ): Result<readonly string[], Refusal> {
+    const granted = selectResources(registered, requested);
+    return granted === undefined ? failure(refusal('resource_not_registered', clientId)) : success(granted);
+  }
+
+  claimsOf({ registration, scope, resources = [], issuedAt, tokenId }: TokenFacts): AccessTokenClaims {
+    const [resource = this.#audience ?? registration.clientId, ...others] = resources;
     return {
       iss: this.issuer,
       sub: registration.clientId,
-      aud: this.#audience ?? registration.clientId,
+      aud: others.length === 0 ? resource : resources,
       iat: issuedAt,
       nbf: issuedAt,
       exp: issuedAt + this.lifetimeSeconds,

@@ -4,6 +4,7 @@ import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
+import { PostgresClientResources } from './postgres-client-resources.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { openTable } from './table.ts';
 
@@ -19,7 +20,8 @@ const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
  */
 export async function openClientRepository(options: ConnectionOptions, log: DatabaseLog) {
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT);
-  return { adapter: new PostgresClientRepository(table.runner, log), dependency: table };
+  const resources = new PostgresClientResources(table.runner, log);
+  return { adapter: new PostgresClientRepository(table.runner, log), resources, dependency: table };
 }
 
 /**

@@ -6,6 +6,7 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { IssueToken, type TokenRequest } from '../../application/issue-token.ts';
 import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
+import type { ClientResources } from '../../application/ports/client-resources.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
@@ -27,11 +28,15 @@ const RUNS = { numRuns: 25 };
 const POLICY: TokenPolicyOptions = { issuer: 'http://issuer.test', lifetimeSeconds: 300, scopeClaim: 'absent' };
 const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: REGISTERED_SECRET };
 
+/** The resources of the client. */
+const RESOURCES = ['https://api.example.com', 'https://files.example.com/v1'];
+
 function requestOf({
   scope,
+  resources = [],
   ...credentials
-}: Partial<SecretCredentials & Pick<TokenRequest, 'scope'>> = {}): TokenRequest {
-  return { credentials: { ...CREDENTIALS, ...credentials }, resources: [], caller: A_CALLER, scope };
+}: Partial<SecretCredentials & Pick<TokenRequest, 'scope' | 'resources'>> = {}): TokenRequest {
+  return { credentials: { ...CREDENTIALS, ...credentials }, resources, caller: A_CALLER, scope };
 }
 
 const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];
@@ -46,12 +51,13 @@ interface WorldOptions {
   readonly policy?: Partial<TokenPolicyOptions>;
   readonly client?: Partial<Omit<ClientRegistrationFields, 'id'>>;
   readonly clients?: ClientRepository;
+  readonly clientResources?: ClientResources;
   readonly signer?: TokenSigner;
 }
 
 /** The use case with the service's own in-memory adapters, and a count of the expensive steps. */
-function world({ policy, client, clients, signer }: WorldOptions = {}) {
-  const count = { lookUps: 0, verifications: 0 };
+function world({ policy, client, clients, clientResources, signer }: WorldOptions = {}) {
+  const count = { lookUps: 0, verifications: 0, resourceLookUps: 0 };
   const ids = new RandomIdGenerator();
   const clock = new FixedClock(NOW);
   const auditLog = new InMemoryAuditLog();
@@ -72,6 +78,12 @@ function world({ policy, client, clients, signer }: WorldOptions = {}) {
   });
   const issueToken = new IssueToken({
     authenticateClient: authenticateBySecretWith({ clients: counted, secrets }),
+    clientResources: clientResources ?? {
+      async findResources() {
+        count.resourceLookUps += 1;
+        return RESOURCES;
+      },
+    },
     policy: new TokenPolicy({ ...POLICY, ...policy }),
     signer: signer ?? new Rs256TokenSigner(keys),
     clock,
@@ -283,6 +295,78 @@ describe('IssueToken, in the audit log', () => {
     const recorded = JSON.stringify(here.auditLog.events());
     const secrets = [REGISTERED_SECRET, 'bad-secret', 'secret-in-the-wrong-field', CLIENT.clientSecret];
     for (const secret of [...secrets, ...accessToken.split('.')]) expect(recorded).not.toContain(secret);
+  });
+});
+
+describe('IssueToken, for the resources of the request', () => {
+  const audienceOf = async (...resources: readonly string[]) => {
+    const outcome = await world().issueToken.execute(requestOf({ resources }));
+    return outcome.ok ? outcome.value.claims.aud : outcome.problem.reason;
+  };
+
+  it('names one resource as the audience, and several as an array, each once and in its registered spelling', async () => {
+    expect(await audienceOf('https://api.example.com/')).toBe('https://api.example.com');
+    expect(await audienceOf('https://api.example.com', 'https://api.example.com/')).toBe('https://api.example.com');
+    expect(await audienceOf('https://files.example.com/v1', 'https://api.example.com')).toEqual(RESOURCES.toReversed());
+  });
+
+  it('issues a token with several audiences that the verifier accepts', async () => {
+    const outcome = await world().issueToken.execute(requestOf({ resources: RESOURCES }));
+    if (!outcome.ok) throw new Error(outcome.problem.reason);
+    const { accessToken, claims } = outcome.value;
+    expect(await new JoseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
+  });
+
+  it.each([
+    ['https://files.example.com/v1/'],
+    ['https://files.example.com'],
+    ['https://API.example.com'],
+    ['https://api.example.com:443'],
+    ['https://api.example.com/?'],
+    ['http://api.example.com'],
+  ])('refuses %s, which the client is not registered for', async (resource) => {
+    expect(await audienceOf(resource)).toBe('resource_not_registered');
+    expect(await audienceOf('https://api.example.com', resource)).toBe('resource_not_registered');
+  });
+
+  it('looks the resources up once, and only if the request names one', async () => {
+    const { issueToken, count } = world();
+    await issueToken.execute(requestOf());
+    expect(count.resourceLookUps).toBe(0);
+    await issueToken.execute(requestOf({ resources: RESOURCES }));
+    expect(count.resourceLookUps).toBe(1);
+  });
+
+  it('refuses a malformed resource before the secret is verified', async () => {
+    const { issueToken, count } = world();
+    const outcome = await issueToken.execute(requestOf({ resources: ['https://api.example.com', 'api'] }));
+    expect(outcome).toMatchObject({ ok: false, problem: { code: 'invalid_target', reason: 'resource_malformed' } });
+    expect(count).toEqual({ lookUps: 0, verifications: 0, resourceLookUps: 0 });
+  });
+
+  it('checks secret and scope before it reveals anything about resources', async () => {
+    const { issueToken, count } = world();
+    const resources = ['https://unknown.example.com'];
+    const wrong = await issueToken.execute(requestOf({ resources, clientSecret: 'bad-secret' }));
+    expect(wrong).toMatchObject({ problem: { code: 'invalid_client' } });
+    expect(await issueToken.execute(requestOf({ resources, scope: 'admin' }))).toMatchObject({
+      problem: { code: 'invalid_scope' },
+    });
+    expect(count.resourceLookUps).toBe(0);
+  });
+
+  it('passes on a fault of their storage unchanged, and records no refusal', async () => {
+    const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
+    const { issueToken, auditLog } = world({ clientResources: { findResources: () => Promise.reject(outage) } });
+    await expect(issueToken.execute(requestOf({ resources: RESOURCES }))).rejects.toBe(outage);
+    expect(auditLog.events()).toEqual([]);
+  });
+
+  it('refuses resources that make the token longer than 12 KiB', async () => {
+    const long = Array.from({ length: 8 }, (_, number) => `https://${number}.example.com/${'x'.repeat(1_900)}`);
+    const { issueToken } = world({ clientResources: { findResources: async () => long } });
+    const outcome = await issueToken.execute(requestOf({ resources: long }));
+    expect(outcome).toMatchObject({ problem: { code: 'invalid_target', reason: 'resources_too_long' } });
   });
 });
 

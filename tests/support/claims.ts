@@ -1,7 +1,7 @@
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
 
 /** The claims of a valid token. Its 300 seconds begin at the time of a new FixedClock. */
-export const CLAIMS: AccessTokenClaims = {
+export const CLAIMS: AccessTokenClaims & { readonly aud: string } = {
   iss: 'http://issuer.test',
   sub: 'a-client',
   aud: 'a-client',

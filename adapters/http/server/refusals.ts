@@ -109,6 +109,7 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   attempts_exhausted: 'too many failed attempts for this client_id from this address: try again later',
   resource_malformed: 'resource must be an absolute URI without a fragment',
   resource_not_registered: 'the client is not registered for a resource that it asks for',
+  resources_too_long: 'a token with these scopes and resources is longer than 12 KiB: ask for fewer of them',
   scope_malformed: 'scope must be scope tokens with single spaces between',
   scope_too_long: 'a token with these scopes is longer than 12 KiB: ask for fewer of them with the parameter scope',
   scope_not_registered: 'the client is not registered for a scope that it asks for',
