@@ -170,7 +170,7 @@ export async function buildContainer(
       publishKeys: new PublishKeys(get(PARTS.keyProvider)),
       load: get(PARTS.loadLimit),
       methods: settings.CLIENT_AUTHENTICATION_METHODS,
-      metadata: { issuer, baseUrl, scopes },
+      metadata: { issuer, baseUrl, scopes, compatibility: settings.METADATA_COMPATIBILITY },
       publicMetadata: settings.PUBLIC_METADATA,
       resources: settings.EXAMPLE_RESOURCE ? [locationRoute(get(PARTS.findLocation), order)] : [],
     });

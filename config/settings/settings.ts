@@ -48,6 +48,7 @@ export const SETTINGS_SCHEMA = z.object({
   LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
   PUBLIC_METADATA: trueOrFalse().default(false),
   METADATA_SCOPES: scopes().optional(),
+  METADATA_COMPATIBILITY: oneOf('mcp').optional(),
 });
 
 type Values = z.output<typeof SETTINGS_SCHEMA>;
@@ -95,6 +96,9 @@ function contradictions(given: Environment): readonly string[] {
       ? ['DATABASE_URL: must not be set if DATABASE_URL_FILE is set']
       : [],
     required('TOKEN_AUDIENCE', 'TOKEN_PROFILE', 'rfc9068'),
+    given['METADATA_COMPATIBILITY'] === 'mcp' && given['PUBLIC_METADATA'] !== 'true'
+      ? ['PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token']
+      : [],
     given['KEY_FILE'] && rotates ? ['KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'] : [],
     given['PORT'] === '0' && !given['BASE_URL'] ? ['BASE_URL: is required if PORT is 0, any free port'] : [],
   ].flat();

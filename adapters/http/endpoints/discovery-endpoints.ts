@@ -3,12 +3,14 @@ import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE } from '../../../domain/client-registration.ts';
 import { ASSERTION_ALGORITHMS } from '../../../domain/public-jwk.ts';
-import type { Exchange } from '../server/exchange.ts';
+import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import type { Handler } from '../server/koa-application.ts';
+import { httpRefusal } from '../server/refusals.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export const TOKEN_PATH = '/oauth2/token';
 export const KEY_SET_PATH = '/oauth2/jwks';
+export const AUTHORIZATION_PATH = '/oauth2/authorize';
 
 /** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
 export type Cacheability = 'public' | 'private';
@@ -25,7 +27,12 @@ export interface MetadataOptions {
   /** The client authentication methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
   readonly cacheability: Cacheability;
+  /** The clients for which the document has more than the service can do; undefined for none. */
+  readonly compatibility?: MetadataCompatibility | undefined;
 }
+
+/** `mcp`: the SDKs of the Model Context Protocol use no metadata without an authorization endpoint and PKCE (decision 0311). */
+export type MetadataCompatibility = 'mcp';
 
 /** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
 export function metadataPath(issuer: string): string {
@@ -35,7 +42,8 @@ export function metadataPath(issuer: string): string {
 }
 
 /** GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). */
-export function metadataEndpoint({ issuer, baseUrl, scopes, methods, cacheability }: MetadataOptions): Handler {
+export function metadataEndpoint(options: MetadataOptions): Handler {
+  const { issuer, baseUrl, scopes, methods, cacheability, compatibility } = options;
   const metadata = {
     issuer,
     token_endpoint: `${baseUrl}${TOKEN_PATH}`,
@@ -49,8 +57,21 @@ export function metadataEndpoint({ issuer, baseUrl, scopes, methods, cacheabilit
     }),
     // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],
+    ...(compatibility === 'mcp' && {
+      authorization_endpoint: `${baseUrl}${AUTHORIZATION_PATH}`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    }),
   };
   return async (ctx) => answerCacheable(ctx, metadata, cacheability, MAX_AGE_SECONDS);
+}
+
+/**
+ * The authorization endpoint that the metadata names for compatibility: refuses every request, and never redirects, since
+ * no client has registered a redirect URI (RFC 6749 section 4.1.2.1).
+ */
+export async function authorizationEndpoint(ctx: Exchange): Promise<void> {
+  sendRefusal(ctx, httpRefusal('response_type_unsupported'));
 }
 
 /** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as no new key can be missed. */

@@ -2,8 +2,10 @@ import type { IssueToken } from '../../../application/issue-token.ts';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import type { Access, Route } from '../server/koa-application.ts';
+import type { Access, Handler, Route } from '../server/koa-application.ts';
 import {
+  AUTHORIZATION_PATH,
+  authorizationEndpoint,
   KEY_SET_PATH,
   keySetEndpoint,
   type MetadataOptions,
@@ -35,6 +37,16 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
     { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(parts) } },
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.publishKeys, cacheability) } },
     { path: metadataPath(parts.metadata.issuer), access, methods: { GET: metadata } },
+    ...(parts.metadata.compatibility === 'mcp' ? mcpRoutes(metadataPath(parts.metadata.issuer), metadata) : []),
     ...parts.resources,
+  ];
+}
+
+/** The SDK for Go asks for the metadata of `https://auth.example.com/` with a `/` at the end of the path. */
+function mcpRoutes(path: string, metadata: Handler): readonly Route[] {
+  const access: Access = { kind: 'public' };
+  return [
+    { path: `${path}/`, access, methods: { GET: metadata } },
+    { path: AUTHORIZATION_PATH, access, methods: { GET: authorizationEndpoint, POST: authorizationEndpoint } },
   ];
 }

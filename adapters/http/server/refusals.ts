@@ -12,12 +12,13 @@ export interface Answer {
   readonly error: string;
 }
 
-/** The one table that maps a code to its status and header fields. Sources: RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
+/** The one table that maps a code to its status and header fields. Sources: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
 export const ANSWERS = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
   invalid_scope: { status: 400, error: 'invalid_scope' },
   invalid_target: { status: 400, error: 'invalid_target' },
+  unsupported_response_type: { status: 400, error: 'unsupported_response_type' },
   invalid_client: { status: 401, error: 'invalid_client' },
   unauthorized: { status: 401, error: 'unauthorized' },
   invalid_token: { status: 401, error: 'invalid_token' },
@@ -65,6 +66,7 @@ const CODE_OF_HTTP_REASON = {
   client_id_malformed: 'invalid_request',
   client_id_contradictory: 'invalid_request',
   credentials_missing: 'invalid_client',
+  response_type_unsupported: 'unsupported_response_type',
   token_missing: 'unauthorized',
   route_unknown: 'not_found',
   resource_unknown: 'not_found',
@@ -105,6 +107,8 @@ const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>
   parameter_repeated: 'a parameter stands in the body more than once',
   grant_type_missing: 'grant_type is missing',
   grant_type_unsupported: 'grant_type must be client_credentials',
+  response_type_unsupported:
+    'this server has no authorization of users: send client_credentials requests to its token endpoint',
   client_id_malformed: 'client_id has more than 255 characters or a control character',
   attempts_exhausted: 'too many failed attempts for this client_id from this address: try again later',
   resource_malformed: 'resource must be an absolute URI without a fragment',
