@@ -154,7 +154,11 @@ export async function buildContainer(
   part(PARTS.authorizeRequest, () => {
     // The clock of another replica may be a moment ahead of ours.
     const leewaySeconds = settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS;
-    const expected: ExpectedToken = { issuer: settings.TOKEN_ISSUER, audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT, leewaySeconds };
+    const expected: ExpectedToken = {
+      issuer: settings.TOKEN_ISSUER,
+      audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
+      leewaySeconds,
+    };
     return new AuthorizeRequest(new JoseTokenVerifier(get(PARTS.keyProvider)), get(PARTS.clock), expected);
   });
   part(PARTS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));

@@ -42,7 +42,7 @@ function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
   return (
     isText(claims.iss) &&
     isText(claims.sub) &&
-    (isText(claims.aud) || (isTexts(claims.aud) && claims.aud.length > 0)) &&
+    isAudience(claims.aud) &&
     isText(claims.jti) &&
     isSecond(claims.iat) &&
     isSecond(claims.nbf) &&
@@ -59,6 +59,11 @@ function isText(value: unknown): value is string {
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isText);
+}
+
+/** A text, or at least two different ones: the form in which tokens are issued. */
+function isAudience(value: unknown): value is AccessTokenClaims['aud'] {
+  return isText(value) || (isTexts(value) && value.length > 1 && new Set(value).size === value.length);
 }
 
 function isSecond(value: unknown): value is number {

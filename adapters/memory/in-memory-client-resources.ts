@@ -6,10 +6,10 @@ export class InMemoryClientResources implements ClientResources {
   readonly #resources: ReadonlyMap<string, readonly string[]>;
 
   constructor(clients: readonly NewClient[]) {
-    this.#resources = new Map(clients.map(({ clientId, details }) => [clientId, [...(details?.resources ?? [])]]));
+    this.#resources = new Map(clients.map(({ clientId, details }) => [clientId, details?.resources ?? []]));
   }
 
   async findResources({ clientId }: Pick<ClientRegistration, 'clientId'>): Promise<readonly string[]> {
-    return this.#resources.get(clientId) ?? [];
+    return [...(this.#resources.get(clientId) ?? [])];
   }
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
-import { AuthorizeRequest } from '../../application/authorize-request.ts';
+import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
@@ -22,13 +22,11 @@ beforeAll(async () => {
   verifier = new JoseTokenVerifier(keys);
 });
 
-interface Case {
+interface Case extends Omit<ExpectedToken, 'issuer'> {
   readonly claims?: Partial<AccessTokenClaims>;
   /** The time of the request, in seconds since the epoch. */
   readonly at?: number;
   readonly required?: string;
-  readonly audience?: string;
-  readonly leewaySeconds?: number;
 }
 
 async function ask({ claims = {}, at = NOW, required, ...expected }: Case = {}) {
@@ -119,6 +117,23 @@ describe('AuthorizeRequest', () => {
       const answer = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
       expect(answer).toEqual(refused('invalid_token', 'token_issuer_foreign'));
     });
+  });
+
+  it('accepts a token for several audiences if one of them is expected', async () => {
+    const claims = { aud: ['https://api.test', 'https://other.test'] };
+    expect(await ask({ claims, audience: 'https://other.test' })).toEqual(CALLER);
+    const foreign = refused('invalid_token', 'token_audience_foreign', CLAIMS.sub);
+    for (const audience of ['https://third.test', 'https://api.test/', 'https://api.test,https://other.test']) {
+      expect(await ask({ claims, audience })).toEqual(foreign);
+    }
+  });
+
+  it('accepts a token for its own client, and refuses one that is restricted to a resource', async () => {
+    expect(await ask({ audience: OWN_CLIENT })).toEqual(CALLER);
+    const foreign = refused('invalid_token', 'token_audience_foreign', CLAIMS.sub);
+    for (const aud of ['https://api.test', 'another-client', ['https://api.test', 'https://other.test']]) {
+      expect(await ask({ claims: { aud }, audience: OWN_CLIENT })).toEqual(foreign);
+    }
   });
 
   it('accepts a token for any audience if none is expected', async () => {

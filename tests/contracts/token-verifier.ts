@@ -13,7 +13,7 @@ export interface VerifierUnderTest {
 const BROKEN_CLAIMS: Readonly<Record<string, readonly unknown[]>> = {
   iss: [undefined, null, '', 1, ['http://issuer.test'], {}],
   sub: [undefined, null, '', 1, ['a-client'], {}],
-  aud: [undefined, null, '', 1, ['a-client'], {}],
+  aud: [undefined, null, '', 1, [], ['a-client'], ['a-client', 'a-client'], ['a-client', ''], ['a-client', 1], {}],
   jti: [undefined, null, '', 1, ['x'], {}],
   iat: [undefined, null, '1800000000', 1_800_000_000.5, -1, true, 2 ** 53],
   nbf: [undefined, null, '1800000000', 1_800_000_000.5, -1, true, 2 ** 53, 1_800_000_300],
@@ -27,6 +27,7 @@ export function describeTokenVerifier(name: string, fresh: () => Promise<Verifie
     it.each([
       ['without a scope', CLAIMS],
       ['with scopes', { ...CLAIMS, scope: ['read', 'write'] }],
+      ['for several resources', { ...CLAIMS, aud: ['https://api.test', 'https://files.test/v1'] }],
       ['of texts beyond ASCII', { ...CLAIMS, sub: 'Büro-Ω-🔑', aud: 'Büro-Ω-🔑' }],
     ])('returns the claims of a token %s', async (_case, claims) => {
       const { verifier, signer } = await fresh();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AccessTokenClaims, readAccessTokenClaims, scopesOf } from '../../domain/access-token-claims.ts';
+import { type AccessTokenClaims, isFor, readAccessTokenClaims, scopesOf } from '../../domain/access-token-claims.ts';
 
 const CLAIMS: AccessTokenClaims = { iss: 'i', sub: 's', aud: 'a', iat: 100, nbf: 100, exp: 101, jti: 'j' };
 
@@ -8,6 +8,7 @@ describe('readAccessTokenClaims', () => {
     ['the claims of a token', {}],
     ['a time at the epoch', { iat: 0, nbf: 0 }],
     ['the last second that a number can count', { exp: Number.MAX_SAFE_INTEGER }],
+    ['two audiences', { aud: ['a', 'b'] }],
     ['a client id', { client_id: 'c' }],
     ['scopes as one text', { scope: 'read write' }],
     ['scopes as an array', { scope: ['read', 'write'] }],
@@ -41,6 +42,11 @@ describe('readAccessTokenClaims', () => {
   });
 
   it.each([
+    ['an empty array of audiences', { aud: [] }],
+    ['the same audience twice', { aud: ['a', 'a'] }],
+    ['an empty audience in an array', { aud: ['a', ''] }],
+    ['an audience in an array that is not a text', { aud: ['a', 1] }],
+    ['an audience in an array in an array', { aud: ['a', ['b']] }],
     ['an empty client id', { client_id: '' }],
     ['a client id that is not a text', { client_id: 1 }],
     ['an empty scope', { scope: '' }],
@@ -62,5 +68,18 @@ describe('scopesOf', () => {
     [{ scope: 'read' }, ['read']],
   ])('%p: %p', (more, scopes) => {
     expect(scopesOf({ ...CLAIMS, ...more })).toEqual(scopes);
+  });
+});
+
+describe('isFor', () => {
+  it.each([
+    ['a', 'a', true],
+    ['a', 'b', false],
+    ['ab', 'a', false],
+    [['a', 'b'], 'b', true],
+    [['ab', 'b'], 'a', false],
+    [['a', 'b'], 'a,b', false],
+  ] as const)('finds in %j the audience %j: %p', (aud, audience, expected) => {
+    expect(isFor({ ...CLAIMS, aud }, audience)).toBe(expected);
   });
 });

@@ -20,6 +20,8 @@ const TOO_MANY = badRequest('parameters_too_many');
 const TOO_LARGE = refused(413, 'invalid_request', 'content_too_large');
 const NO_SCOPE = refused(400, 'invalid_scope', 'scope_malformed');
 const OTHER_SCOPE = refused(400, 'invalid_scope', 'scope_not_registered');
+const NO_TARGET = refused(400, 'invalid_target', 'resource_malformed');
+const OTHER_TARGET = refused(400, 'invalid_target', 'resource_not_registered');
 const UNKNOWN = invalidClient('client_unknown');
 const MISSING = invalidClient('credentials_missing');
 const WRONG = invalidClient('secret_wrong');
@@ -32,6 +34,7 @@ const secret = (name: string, text: string, answer = WRONG) =>
 const grant = (name: string, type: string, answer = OTHER_GRANT) =>
   body(name, `${CREDENTIALS}&grant_type=${type}`, answer);
 const scope = (name: string, text: string, answer = NO_SCOPE) => body(name, `${FORM}&scope=${text}`, answer);
+const resource = (name: string, text: string, answer = NO_TARGET) => body(name, `${FORM}&resource=${text}`, answer);
 const query = (name: string, text: string, answer = badRequest('credentials_in_query')) =>
   closing(name, post(FORM, [], text), answer);
 const chunked = (text: string) =>
@@ -114,7 +117,7 @@ export const CREDENTIAL_VALUES: readonly HostileRequest[] = [
   secret('an empty secret', '', MISSING),
 ];
 
-/** Grants and scopes that nobody may have, and credentials where they end up in logs. */
+/** Grants, scopes and resources that nobody may have, and credentials where they end up in logs. */
 export const GRANTS_AND_SCOPES: readonly HostileRequest[] = [
   grant('the password grant', 'password&username=x&password=y'),
   grant('a refresh token', 'refresh_token&refresh_token=x'),
@@ -142,6 +145,33 @@ export const GRANTS_AND_SCOPES: readonly HostileRequest[] = [
   scope('a NUL behind a scope', 'read%00'),
   scope('an empty scope, which counts as absent', '', TOKEN),
   scope('one scope three times', 'read+read+read', TOKEN),
+  resource('an empty resource, which counts as absent', '', TOKEN),
+  resource('empty resources, which count as absent', '&resource=&resource', TOKEN),
+  resource('a resource that is not registered', 'https://api.test', OTHER_TARGET),
+  resource('47 resources', Array(47).fill('https://api.test').join('&resource='), OTHER_TARGET),
+  resource('48 resources', Array(48).fill('https://api.test').join('&resource='), TOO_MANY),
+  resource('a resource that is not registered beside a malformed one', 'https://api.test&resource=api'),
+  resource('a relative resource', '/api'),
+  resource('a resource without a scheme', '//api.test'),
+  resource('a resource with a fragment', 'https://api.test%23a'),
+  resource('a resource with an empty fragment', 'https://api.test%23'),
+  resource('a resource with a space', 'https://api.test/a+b'),
+  resource('a resource with a line feed', 'https://api.test%0aresource=x'),
+  resource('a resource with a NUL', 'https://api.test%00'),
+  resource('a resource beyond ASCII', utf8('https://äpi.test')),
+  resource('a resource with a broken percent-encoding of its own', 'https://api.test/%25zz'),
+  resource('a resource of 15 KiB', 'https://api.test/'.padEnd(15_000, 'a')),
+  resource('a resource that is a script', 'javascript:alert(1)', OTHER_TARGET),
+  resource('SQL as a resource', "https://api.test/'or'1'='1", OTHER_TARGET),
+  resource('the id of the client as a resource', 'good-client'),
+  body('a resource in an array', `${FORM}&resource[]=https://api.test`),
+  body('a resource as an object', `${FORM}&resource[a]=https://api.test`),
+  body(
+    'a wrong secret beside a resource',
+    `grant_type=client_credentials&client_id=wronged-client&client_secret=x&resource=https://api.test`,
+    WRONG,
+  ),
+  query('a resource in the query, which is no part of the body', '?resource=https://api.test', TOKEN),
   query('a secret in the query', '?client_secret=good-secret'),
   query('a client id in the query', '?client_id=good-client'),
   query('a grant type without a value in the query', '?grant_type'),

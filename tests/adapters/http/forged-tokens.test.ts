@@ -361,6 +361,7 @@ describe('a well-signed token whose claims are not those of an access token of t
     { sub: '' },
     { aud: undefined },
     { aud: [GOOD_CLIENT.client_id] },
+    { aud: [GOOD_CLIENT.client_id, GOOD_CLIENT.client_id] },
     { iss: undefined },
     { iss: [ISSUER] },
     { scope: '' },
