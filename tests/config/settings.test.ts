@@ -66,6 +66,11 @@ describe('readSettings', () => {
       ['TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
     ],
     [
+      'metadata for MCP clients that requires a token',
+      { ...MEMORY, METADATA_COMPATIBILITY: 'mcp' },
+      ['PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token'],
+    ],
+    [
       'a shared key directory and a repository in a database without a URL',
       { CLIENT_REPOSITORY: 'postgres', KEY_DIRECTORY: 'postgres' },
       [

@@ -20,6 +20,10 @@ export const GO: Project = {
   install: [['go', 'mod', 'download']],
 };
 
+export const MCP_PYTHON: Project = { ...PYTHON, name: 'Python, MCP', folder: 'mcp-python' };
+
+export const MCP_GO: Project = { ...GO, name: 'Go, MCP', folder: 'mcp-go' };
+
 export const RUST_CLIENT: Project = {
   name: 'Rust, oauth2',
   folder: 'rust-oauth2',

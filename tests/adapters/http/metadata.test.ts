@@ -64,3 +64,58 @@ describe('documents that caches may store', () => {
     expect(answer.headers['cache-control']).toBe('private, max-age=30');
   });
 });
+
+describe('METADATA_COMPATIBILITY=mcp', () => {
+  const METADATA = '/.well-known/oauth-authorization-server';
+  const mcp = serviceForSuite({
+    environment: { METADATA_COMPATIBILITY: 'mcp', PUBLIC_METADATA: 'true', BASE_URL: 'https://auth.test/base' },
+  });
+  const plain = serviceForSuite({ environment: { PUBLIC_METADATA: 'true', BASE_URL: 'https://auth.test/base' } });
+
+  it('adds three members to the metadata, and changes no other', async () => {
+    const { response_types_supported: none, ...others } = (await send(plain().url, `${METADATA}/base`)).json();
+    expect(none).toEqual([]);
+    expect((await send(mcp().url, `${METADATA}/base`)).json()).toEqual({
+      ...others,
+      authorization_endpoint: 'https://auth.test/base/oauth2/authorize',
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    });
+  });
+
+  it('lists no scopes unless they are set', async () => {
+    expect((await send(mcp().url, `${METADATA}/base`)).json()).not.toHaveProperty('scopes_supported');
+  });
+
+  it('serves the metadata with a slash behind its path too', async () => {
+    const [exact, withSlash] = [await send(mcp().url, `${METADATA}/base`), await send(mcp().url, `${METADATA}/base/`)];
+    expect([withSlash.status, withSlash.text]).toEqual([200, exact.text]);
+    for (const path of [`${METADATA}/base//`, `${METADATA}/`, METADATA, '/.well-known/openid-configuration/base']) {
+      expect((await send(mcp().url, path)).status).toBe(401);
+    }
+  });
+
+  it.each(['GET', 'POST'])('names an authorization endpoint, which refuses every request', async (method) => {
+    const query = '?response_type=code&client_id=good-client&redirect_uri=https%3A%2F%2Fevil.test&state=x';
+    for (const path of ['/oauth2/authorize', `/oauth2/authorize${query}`]) {
+      const answer = await send(mcp().url, path, { method });
+      expect([answer.status, answer.json()]).toEqual([
+        400,
+        { error: 'unsupported_response_type', error_description: expect.stringContaining('client_credentials') },
+      ]);
+      expect(answer.headers['location']).toBeUndefined();
+      expect(answer.text).not.toContain('evil');
+    }
+  });
+
+  it('answers HEAD there without a body, and other methods with 405', async () => {
+    expect(await send(mcp().url, '/oauth2/authorize', { method: 'HEAD' })).toMatchObject({ status: 400, text: '' });
+    const refused = await send(mcp().url, '/oauth2/authorize', { method: 'PUT' });
+    expect([refused.status, refused.headers['allow']]).toEqual([405, 'GET, HEAD, POST']);
+  });
+
+  it('is off by default: the endpoint is a path like any other, which requires a token', async () => {
+    expect((await send(plain().url, '/oauth2/authorize')).status).toBe(401);
+    expect((await send(plain().url, `${METADATA}/base/`)).status).toBe(401);
+  });
+});
