@@ -88,7 +88,7 @@ for (const client of CLIENTS) {
         TOKEN_AUDIENCE: audience,
       });
       // The key set stays where it is.
-      await using _server = await startMcpServer(withSlash, [['//oauth2', '/oauth2']]);
+      await using _server = await startMcpServer(withSlash, [['/oauth2/jwks', 'oauth2/jwks']]);
       const { output } = await runClient(installed, client, withSlash);
       expect(output).toContain(GOOD_CLIENT.client_id);
     });
