@@ -99,7 +99,11 @@ describe('docs/mcp.md', () => {
     const elsewhere = await freePlaces();
     await using _service = await startServiceForMcp(elsewhere, { METADATA_COMPATIBILITY: '' });
     await using _server = await startMcpServer(elsewhere);
-    await expect(connectWithSecret(elsewhere)).rejects.toThrow('authorization_endpoint');
+    const message = 'Invalid input: expected string, received undefined';
+    expect(MCP_PAGE).toContain(message);
+    await expect(connectWithSecret(elsewhere)).rejects.toMatchObject({
+      issues: [{ path: ['authorization_endpoint'], message }],
+    });
   });
 
   it('without PUBLIC_METADATA the service does not start', async () => {

@@ -123,4 +123,17 @@ describe('TokenPolicy', () => {
   it('refuses an empty issuer', () => {
     expect(() => new TokenPolicy({ issuer: '', lifetimeSeconds: 1, scopeClaim: 'absent' })).toThrow(RangeError);
   });
+
+  it('gives a token its resources as the audience, one as a text and several as an array, and changes nothing else', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, audience: 'a', scopeClaim: 'absent' });
+    fc.assert(
+      fc.property(registration, facts, fc.uniqueArray(fc.webUrl(), { maxLength: 3 }), (client, own, resources) => {
+        const given = { registration: client, scope: client.scope, ...own };
+        const [first = 'a', ...others] = resources;
+        const aud = others.length === 0 ? first : resources;
+        expect(policy.claimsOf({ ...given, resources })).toStrictEqual({ ...policy.claimsOf(given), aud });
+        expect(readAccessTokenClaims(policy.claimsOf({ ...given, resources })).ok).toBe(true);
+      }),
+    );
+  });
 });

@@ -59,6 +59,9 @@ export const NODE: Project = {
   install: [['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts']],
 };
 
+/** Version 1 of the MCP SDK; version 2 is a package of the main suite. */
+export const MCP_NODE: Project = { ...NODE, name: 'Node.js, MCP SDK 1', folder: 'mcp-node' };
+
 /** The gem is not installed: the project uses the one of the machine. */
 export const RUBY: Project = {
   name: 'Ruby, oauth2',

@@ -63,7 +63,7 @@ export function mcpSnippets(): readonly string[] {
 export async function runMcpSnippet(file: string, places: McpPlaces, changes?: readonly Change[]) {
   const files = new Map([[file, mcpSnippet(file, places, changes)]]);
   await using written = await writeFiles(`${FOLDER}snippets-${randomUUID()}/`, files);
-  return import(`${written.folder}${file}`);
+  return await import(`${written.folder}${file}`);
 }
 
 /** The MCP server of the page. */
