@@ -1,4 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
@@ -78,6 +81,24 @@ describe('docs/mcp.md', () => {
       expect(await auth(provider, { serverUrl: elsewhere.resource, fetchFn })).toBe('AUTHORIZED');
     },
   );
+
+  it('a client of the TypeScript SDK calls a tool with a key instead of a secret', async () => {
+    const elsewhere = await freePlaces();
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const registration = { client_secret: undefined, jwks: { keys: [publicKey.export({ format: 'jwk' })] } };
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-'));
+    const keyFile = join(folder, 'key.pem');
+    await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await using _service = await startServiceForMcp(
+      elsewhere,
+      { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt' },
+      registration,
+    );
+    await using _server = await startMcpServer(elsewhere);
+    const { client } = await runMcpSnippet('mcp-client-with-key.js', elsewhere, [['/etc/my-agent/key.pem', keyFile]]);
+    expect(await whoAmI(client)).toEqual(CALLER);
+    await rm(folder, { recursive: true });
+  });
 
   it('a client with a wrong secret is told invalid_client', async () => {
     // The SDK tries a second time, and warns of that.
