@@ -5,6 +5,11 @@ export const ASSERTION_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'
 
 export type AssertionAlgorithm = (typeof ASSERTION_ALGORITHMS)[number];
 
+/** The algorithm of that name; undefined if it is none of these. RFC 9864 names the curve of EdDSA in the algorithm. */
+export function readAlgorithm(name: unknown): AssertionAlgorithm | undefined {
+  return name === 'Ed25519' ? 'EdDSA' : ASSERTION_ALGORITHMS.find((algorithm) => algorithm === name);
+}
+
 /** The public key of a client (RFC 7517), with the members that its type needs and no others. */
 export type PublicJwk = {
   /** Compared exactly with the header of an assertion. */

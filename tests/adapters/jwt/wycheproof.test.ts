@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { importJWK, type JWK } from 'jose';
+import { JoseAssertionVerifier } from '../../../adapters/jwt/jose-assertion-verifier.ts';
 import { verifyCompactJws } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { algorithmsOf, type PublicJwk, readPublicJwk } from '../../../domain/public-jwk.ts';
 
 interface Vector {
   readonly tcId: number;
@@ -53,6 +55,56 @@ describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', (
     for (const key of keys) await expect(importJWK(key, 'RS256')).rejects.toThrow();
   });
 });
+
+describe('JoseAssertionVerifier by the Wycheproof vectors for JSON Web Signatures', () => {
+  // The file has no vectors of ES384 and EdDSA.
+  it.each([
+    ['RS256', RS256_VECTORS],
+    ['PS256', 50],
+    ['ES256', 39],
+  ])('takes all %s vectors as they are marked: %d, except those whose header names PS384', async (algorithm, count) => {
+    const groups = readGroups().filter((group) => group.public?.alg === algorithm);
+    const verifier = new JoseAssertionVerifier();
+    const disagreements: string[] = [];
+    let checked = 0;
+    for (const { public: jwk, tests } of groups) {
+      const key = readPublicJwk(jwk);
+      if (!key.ok) throw new Error(key.problem);
+      for (const { tcId, comment, jws, result } of tests) {
+        const actual = (await isVerified(verifier, jws, key.value)) ? 'valid' : 'invalid';
+        // RFC 7520 figure 20, beside a key for PS256.
+        const expected = algOf(jws) === 'PS384' ? 'invalid' : result;
+        if (actual !== expected) disagreements.push(`${tcId} ${comment}: ${actual}`);
+        checked += 1;
+      }
+    }
+    expect(disagreements).toEqual([]);
+    expect(checked).toBe(count);
+  });
+
+  it('cannot register a key whose use or key_ops allow only encryption', () => {
+    const keys = readGroups().flatMap(({ public: jwk }) =>
+      jwk?.use === 'enc' || jwk?.key_ops?.[0] === 'encrypt' ? jwk : [],
+    );
+    expect(keys).toHaveLength(4);
+    for (const key of keys) expect(readPublicJwk(key).ok).toBe(false);
+  });
+});
+
+/** Whether the key signed it by the algorithm of its header, which no caller chooses: vectors are no assertions, and some are no JWS. */
+async function isVerified(verifier: JoseAssertionVerifier, jws: string, key: PublicJwk): Promise<boolean> {
+  const [algorithm] = algorithmsOf(key);
+  if (!/^[\w-]+\.[\w-]*\.[\w-]+$/.test(jws) || algorithm === undefined || algOf(jws) !== algorithm) return false;
+  return verifier.isSigned(jws, algorithm, key);
+}
+
+function algOf(jws: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(jws.slice(0, jws.indexOf('.')), 'base64url').toString()).alg;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Throws if WYCHEPROOF_DIR has no vectors. jest.config.js leaves this file out only if the variable is not set. */
 function readGroups(): readonly Group[] {
