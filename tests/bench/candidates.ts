@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { freePort } from '../support/free-port.ts';
 import type { MemoryGroup } from './attack/memory-group.ts';
 import { type BenchDatabase, postgresEnvironment } from './bench-database.ts';
@@ -7,6 +8,7 @@ import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
 import { type Registration, writeClientsFile } from './registrations.ts';
 import { ServerProcess } from './server-process.ts';
+import type { SigningClients } from './signing-clients.ts';
 
 /** A running server whose tokens are measured. */
 export interface Candidate {
@@ -17,6 +19,8 @@ export interface Candidate {
   readonly keySetUrl: string;
   readonly tree: ProcessTree;
   readonly database?: BenchDatabase;
+  /** The clients that send a new assertion with each request; undefined if the clients send a secret. */
+  readonly signingClients?: SigningClients | undefined;
 }
 
 export type Store = 'memory' | 'postgres';
@@ -30,6 +34,7 @@ export interface ServiceOptions {
   readonly services?: number;
   /** Flags of Node.js. */
   readonly flags?: readonly string[];
+  readonly signingClients?: SigningClients;
   /** A control group for the processes of the service. */
   readonly group?: MemoryGroup | undefined;
 }
@@ -44,7 +49,8 @@ export async function startInMemory(
   options: ServiceOptions = {},
 ): Promise<Candidate> {
   const memory = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: await writeClientsFile(clients, opened) };
-  return startService(name, { ...options, environment: { ...memory, ...options.environment } }, opened);
+  const environment = { ...memory, ...signingEnvironment(options), ...options.environment };
+  return startService(name, { ...options, environment }, opened);
 }
 
 /** The service on a database. The service creates the table; the registrations are inserted afterwards. */
@@ -55,9 +61,11 @@ export async function startOnPostgres(
   opened: AsyncDisposableStack,
   options: ServiceOptions = {},
 ): Promise<Candidate> {
-  const environment = { ...postgresEnvironment(database.url, options.services), ...options.environment };
-  const candidate = await startService(name, { ...options, environment }, opened);
+  const own = { ...postgresEnvironment(database.url, options.services), ...signingEnvironment(options, database) };
+  if (options.signingClients !== undefined) await migrateDatabase(database.url);
+  const candidate = await startService(name, { ...options, environment: { ...own, ...options.environment } }, opened);
   if (clients.length > 0) await database.insert(clients);
+  await options.signingClients?.insertKeys(database.url, clients);
   return { ...candidate, database };
 }
 
@@ -94,9 +102,23 @@ export async function startReplicas(
   };
 }
 
+/** What a service needs for clients that sign assertions. On a database, it shares the used assertions with other replicas. */
+function signingEnvironment(
+  { signingClients }: ServiceOptions,
+  database?: BenchDatabase,
+): Readonly<Record<string, string>> {
+  if (signingClients === undefined) return {};
+  const shared = { KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '4' };
+  return {
+    CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt',
+    TOKEN_ISSUER: signingClients.issuer,
+    ...(database !== undefined && shared),
+  };
+}
+
 async function startService(
   name: string,
-  { environment = {}, checkout = THIS_CHECKOUT, flags = [], group }: ServiceOptions,
+  { environment = {}, checkout = THIS_CHECKOUT, flags = [], signingClients, group }: ServiceOptions,
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
   const port = await freePort();
@@ -118,6 +140,7 @@ async function startService(
     tokenUrls: [`${baseUrl}/oauth2/token`],
     keySetUrl: `${baseUrl}/oauth2/jwks`,
     tree: new ProcessTree([server.pid]),
+    signingClients,
   };
 }
 

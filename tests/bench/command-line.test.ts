@@ -56,7 +56,7 @@ describe('the command line of the benchmark', () => {
       },
     });
     const defaults = {
-      paths: ['401', '429-tested', '429-untested', '503-full', '503-late'],
+      paths: ['401', '401-assertion', '429-tested', '429-untested', '503-full', '503-late'],
       machines: ['quiet'],
       plant: 30,
       rows: false,

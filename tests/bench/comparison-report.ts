@@ -94,6 +94,8 @@ The table shows medians over the rounds; "of RSA limit" compares within a round.
 - *this service* runs with default settings and its log redirected to \`/dev/null\`. Its clients are registered with BCrypt at
   cost 10. After a client's first request, its verified secret is cached for \`CLIENT_SECRET_REMEMBERED_SECONDS\`;
   *secret cache off* sets this to 0. *PostgreSQL* reads the registration on every request.
+- *private_key_jwt*: each request has a new assertion, signed with ES256 before the load begins. On PostgreSQL, used assertions are shared
+  between replicas (\`KEY_DIRECTORY=postgres\`), and each is written to the database.
 - *single-process replicas* shows what the worker pool costs or gains. The pool is one service: one worker process per core
   behind one port, with one key. The replicas are one service per core (\`WORKERS=1\`), each with a port and a key of its own;
   they share their public keys with \`KEY_DIRECTORY=postgres\`. The load generator drives all ports at the same time with the same

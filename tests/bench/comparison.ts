@@ -1,5 +1,6 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { BenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres, startPeer, startReplicas } from './candidates.ts';
 import type { LoadGenerator } from './load-generator.ts';
@@ -7,12 +8,13 @@ import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
 import { say } from './report.ts';
 import type { RsaLimit } from './rsa-limit.ts';
+import { SigningClients } from './signing-clients.ts';
 
 const WARM_UP_SECONDS = 2;
 const RSA_SECONDS = 2;
 
-/** The pool and the replicas, each on a database of its own. */
-const SERVICES_ON_POSTGRES = 2;
+/** The pool, the replicas and the pool with assertions, each on a database of its own. */
+const SERVICES_ON_POSTGRES = 3;
 
 export interface ComparisonPlan {
   readonly rounds: number;
@@ -72,11 +74,18 @@ async function startCandidates(
   const withoutCache = { environment: { CLIENT_SECRET_REMEMBERED_SECONDS: '0' } };
   const node = '@node-oauth/oauth2-server';
   const [pool, replicas] = [await databases.create(), await databases.create()];
+  const signingClients = new SigningClients('http://issuer.test');
+  const signed = signingClients.withKeys(registrations('client', count, NO_SECRET));
   return [
     await startInMemory('this service, memory', hashed, opened),
     await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, onPostgres),
     await startReplicas('this service, PostgreSQL, single-process replicas', replicas, hashed, opened, onPostgres),
     await startInMemory('this service, memory, secret cache off', hashed, opened, withoutCache),
+    await startInMemory('this service, memory, private_key_jwt', signed, opened, { signingClients }),
+    await startOnPostgres('this service, PostgreSQL, private_key_jwt', await databases.create(), signed, opened, {
+      ...onPostgres,
+      signingClients,
+    }),
     await startPeer('oidc-provider, one process by default', 'oidc-provider.mjs', plain, opened, { PROCESSES: '1' }),
     await startPeer('oidc-provider, one process per core', 'oidc-provider.mjs', plain, opened),
     await startPeer(`${node}, plain secrets`, 'node-oauth2-server.mjs', plain, opened),
@@ -88,11 +97,17 @@ async function startCandidates(
  * Requests a token from each port of a candidate. Throws unless each token is a JWT signed with RS256 by an RSA key of 2048 bits
  * from the candidate's one key set: a server that does cheaper work must not be compared. Returns the size of a token.
  */
-async function checkTokens({ name, tokenUrls, keySetUrl }: Candidate): Promise<{ tokenBytes: number; keys: number }> {
-  const body = { grant_type: 'client_credentials', client_id: 'client-1', client_secret: SECRET };
+async function checkTokens({
+  name,
+  tokenUrls,
+  keySetUrl,
+  signingClients,
+}: Candidate): Promise<{ tokenBytes: number; keys: number }> {
+  const withSecret = { grant_type: 'client_credentials', client_id: 'client-1', client_secret: SECRET };
   let tokenBytes = Number.NaN;
   for (const tokenUrl of tokenUrls) {
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(body) });
+    const body = new URLSearchParams(signingClients?.bodyOf('client-1') ?? withSecret);
+    const answer = await fetch(tokenUrl, { method: 'POST', body });
     const { access_token: token } = (await answer.json()) as { access_token?: string };
     if (answer.status !== 200 || token === undefined) throw new Error(`${name} answered ${answer.status}`);
     await checkSignature(name, token, await keySetAt(keySetUrl));

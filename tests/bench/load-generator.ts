@@ -9,6 +9,8 @@ export interface LoadJob {
   /** Whole seconds. */
   readonly seconds: number;
   readonly clients: LoadClients;
+  /** A file with request bodies, one per line, of which each is sent once, whatever the clients are. */
+  readonly bodiesFile?: string | undefined;
 }
 
 /** The clients `client-1`, `client-(1 + step)`, … one after another, all with the same secret. */
@@ -56,14 +58,23 @@ export async function findLoadGenerator(): Promise<LoadGenerator> {
 }
 
 /** One thread: it keeps up with any server that signs with RSA, and a second one would only take a core from the server. */
-function wrkArguments({ tokenUrl, connections, seconds, clients }: LoadJob): readonly string[] {
+function wrkArguments({ tokenUrl, connections, seconds, clients, bodiesFile }: LoadJob): readonly string[] {
   const options = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', `${ANSWER_SECONDS_MAX}s`];
-  return [...options, '-s', WRK_SCRIPT, tokenUrl, '--', String(clients.count), String(clients.step), clients.secret];
+  const { count, step, secret } = clients;
+  const given = [String(count), String(step), secret, ...(bodiesFile === undefined ? [] : [bodiesFile])];
+  return [...options, '-s', WRK_SCRIPT, tokenUrl, '--', ...given];
 }
 
-function autocannonJob({ tokenUrl, connections, seconds, clients: { count, step, secret } }: LoadJob): string {
+function autocannonJob({
+  tokenUrl,
+  connections,
+  seconds,
+  clients: { count, step, secret },
+  bodiesFile,
+}: LoadJob): string {
   const clientIds = Array.from({ length: count }, (_, n) => `client-${1 + n * step}`);
-  return JSON.stringify({ url: tokenUrl, connections, seconds, clientIds, secret, timeoutSeconds: ANSWER_SECONDS_MAX });
+  const job = { url: tokenUrl, connections, seconds, clientIds, secret, bodiesFile };
+  return JSON.stringify({ ...job, timeoutSeconds: ANSWER_SECONDS_MAX });
 }
 
 /** Reads the last line of the output, which token-requests.lua writes, with times in microseconds. Throws if there is none. */

@@ -6,6 +6,9 @@ import { median } from './report.ts';
 /** The load of most commands: 16 connections, and 16 clients that send their requests one after another. */
 export const STANDARD_LOAD = { connections: 16, clients: { count: 16, step: 1, secret: SECRET } } as const;
 
+/** More than any machine answers with an assertion in each request. */
+const REQUESTS_PER_SECOND_MAX = 8_000;
+
 /** The result of one round of load on one candidate. */
 export interface Measurement extends LoadResult {
   /** CPU milliseconds of all processes of the server per token; undefined without /proc. */
@@ -44,12 +47,19 @@ export async function measure(
 
 /** Loads all ports of a candidate at the same time; they share the connections. */
 export async function runLoad(
-  { tokenUrls }: Candidate,
+  { tokenUrls, signingClients }: Candidate,
   generator: LoadGenerator,
   { connections, seconds, clients }: Omit<LoadPlan, 'warmUpSeconds'>,
 ): Promise<LoadResult> {
+  await using bodies = await signingClients?.writeBodies(REQUESTS_PER_SECOND_MAX * seconds, clients.count);
   const share = Math.max(1, Math.floor(connections / tokenUrls.length));
-  const jobs = tokenUrls.map((tokenUrl) => ({ tokenUrl, connections: share, seconds, clients }));
+  const jobs = tokenUrls.map((tokenUrl) => ({
+    tokenUrl,
+    connections: share,
+    seconds,
+    clients,
+    bodiesFile: bodies?.path,
+  }));
   return combine(await Promise.all(jobs.map((job) => generator.run(job))));
 }
 

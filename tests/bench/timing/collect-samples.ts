@@ -19,6 +19,8 @@ export interface SamplingPlan {
   readonly count: number;
   /** Whether an answer is of the measured path. */
   readonly accepts: (answer: TimedAnswer) => boolean;
+  /** The request of a client; with a wrong secret by default. */
+  readonly requestFor?: (clientId: string) => string;
   /** Runs before each round, such as to fill the queue. */
   readonly prepare?: () => Promise<void>;
 }
@@ -107,7 +109,7 @@ class Collector implements Collection {
     this.#requests += 1;
     const { clients, cases } = this.#plan;
     const place = Math.floor(this.#requests / cases.length) % clients;
-    return requestFor(clientIdsOf(name)[place] ?? '');
+    return (this.#plan.requestFor ?? requestFor)(clientIdsOf(name)[place] ?? '');
   }
 
   /** Whether the answer is of the measured path. */

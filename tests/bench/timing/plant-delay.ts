@@ -1,3 +1,4 @@
+import { AuthenticateByKey } from '../../../application/authenticate-by-key.ts';
 import { AuthenticateBySecret } from '../../../application/authenticate-by-secret.ts';
 import { idPrefix, PLANTED } from './timing-cases.ts';
 
@@ -5,15 +6,24 @@ import { idPrefix, PLANTED } from './timing-cases.ts';
 // A test of the measurement, which has to find the difference; the service has no setting for it.
 const microseconds = Number(new URL(import.meta.url).searchParams.get('microseconds'));
 const prefix = idPrefix(PLANTED);
-const { execute } = AuthenticateBySecret.prototype;
+const bySecret = AuthenticateBySecret.prototype.execute;
+const byKey = AuthenticateByKey.prototype.execute;
 
 AuthenticateBySecret.prototype.execute = async function (this: AuthenticateBySecret, credentials, caller) {
-  try {
-    return await execute.call(this, credentials, caller);
-  } finally {
-    if (credentials.clientId.startsWith(prefix)) work(microseconds);
-  }
+  return slowed(credentials.clientId, bySecret.call(this, credentials, caller));
 };
+
+AuthenticateByKey.prototype.execute = async function (this: AuthenticateByKey, presented) {
+  return slowed(presented.assertion.claims.sub, byKey.call(this, presented));
+};
+
+async function slowed<Answer>(clientId: string, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } finally {
+    if (clientId.startsWith(prefix)) work(microseconds);
+  }
+}
 
 function work(duration: number): void {
   const end = process.hrtime.bigint() + BigInt(Math.round(duration * 1_000));

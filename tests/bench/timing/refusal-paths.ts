@@ -1,10 +1,11 @@
+import { SigningClients } from '../signing-clients.ts';
 import { type Collection, collectInTurn, collectSpaced, type SamplingPlan } from './collect-samples.ts';
 import { QueueFiller } from './queue-filler.ts';
 import { TimedConnection } from './timed-connection.ts';
-import { type Case, CLIENTS_PER_CASE } from './timing-cases.ts';
+import { type Case, CLIENTS_PER_CASE, requestOf } from './timing-cases.ts';
 
 /** The ways in which a token request with wrong credentials is refused. */
-export const PATHS = ['401', '429-tested', '429-untested', '503-full', '503-late'] as const;
+export const PATHS = ['401', '401-assertion', '429-tested', '429-untested', '503-full', '503-late'] as const;
 export type PathName = (typeof PATHS)[number];
 
 /** What a measurement of one path needs to know. */
@@ -12,9 +13,13 @@ export interface Target {
   readonly port: number;
   readonly cases: readonly Case[];
   readonly count: number;
+  /** Of the service. */
+  readonly issuer: string;
 }
 
 interface RefusalPath {
+  /** Whether clients sign assertions instead of sending a secret. */
+  readonly signs?: true;
   /** Settings of the service; every other setting has its default. */
   environment(cost: number): { readonly CLIENT_SECRET_COST: string; readonly CLIENT_FAILURES_PER_MINUTE: string };
   /** A file of this folder that is imported into the service first. */
@@ -52,6 +57,17 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
     powerRequired: false,
     collect: (target) => inTurn(target, ({ status }) => status === 401),
   },
+  // Signed with a key that nobody registered. Clients with a cheaper hash are registered for another method.
+  '401-assertion': {
+    signs: true,
+    environment: (cost) => ({ CLIENT_SECRET_COST: String(cost), CLIENT_FAILURES_PER_MINUTE: UNLIMITED }),
+    powerRequired: false,
+    collect(target) {
+      const forger = new SigningClients(target.issuer);
+      const forged = (clientId: string) => requestOf(forger.bodyOf(clientId));
+      return inTurn(target, ({ status }) => status === 401, undefined, forged);
+    },
+  },
   // Each attempt is the only one of its client that waits, so it is selected, verified, and refused whatever the result.
   '429-tested': {
     environment: (cost) => ({ CLIENT_SECRET_COST: String(cost), CLIENT_FAILURES_PER_MINUTE: '1' }),
@@ -88,10 +104,11 @@ async function inTurn(
   { port, ...target }: Target,
   accepts: SamplingPlan['accepts'],
   prepare: () => Promise<void> = async () => {},
+  requestFor?: SamplingPlan['requestFor'],
 ): Promise<Collection> {
   using connections = openConnections(port, CONNECTIONS_IN_TURN);
   const plan = { ...target, clients: CLIENTS_PER_CASE, connections: connections.list, accepts, prepare };
-  return await collectInTurn(plan);
+  return await collectInTurn({ ...plan, ...(requestFor && { requestFor }) });
 }
 
 async function spaced(

@@ -1,11 +1,15 @@
 import { startBenchDatabaseServer } from '../bench-database.ts';
 import { type Candidate, type Store, startInMemory, startOnPostgres } from '../candidates.ts';
 import { machineLines, markdownList, say } from '../report.ts';
+import { SigningClients } from '../signing-clients.ts';
 import type { Collection } from './collect-samples.ts';
 import { loadMachine } from './machine-load.ts';
 import { type PathName, REFUSAL_PATHS } from './refusal-paths.ts';
-import { CASES, type Case, ROW_CASES, registrationsOf } from './timing-cases.ts';
+import { CASES, type Case, idPrefix, ROW_CASES, registrationsOf } from './timing-cases.ts';
 import { caseResults, passes, timingReport } from './timing-report.ts';
+
+/** Of services whose clients sign assertions. */
+const ISSUER = 'http://issuer.test';
 
 export type Machine = 'quiet' | 'busy';
 
@@ -59,7 +63,7 @@ async function measure(
     const { tokenUrls } = await startTarget(path, store, cases, options, running);
     if (machine === 'busy') loadMachine(running);
     const port = Number(new URL(tokenUrls[0] ?? '').port);
-    runs.push(await REFUSAL_PATHS[path].collect({ port, cases, count: options.count }));
+    runs.push(await REFUSAL_PATHS[path].collect({ port, cases, count: options.count, issuer: ISSUER }));
   }
   return runs;
 }
@@ -71,15 +75,19 @@ async function startTarget(
   { cost, workers, plant }: TimingOptions,
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
-  const { module, ...refusalPath } = REFUSAL_PATHS[path];
+  const { module, signs, ...refusalPath } = REFUSAL_PATHS[path];
   const environment = { ...refusalPath.environment(cost), WORKERS: String(workers) };
   const modules = [
     ...(module === undefined ? [] : [module]),
     ...(plant === 0 ? [] : [`plant-delay.ts?microseconds=${plant}`]),
   ];
   const flags = modules.flatMap((file) => ['--import', new URL(file, import.meta.url).href]);
-  const clients = await registrationsOf(cases, Number(environment.CLIENT_SECRET_COST));
-  if (store === 'memory') return startInMemory('memory', clients, opened, { environment, flags });
+  const withSecrets = await registrationsOf(cases, Number(environment.CLIENT_SECRET_COST));
+  const signingClients = signs && new SigningClients(ISSUER);
+  const clients =
+    signingClients?.withKeys(withSecrets, (id) => !id.startsWith(idPrefix('cheaper hash'))) ?? withSecrets;
+  const serviceOptions = { environment, flags, ...(signingClients && { signingClients }) };
+  if (store === 'memory') return startInMemory('memory', clients, opened, serviceOptions);
   const database = await (await startBenchDatabaseServer(opened)).create();
-  return startOnPostgres('PostgreSQL', database, clients, opened, { environment, flags });
+  return startOnPostgres('PostgreSQL', database, clients, opened, serviceOptions);
 }
