@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
 import { KeysForWorkers } from '../adapters/cluster/keys-for-workers.ts';
+import { useForWorkers } from '../adapters/cluster/remote-used-assertions.ts';
 import { findSharedPort } from '../adapters/cluster/shared-port.ts';
 import { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
@@ -52,6 +53,7 @@ export async function startPrimary(
       WorkerProcess.fork(WORKER_FILE, environment, {
         slots,
         workers,
+        useAssertions: (uses) => useForWorkers(container.resolve(PARTS.usedAssertionsStore))(uses),
         findKey: (kid) => keys.find(kid),
         costFound: (cost) => verifier.includeCost(cost),
       }),

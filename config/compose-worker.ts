@@ -1,6 +1,7 @@
 import type { PrimaryPipe } from '../adapters/cluster/pipe.ts';
 import type { WorkerStart } from '../adapters/cluster/protocol.ts';
 import { ReceivedKeys } from '../adapters/cluster/received-keys.ts';
+import { RemoteUsedAssertions } from '../adapters/cluster/remote-used-assertions.ts';
 import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
@@ -53,6 +54,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     parts.registerInstance(PARTS.clock, clock);
     parts.registerInstance(PARTS.log, createJsonLog(logDestination, { worker: start.worker }));
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
+    parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);

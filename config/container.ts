@@ -10,13 +10,16 @@ import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts'
 import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
+import { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
+import { InMemoryClientKeys } from '../adapters/memory/in-memory-client-keys.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
+import { InMemoryUsedAssertions } from '../adapters/memory/in-memory-used-assertions.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
@@ -31,6 +34,7 @@ import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secret
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
+import { AuthenticateByKey } from '../application/authenticate-by-key.ts';
 import { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../application/authorize-request.ts';
@@ -40,6 +44,7 @@ import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
+import { UseAssertion } from '../application/use-assertion.ts';
 import type { AuthenticationMethod } from '../domain/authentication-method.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
@@ -47,7 +52,7 @@ import { TokenPolicy } from '../domain/token-policy.ts';
 import { openDependencies } from './open-dependencies.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
-import { keyTimes, tokenPolicyOptions } from './settings/domain-options.ts';
+import { assertionAudiences, keyTimes, tokenPolicyOptions } from './settings/domain-options.ts';
 import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from './settings/open-files-plan.ts';
 
 /** How far the clocks of replicas may be apart. */
@@ -73,6 +78,9 @@ export async function buildContainer(
   const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
   const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
     container.register(token, { useFactory: instanceCachingFactory(create) });
+
+  const isOn = (...names: readonly AuthenticationMethod[]) =>
+    names.some((name) => settings.CLIENT_AUTHENTICATION_METHODS.includes(name));
 
   part(PARTS.logDestination, () => new LogDestination());
   part(PARTS.log, () => createJsonLog(get(PARTS.logDestination)));
@@ -136,12 +144,29 @@ export async function buildContainer(
       secrets: get(PARTS.secretVerifier),
     });
   });
+  if (settings.CLIENT_REPOSITORY === 'memory') {
+    part(PARTS.clientKeys, () => new InMemoryClientKeys(get(PARTS.clientRepository), clients));
+  }
+  if (settings.KEY_DIRECTORY === 'memory') {
+    part(PARTS.usedAssertionsStore, () => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
+  }
+  part(PARTS.usedAssertions, () => get(PARTS.usedAssertionsStore));
+  part(PARTS.assertionVerifier, () => new JoseAssertionVerifier());
+  part(PARTS.authenticateByKey, () => {
+    return new AuthenticateByKey({
+      clientKeys: get(PARTS.clientKeys),
+      clients: get(PARTS.clientRepository),
+      verifier: get(PARTS.assertionVerifier),
+      useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
+      clock: get(PARTS.clock),
+      audiences: assertionAudiences(settings),
+    });
+  });
   part(PARTS.authenticateClient, () => {
-    const methods = settings.CLIENT_AUTHENTICATION_METHODS;
-    const isOn = (...names: readonly AuthenticationMethod[]) => names.some((name) => methods.includes(name));
     const bySecret = isOn('client_secret_post', 'client_secret_basic') ? get(PARTS.authenticateBySecret) : undefined;
     if (bySecret !== undefined && !isOn('private_key_jwt', 'federated_jwt')) return bySecret;
-    return new AuthenticateClient({ bySecret });
+    const byKey = isOn('private_key_jwt') ? get(PARTS.authenticateByKey) : undefined;
+    return new AuthenticateClient({ bySecret, byKey });
   });
   part(PARTS.issueToken, () => {
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
@@ -218,6 +243,7 @@ export async function buildContainer(
           paced: get(PARTS.pacedAttempts).size,
         },
         refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
+        usedAssertions: isOn('private_key_jwt') ? get(PARTS.usedAssertionsStore).load : undefined,
         clockOffsetSeconds: get(PARTS.keyRing).clockOffsetSeconds(),
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
@@ -238,6 +264,13 @@ export async function buildContainer(
     'Pairs of client id and address whose failed attempts are counted.',
     () => attemptCounts(get(PARTS.verificationSlots)),
   );
+  if (isOn('private_key_jwt', 'federated_jwt')) {
+    get(PARTS.processMetrics).measure(
+      'auth_assertion_keys',
+      'Public keys that have verified an assertion and are kept ready for the next one.',
+      () => get(PARTS.assertionVerifier).importedKeys,
+    );
+  }
   container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
   return container;
 }

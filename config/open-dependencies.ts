@@ -21,10 +21,16 @@ export async function openDependencies(
     if (role !== 'primary' && !container.isRegistered(PARTS.clientRepository)) {
       const { openClientRepository } = await loadPostgres();
       const options = { ...connectionOptions(settings), poolSize };
-      const { adapter, resources, dependency } = await openClientRepository(options, createStateLog(log));
+      const { CLIENT_AUTHENTICATION_METHODS: methods } = settings;
+      const { adapter, resources, clientKeys, dependency } = await openClientRepository(
+        options,
+        createStateLog(log),
+        methods,
+      );
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
       container.registerInstance(PARTS.clientResources, resources);
+      container.registerInstance(PARTS.clientKeys, clientKeys);
       for (const cost of (await adapter.findCosts()) ?? []) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
     }
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
@@ -33,6 +39,14 @@ export async function openDependencies(
       const { adapter, dependency } = await openKeyDirectory(connectionOptions(settings), keyLog);
       opened.push(dependency);
       container.registerInstance(PARTS.keyDirectory, adapter);
+    }
+    const replaysMatter = settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt');
+    if (role !== 'worker' && replaysMatter && !container.isRegistered(PARTS.usedAssertionsStore)) {
+      const { openUsedAssertions } = await loadPostgres();
+      const usesLog = createStateLog(log.child({ dependency: 'used assertions' }));
+      const { adapter, dependency } = await openUsedAssertions(connectionOptions(settings), usesLog);
+      opened.push(dependency);
+      container.registerInstance(PARTS.usedAssertionsStore, adapter);
     }
     if (role !== 'worker') {
       const options = { publicationSeconds, log: createStateLog(log) };

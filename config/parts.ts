@@ -6,6 +6,7 @@ import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
+import type { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
 import type { LogDestination } from '../adapters/pino/log-destination.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
@@ -13,6 +14,7 @@ import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
+import type { AuthenticateByKey } from '../application/authenticate-by-key.ts';
 import type { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { FindLocation } from '../application/find-location.ts';
@@ -21,6 +23,7 @@ import type { KeyRing } from '../application/keys/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication } from '../application/ports/client-authentication.ts';
 import type { ClientCredentials } from '../application/ports/client-credentials.ts';
+import type { ClientKeys } from '../application/ports/client-keys.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
@@ -30,6 +33,7 @@ import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
+import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
@@ -58,6 +62,11 @@ export const PARTS = {
   bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   authenticateBySecret: token<AuthenticateBySecret>('AuthenticateBySecret'),
+  clientKeys: token<ClientKeys>('ClientKeys'),
+  assertionVerifier: token<JoseAssertionVerifier>('JoseAssertionVerifier'),
+  usedAssertionsStore: token<UsedAssertionsStore>('UsedAssertionsStore'),
+  usedAssertions: token<UsedAssertions>('UsedAssertions'),
+  authenticateByKey: token<AuthenticateByKey>('AuthenticateByKey'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),

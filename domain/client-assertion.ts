@@ -113,12 +113,24 @@ function readObject(encoded: string): Readonly<Record<string, unknown>> | undefi
     const bytes = Uint8Array.from(atob(encoded.replaceAll('-', '+').replaceAll('_', '/')), (byte) =>
       byte.charCodeAt(0),
     );
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', UTF8).decode(bytes));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
+    const text = new TextDecoder('utf-8', UTF8).decode(bytes);
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && !hasRepeatedMember(text, value) ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     // Not base64, not UTF-8 or not JSON.
     return undefined;
   }
+}
+
+/** Whether an object in this JSON text names a member twice: two readers could differ on its value (RFC 7519 section 4). */
+function hasRepeatedMember(text: string, value: object): boolean {
+  const named = text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
+  return named !== membersOf(value);
+}
+
+function membersOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const values = Object.values(value);
+  return values.reduce<number>((sum, inner) => sum + membersOf(inner), Array.isArray(value) ? 0 : values.length);
 }

@@ -5,9 +5,15 @@ export const ASSERTION_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'
 
 export type AssertionAlgorithm = (typeof ASSERTION_ALGORITHMS)[number];
 
-/** The algorithm of that name; undefined if it is none of these. RFC 9864 names the curve of EdDSA in the algorithm. */
+/** RFC 9864 names the curve in the algorithm. Libraries write one or the other. */
+const EDDSA_BY_CURVE = 'Ed25519';
+
+/** Every name that the header of an assertion may have for these algorithms. */
+export const ALGORITHM_NAMES: readonly string[] = [...ASSERTION_ALGORITHMS, EDDSA_BY_CURVE];
+
+/** The algorithm of that name; undefined if it is none of these. */
 export function readAlgorithm(name: unknown): AssertionAlgorithm | undefined {
-  return name === 'Ed25519' ? 'EdDSA' : ASSERTION_ALGORITHMS.find((algorithm) => algorithm === name);
+  return name === EDDSA_BY_CURVE ? 'EdDSA' : ASSERTION_ALGORITHMS.find((algorithm) => algorithm === name);
 }
 
 /** The public key of a client (RFC 7517), with the members that its type needs and no others. */
@@ -65,8 +71,7 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
     return failure('key_ops must include verify');
   }
   const possible = algorithmsOfType(material.value);
-  // RFC 9864 names the curve in the algorithm.
-  const algorithm = alg === 'Ed25519' ? 'EdDSA' : possible.find((name) => name === alg);
+  const algorithm = readAlgorithm(alg);
   if (alg !== undefined && (algorithm === undefined || !possible.includes(algorithm))) {
     return failure(`alg must be ${possible.join(' or ')}`);
   }

@@ -17,6 +17,7 @@ const CODE_OF_REASON = {
   assertion_type_refused: 'invalid_client',
   assertion_algorithm_refused: 'invalid_client',
   assertion_issuer_untrusted: 'invalid_client',
+  assertion_client_contradictory: 'invalid_client',
   assertion_subject_unknown: 'invalid_client',
   assertion_claims_unmatched: 'invalid_client',
   assertion_key_unknown: 'invalid_client',

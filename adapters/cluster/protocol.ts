@@ -1,6 +1,7 @@
 import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
 import type { SharedPort } from './shared-port.ts';
 
@@ -72,6 +73,8 @@ export interface PrimaryFunctions {
   /** Without a verdict: the verification failed. */
   settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | 'attempts_exhausted' | SentFault>;
   callerDisconnected(id: number): Promise<void>;
+  /** As UsedAssertions. */
+  useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[] | SentFault>;
   /** Resolves with undefined if the key directory is unavailable. */
   findKey(kid: string): Promise<SentKeys | undefined>;
   secretVerified(secret: SentVerifiedSecret): void;

@@ -4,7 +4,15 @@ import type { VerificationSlots } from '../../application/ports/verification-slo
 import { readCpuUse } from './cpu-use.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
-import type { SentHealth, SentKeys, SentMetrics, ShutdownMode, WorkerAddress, WorkerStart } from './protocol.ts';
+import type {
+  PrimaryFunctions,
+  SentHealth,
+  SentKeys,
+  SentMetrics,
+  ShutdownMode,
+  WorkerAddress,
+  WorkerStart,
+} from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
 
 /**
@@ -16,6 +24,7 @@ const YOUNG_HEAP_MB = 4;
 /** What the primary does for its workers. */
 export interface WorkerServices {
   readonly slots: VerificationSlots;
+  readonly useAssertions: PrimaryFunctions['useAssertions'];
   findKey(kid: string): Promise<SentKeys | undefined>;
   costFound(cost: number): void;
   /** All workers, including this one. Each verified secret is sent to all others. */
@@ -46,6 +55,7 @@ export class WorkerProcess {
         acquireSlot: slots.acquireSlot,
         settleSlot: slots.settleSlot,
         callerDisconnected: slots.callerDisconnected,
+        useAssertions: services.useAssertions,
         findKey: (kid) => services.findKey(kid),
         secretVerified: (secret) => {
           for (const other of services.workers) if (other !== this) other.#pipe.cacheSecret(secret).catch(ignore);

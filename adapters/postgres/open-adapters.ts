@@ -1,27 +1,44 @@
-import type { Readiness } from '../../application/ports/health-check.ts';
+import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
+import { CLIENT_KEYS } from './client-key-table.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
+import { PostgresClientKeys } from './postgres-client-keys.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
 import { PostgresClientResources } from './postgres-client-resources.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
+import { PostgresUsedAssertions } from './postgres-used-assertions.ts';
 import { openTable } from './table.ts';
+import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** One connection to publish, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
 const KEYS_POOL_SIZE = 2;
+
+/** Each worker sends one batch of uses at a time. */
+const USES_POOL_SIZE = 4;
 
 /** The look-up of an id that no client can have. */
 const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
 
 /**
- * The repository, and the table that it uses. Throws if the table cannot be used. If the database cannot be reached,
- * resolves and continues to try.
+ * The repository, and the tables that it uses with these authentication methods, with one pool for all look-ups. Throws if a
+ * table cannot be used. If the database cannot be reached, resolves and continues to try.
  */
-export async function openClientRepository(options: ConnectionOptions, log: DatabaseLog) {
-  const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT);
-  const resources = new PostgresClientResources(table.runner, log);
-  return { adapter: new PostgresClientRepository(table.runner, log), resources, dependency: table };
+export async function openClientRepository(
+  options: ConnectionOptions,
+  log: DatabaseLog,
+  methods: readonly AuthenticationMethod[] = [],
+) {
+  const details = methods.includes('private_key_jwt') ? [CLIENT_KEYS] : [];
+  const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
+  return {
+    adapter: new PostgresClientRepository(table.runner, log),
+    resources: new PostgresClientResources(table.runner, log),
+    clientKeys: new PostgresClientKeys(table.runner, log),
+    dependency: table,
+  };
 }
 
 /**
@@ -31,9 +48,26 @@ export async function openClientRepository(options: ConnectionOptions, log: Data
 export async function openKeyDirectory(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
   const keysOptions = { ...options, poolSize: KEYS_POOL_SIZE };
   const table = await openTable('key directory', SIGNING_KEYS, keysOptions, log, undefined, SIGNING_KEY_STATES);
-  const readiness = (): Readiness => {
-    const state = table.readiness();
+  return { adapter: new PostgresKeyDirectory(table.runner), dependency: { ...table, readiness: alwaysReady(table) } };
+}
+
+/**
+ * The store of used assertions; otherwise as above. It is always ready too: without it, other authentication methods work.
+ */
+export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
+  const table = await openTable('used assertions', USED_ASSERTIONS, { ...options, poolSize: USES_POOL_SIZE }, log);
+  const adapter = new PostgresUsedAssertions(table.runner);
+  adapter.start();
+  const close = () => {
+    adapter.close();
+    return table.close();
+  };
+  return { adapter, dependency: { ...table, readiness: alwaysReady(table), close } };
+}
+
+function alwaysReady({ readiness }: HealthCheck): () => Readiness {
+  return () => {
+    const state = readiness();
     return state.ready ? state : { ready: true, note: state.reason };
   };
-  return { adapter: new PostgresKeyDirectory(table.runner), dependency: { ...table, readiness } };
 }

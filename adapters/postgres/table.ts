@@ -8,7 +8,7 @@ import { Runner, runStatement, type Statement } from './runner.ts';
 /** A table that the service uses. */
 export interface TableDefinition<Property extends string = string> {
   readonly name: string;
-  /** Creates the table if it is missing. */
+  /** Describes the columns, and creates the table if it is missing and of the service. */
   readonly schema: EntitySchema;
   /** The columns, by property of the record. An existing table must have them; it may have more. */
   readonly columns: Readonly<Record<Property, string>>;
@@ -16,17 +16,21 @@ export interface TableDefinition<Property extends string = string> {
   readonly selectList: string;
   /** What the service does with the rows. */
   readonly access: 'read' | 'read and write';
+  /** Who creates it where it is missing: the service itself, or `npm run migrate`. */
+  readonly origin: 'service' | 'migration';
 }
 
 /** Derives everything that statements need from the schema of a table. */
 export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
   schema: EntitySchema & { readonly properties: Properties },
   access: TableDefinition['access'],
+  origin: TableDefinition['origin'] = 'service',
 ): TableDefinition<keyof Properties & string> {
   const names = Object.keys(schema.properties) as (keyof Properties & string)[];
   const columns = Object.fromEntries(names.map((name) => [name, schema.properties[name].fieldName ?? name]));
   const selectList = names.map((name) => `${columns[name]}::text as "${name}"`).join(', ');
-  return { name: schema.tableName, schema, columns: columns as Record<keyof Properties, string>, selectList, access };
+  const common = { name: schema.tableName, schema, selectList, access, origin };
+  return { ...common, columns: columns as Record<keyof Properties, string> };
 }
 
 interface Column {
@@ -107,7 +111,11 @@ export function probeTable(
   return {
     check,
     async prepare() {
-      if ((await readColumns()).length === 0 && (await create(table, connection))) return 'created';
+      const isMissing = (await readColumns()).length === 0;
+      if (isMissing && table.origin === 'migration') {
+        throw new TableUnusable(`table ${table.name} does not exist: run npm run migrate`);
+      }
+      if (isMissing && (await create(table, connection))) return 'created';
       await check();
       return 'found';
     },

@@ -12,6 +12,8 @@ export interface ServiceState {
   readonly verifications: Readonly<Record<'running' | 'fifo' | 'overflow' | 'shares' | 'paced' | 'unanswered', number>>;
   /** The highest BCrypt cost of a refusal. */
   readonly refusalCost: number;
+  /** The used assertions that are kept, and the most; undefined if no method needs them. */
+  readonly usedAssertions: { readonly used: number; readonly max: number } | undefined;
   /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
   readonly clockOffsetSeconds: number | undefined;
 }
@@ -42,6 +44,11 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
     'Clients and addresses whose share of the overflow queue is remembered.',
   ).set(shares);
   gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
+  if (state.usedAssertions !== undefined) {
+    const { used, max } = state.usedAssertions;
+    gauge('auth_used_assertions', 'Used assertions of clients that are kept, so that none is used again.').set(used);
+    gauge('auth_used_assertions_max', 'The most used assertions that are kept.').set(max);
+  }
   if (state.clockOffsetSeconds !== undefined) {
     const help = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
     gauge('auth_clock_offset_seconds', help).set(state.clockOffsetSeconds);

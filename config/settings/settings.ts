@@ -22,6 +22,7 @@ export const SETTINGS_SCHEMA = z.object({
   DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10),
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']),
+  CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer'),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   CLIENT_SECRET_COST_MAX: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(BCRYPT_COST_MAX),
   CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),

@@ -10,6 +10,8 @@ import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest 
 import { until } from '../support/until.ts';
 
 const REQUESTS = 'auth_requests_total';
+/** With the methods that have metrics of their own. */
+const METHODS = 'client_secret_post,private_key_jwt';
 const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
 
 describe('the metrics of the management port', () => {
@@ -18,7 +20,9 @@ describe('the metrics of the management port', () => {
   beforeAll(async () => {
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    service = await startServiceUnderTest({ environment: { MANAGEMENT_PORT: String(port) } });
+    service = await startServiceUnderTest({
+      environment: { MANAGEMENT_PORT: String(port), CLIENT_AUTHENTICATION_METHODS: METHODS },
+    });
   });
   afterAll(async () => service.stop());
 

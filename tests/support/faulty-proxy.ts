@@ -11,6 +11,8 @@ export type NetworkState =
 export class FaultyProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** The connections to the server, among all sockets. */
+  readonly #toServer = new Set<Socket>();
   readonly #silenced = new WeakSet<Socket>();
   readonly #forgotten = new WeakSet<Socket>();
   #state: NetworkState = { kind: 'well' };
@@ -18,6 +20,8 @@ export class FaultyProxy implements AsyncDisposable {
   private constructor(target: number) {
     this.#server = createServer((near) => {
       const far = connect(target, '127.0.0.1');
+      this.#toServer.add(far);
+      far.once('close', () => this.#toServer.delete(far));
       this.#pass(near, far);
       this.#pass(far, near);
     });
@@ -42,6 +46,11 @@ export class FaultyProxy implements AsyncDisposable {
   /** Resets each open connection when it is used again, as happens when a firewall has dropped its state. */
   forgetConnections(): void {
     for (const socket of this.#sockets) this.#forgotten.add(socket);
+  }
+
+  /** Breaks each open connection when the server answers: what it was told to do is done, and the client does not hear of it. */
+  loseAnswers(): void {
+    for (const socket of this.#toServer) this.#forgotten.add(socket);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

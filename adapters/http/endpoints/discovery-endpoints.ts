@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE } from '../../../domain/client-registration.ts';
-import { ASSERTION_ALGORITHMS } from '../../../domain/public-jwk.ts';
+import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import type { Handler } from '../server/koa-application.ts';
 import { httpRefusal } from '../server/refusals.ts';
@@ -53,7 +53,7 @@ export function metadataEndpoint(options: MetadataOptions): Handler {
     token_endpoint_auth_methods_supported: methods,
     // Required by RFC 8414 for assertions that a client signs.
     ...(methods.includes('private_key_jwt') && {
-      token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+      token_endpoint_auth_signing_alg_values_supported: ALGORITHM_NAMES,
     }),
     // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],

@@ -45,6 +45,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       acquireSlot,
       settleSlot,
       callerDisconnected,
+      useAssertions: notCalled,
       findKey: notCalled,
       secretVerified: notCalled,
       costFound: notCalled,

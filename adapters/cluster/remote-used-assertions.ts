@@ -1,0 +1,34 @@
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { AssertionUse, UsedAssertions, UseOutcome } from '../../application/ports/used-assertions.ts';
+import type { PrimaryFunctions } from './protocol.ts';
+
+const NAME = 'used assertions';
+
+/** The store of the primary, which all workers of a service share: one message and its answer for each batch. */
+export class RemoteUsedAssertions implements UsedAssertions {
+  readonly #primary: Pick<PrimaryFunctions, 'useAssertions'>;
+
+  constructor(primary: Pick<PrimaryFunctions, 'useAssertions'>) {
+    this.#primary = primary;
+  }
+
+  async use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]> {
+    const answer = await this.#primary.useAssertions(uses).catch(() => {
+      throw new DependencyUnavailable(NAME, new Error('the primary process has ended'));
+    });
+    if ('unavailable' in answer) throw new DependencyUnavailable(NAME, new Error(answer.unavailable));
+    return answer;
+  }
+}
+
+/** Uses assertions in the primary on behalf of its workers. An error would lose its class when it is sent. */
+export function useForWorkers(store: UsedAssertions): PrimaryFunctions['useAssertions'] {
+  return async (uses) => {
+    try {
+      return await store.use(uses);
+    } catch (reason) {
+      const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
+      return { unavailable: cause instanceof Error ? cause.message : 'unknown fault' };
+    }
+  };
+}

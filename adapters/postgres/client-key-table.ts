@@ -1,0 +1,81 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { type ClientKey, DETAILS_MAX } from '../../domain/client-details.ts';
+import { readPublicJwk } from '../../domain/public-jwk.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { CLIENTS } from './client-entity.ts';
+import { defineTable } from './table.ts';
+
+/** The table of the keys of clients, as `npm run migrate` creates it. */
+export const CLIENT_KEYS = defineTable(
+  defineEntity({
+    name: 'ClientKey',
+    tableName: 'client_keys',
+    properties: {
+      clientId: p.text().fieldName('client_id').primary(),
+      registrationId: p.text().fieldName('registration_id').primary(),
+      keyId: p.text().fieldName('key_id').primary(),
+      jwk: p.text(),
+      expiresAt: p.bigint('string').fieldName('expires_at').nullable(),
+      createdAt: p.bigint('string').fieldName('created_at'),
+    },
+  }),
+  'read',
+  'migration',
+);
+
+/** The one row of FIND_KEYS. */
+export interface KeysRecord {
+  /** Null for an unknown client id. */
+  readonly registrationId: string | null;
+  /** How many registrations have the client id. */
+  readonly rows: string;
+  /** JSON; of a client without keys, of one that is not its own. */
+  readonly keys: string;
+}
+
+/** In the place of keys: a client without keys costs as much as one with a key. No point has these coordinates. */
+const NO_KEY = JSON.stringify({
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'A'.repeat(43),
+  y: 'A'.repeat(43),
+  kid: 'none',
+  alg: 'ES256',
+});
+
+const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
+
+/**
+ * Only the keys, the newest first, as one row whether the client id is registered or not. Parameters: the client id, twice,
+ * since the column of `clients` may have another type. As in FIND_SECRET, an aggregate without rows gives null, and the id
+ * is compared once more as text.
+ */
+export const FIND_KEYS = {
+  name: 'find_keys',
+  text: `with found as materialized (select min(${ID}::text) as id, count(*)::text as rows from clients
+        where ${CLIENT_ID} = $1 and ${CLIENT_ID}::text = $2::text collate "C"),
+      newest as materialized (select jwk, expires_at from client_keys
+        where client_id = $2 and registration_id = (select coalesce(id, '') from found)
+        order by created_at desc, key_id limit ${DETAILS_MAX.keys})
+    select id as "registrationId", rows as "rows", (select json_agg(json_build_array(jwk, expires_at))::text from (
+        select * from newest union all select '${NO_KEY}', 0 where not exists (select from newest)) as keys) as "keys"
+    from found`,
+} as const;
+
+/** The keys of a record. Each is checked, since a row that was changed by hand may contain anything. */
+export function readKeys({ keys }: KeysRecord): readonly Result<ClientKey, string>[] {
+  const rows: readonly (readonly [string, number | null])[] = JSON.parse(keys);
+  const checked = rows.map(([jwk, expiresAt]) => {
+    const read = readPublicJwk(parseJson(jwk));
+    return read.ok ? success({ jwk: read.value, ...(expiresAt !== null && { expiresAt }) }) : failure(read.problem);
+  });
+  return rows[0]?.[0] === NO_KEY ? [] : checked;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

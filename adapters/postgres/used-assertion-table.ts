@@ -1,0 +1,51 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { defineTable } from './table.ts';
+
+/** The table of used assertions, as `npm run migrate` creates it. */
+export const USED_ASSERTIONS = defineTable(
+  defineEntity({
+    name: 'UsedAssertion',
+    tableName: 'used_assertions',
+    properties: {
+      digest: p.text().primary(),
+      clientId: p.text().fieldName('client_id'),
+      keptUntil: p.bigint('string').fieldName('kept_until'),
+      useId: p.text().fieldName('use_id'),
+    },
+  }),
+  'read and write',
+  'migration',
+);
+
+/** The time of the database, not of a replica. */
+const NOW = 'floor(extract(epoch from clock_timestamp()))::bigint';
+
+/**
+ * Records uses and returns the digests of those that were the first. Parameters: the uses as JSON, and the id of this use. In
+ * order, so that two replicas with the same digests do not wait for each other.
+ */
+export const RECORD_USES = {
+  name: 'record_uses',
+  text: `insert into used_assertions as used (digest, client_id, kept_until, use_id)
+    select digest, client_id, ${NOW} + seconds, $2
+      from json_to_recordset($1::json) as given (digest text, client_id text, seconds bigint) order by digest
+    on conflict (digest) do update
+      set client_id = excluded.client_id, kept_until = excluded.kept_until, use_id = excluded.use_id
+      where used.kept_until <= ${NOW} or used.use_id = excluded.use_id
+    returning digest`,
+} as const;
+
+/** Deletes uses whose time is over, at most $1, and returns how many. Rows that another replica deletes are left to it. */
+export const DELETE_ENDED = {
+  text: `with ended as (
+      select digest from used_assertions where kept_until <= ${NOW} limit $1::int for update skip locked),
+    deleted as (delete from used_assertions using ended where used_assertions.digest = ended.digest returning 1)
+    select count(*)::text as "deleted" from deleted`,
+} as const;
+
+/** The number of all uses, and of each client that has at least $1. Reads an index of the whole table. */
+export const COUNT_USES = {
+  text: `select client_id as "clientId", sum(uses)::text as "uses" from (
+      select client_id, count(*) as uses from used_assertions group by client_id) as counts
+    group by grouping sets ((), (client_id)) having client_id is null or sum(uses) >= $1::bigint`,
+} as const;

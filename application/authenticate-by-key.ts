@@ -1,0 +1,77 @@
+import type { ClientRegistration } from '../domain/client-registration.ts';
+import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../domain/key-assertion-rules.ts';
+import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
+import { failure, type Result, success } from '../domain/result.ts';
+import { isLocked } from '../domain/stored-secret.ts';
+import type { PresentedAssertion } from './authenticate-client.ts';
+import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
+import type { ClientAuthentication } from './ports/client-authentication.ts';
+import type { ClientKeys } from './ports/client-keys.ts';
+import type { ClientRepository } from './ports/client-repository.ts';
+import type { Clock } from './ports/clock.ts';
+import type { UseAssertion } from './use-assertion.ts';
+
+/** Seconds beyond its end that a used assertion is kept: the clock of a replica may be set back by so much. */
+const KEPT_LONGER_SECONDS = 60;
+
+const REASON_OF_VERDICT = {
+  key_unknown: 'assertion_key_unknown',
+  signature_wrong: 'assertion_signature_wrong',
+} as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
+
+export interface AuthenticateByKeyParts {
+  readonly clientKeys: ClientKeys;
+  readonly clients: Pick<ClientRepository, 'findByClientId'>;
+  readonly verifier: AssertionVerifier;
+  readonly useAssertion: UseAssertion;
+  readonly clock: Clock;
+  /** The audiences of which an assertion must have exactly one. */
+  readonly audiences: readonly string[];
+}
+
+/** `private_key_jwt`: a client authenticates with an assertion that it signed with its own key (RFC 7523 section 2.2). */
+export class AuthenticateByKey implements ClientAuthentication<PresentedAssertion> {
+  readonly #parts: AuthenticateByKeyParts;
+
+  constructor(parts: AuthenticateByKeyParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What the assertion itself shows is refused first, without a look-up. A caller without a key of the client is refused
+   * after the same work, with or without a registration: one look-up of keys and one verification. Only a verified
+   * assertion of an enabled client is recorded as used, so nobody else can fill the store.
+   */
+  async execute({ assertion, clientId }: PresentedAssertion): Promise<Result<ClientRegistration, Refusal>> {
+    const { clientKeys, clients, verifier, useAssertion, clock, audiences } = this.#parts;
+    const { sub, exp, jti: assertionId = '' } = assertion.claims;
+    const now = clock.now();
+    const reason = refusalOfKeyAssertion(assertion, { now, audiences, clientId });
+    if (reason !== undefined) return refuse(reason);
+
+    const { registrationId, keys } = await clientKeys.findKeys(sub);
+    const current = keys.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+    const jwks = current.map(({ jwk }) => jwk);
+    const verdict = await verifier.verify(assertion, jwks);
+    if (registrationId === undefined) return refuse('client_unknown');
+    if (verdict !== 'verified') return refuse(REASON_OF_VERDICT[verdict], sub);
+    const lookup = await clients.findByClientId(sub);
+    if (lookup.kind === 'broken') return refuse('registration_broken', sub);
+    // The registration may have changed since its keys were looked up.
+    if (lookup.kind === 'unknown' || lookup.registration.id !== registrationId) return refuse('client_unknown');
+    if (isDisabled(lookup.registration)) return refuse('client_disabled', sub);
+
+    const keptSeconds = Math.ceil(exp) + CLIENT_SKEW_SECONDS + KEPT_LONGER_SECONDS - now;
+    const outcome = await useAssertion.execute({ clientId: sub, assertionId, keptSeconds });
+    return outcome === 'first' ? success(lookup.registration) : refuse('assertion_replayed', sub);
+  }
+}
+
+/** A plain secret may begin like a lock. */
+function isDisabled({ clientSecret }: ClientRegistration): boolean {
+  return clientSecret.kind === 'unusable' && isLocked(clientSecret.reveal());
+}
+
+function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
+  return failure(refusal(reason, clientId));
+}

@@ -1,0 +1,9 @@
+import { InMemoryClientKeys } from '../../../adapters/memory/in-memory-client-keys.ts';
+import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { describeClientKeys } from '../../contracts/client-keys.ts';
+
+describeClientKeys(
+  'InMemoryClientKeys',
+  async (clients) => new InMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), clients), clients),
+);

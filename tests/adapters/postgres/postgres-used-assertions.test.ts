@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
+import { openUsedAssertions } from '../../../adapters/postgres/open-adapters.ts';
+import { PostgresUsedAssertions } from '../../../adapters/postgres/postgres-used-assertions.ts';
+import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
+import { USED_ASSERTIONS } from '../../../adapters/postgres/used-assertion-table.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
+import { FaultyProxy } from '../../support/faulty-proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
+
+const DEADLINE_MS = 2_000;
+
+let database: TestDatabase;
+let opened: { close(): Promise<void> }[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
+beforeEach(() => {
+  opened = [];
+});
+afterEach(() => closeAll());
+
+async function closeAll(): Promise<void> {
+  await Promise.all(opened.splice(0).map((table) => table.close()));
+}
+
+async function open(limits = SMALL_LIMITS, url = database.url): Promise<PostgresUsedAssertions> {
+  const options = { url, poolSize: 4, deadlineMs: DEADLINE_MS };
+  const table: OpenTable = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
+  opened.push(table);
+  return new PostgresUsedAssertions(table.runner, limits);
+}
+
+const useOf = (assertionId: string, clientId = 'a', keptSeconds = 300) => ({ clientId, assertionId, keptSeconds });
+
+describe('a database without the table used_assertions', () => {
+  it('is refused at the start with the command that creates it', async () => {
+    const options = { url: database.url, deadlineMs: DEADLINE_MS };
+    await expect(openUsedAssertions(options, () => {})).rejects.toThrow(
+      'table used_assertions does not exist: run npm run migrate',
+    );
+  });
+});
+
+describe('a database with the tables of the service', () => {
+  beforeAll(async () => {
+    await migrateDatabase(database.url);
+  });
+  beforeEach(() => database.query('delete from used_assertions'));
+
+  describeUsedAssertions('PostgresUsedAssertions', async () => {
+    const stores = [await open(), await open()] as const;
+    const settle = async () => {
+      for (const store of stores) await store.sweep();
+    };
+    // The clock of the database passes by itself; what it has passed is what rows lose.
+    const wait = async (seconds: number) => {
+      await database.query('update used_assertions set kept_until = kept_until - $1', [seconds]);
+    };
+    return { stores, wait, settle };
+  });
+
+  it('stores digests only, with the time of the database', async () => {
+    const store = await open();
+    await store.use([useOf('its-jti')]);
+    const [row] = await database.query(
+      `select digest, client_id, kept_until - extract(epoch from now()) as seconds from used_assertions`,
+    );
+    expect(row).toMatchObject({ digest: expect.stringMatching(/^[\w-]{43}$/), client_id: 'a' });
+    expect(Math.round(Number(row?.['seconds']) / 10)).toBe(30);
+  });
+
+  it('deletes what has ended in batches, and counts the rest', async () => {
+    const store = await open({ perClient: 10_000, total: 20_000 });
+    await database.query(
+      `insert into used_assertions select 'ended-' || n, 'a', 1, '' from generate_series(1, 12001) as n`,
+    );
+    await store.use([useOf('kept')]);
+    await store.sweep();
+    expect(store.load).toEqual({ used: 1, max: 20_000 });
+    expect(await database.query('select count(*)::int as count from used_assertions')).toEqual([{ count: 1 }]);
+  });
+
+  it('sweeps by itself as soon as it is open', async () => {
+    await database.query(`insert into used_assertions values ('ended', 'a', 1, '')`);
+    const { adapter, dependency } = await openUsedAssertions({ url: database.url, deadlineMs: DEADLINE_MS }, () => {});
+    opened.push(dependency);
+    const isEmpty = async () => (await database.query('select from used_assertions')).length === 0;
+    await until(isEmpty, 'the row is deleted');
+    expect(adapter.load.used).toBe(0);
+  });
+
+  it('finds an assertion used for the first time if the answer to the first statement was lost', async () => {
+    const url = new URL(database.url);
+    await using proxy = await FaultyProxy.to(Number(url.port));
+    url.host = `127.0.0.1:${proxy.port}`;
+    const store = await open(SMALL_LIMITS, url.href);
+    await store.use([useOf('before')]);
+    proxy.loseAnswers();
+    expect(await store.use([useOf('lost')])).toEqual(['first']);
+    expect(await store.use([useOf('lost')])).toEqual(['replayed']);
+    await closeAll();
+  });
+
+  it('throws DependencyUnavailable while the database is out of reach, and works again afterwards', async () => {
+    const store = await open();
+    await database.query('alter table used_assertions rename to moved');
+    await expect(store.use([useOf('x')])).rejects.toThrow(DependencyUnavailable);
+    await database.query('alter table moved rename to used_assertions');
+    expect(await store.use([useOf('x')])).toEqual(['first']);
+  });
+});
