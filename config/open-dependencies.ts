@@ -21,11 +21,13 @@ export async function openDependencies(
     if (role !== 'primary' && !container.isRegistered(PARTS.clientRepository)) {
       const { openClientRepository } = await loadPostgres();
       const options = { ...connectionOptions(settings), poolSize };
-      const { adapter, resources, dependency } = await openClientRepository(options, createStateLog(log));
+      const opening = openClientRepository(options, createStateLog(log));
+      const { adapter, resources, expiring, dependency } = await opening;
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
       container.registerInstance(PARTS.clientResources, resources);
-      for (const cost of (await adapter.findCosts()) ?? []) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
+      container.registerInstance(PARTS.expiringCredentials, () => expiring.latest);
+      for (const cost of await adapter.findCosts()) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
     }
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();

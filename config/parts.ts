@@ -31,6 +31,7 @@ import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
+import type { ExpiringCredentials } from '../domain/client-details.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
@@ -49,6 +50,8 @@ export const PARTS = {
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
+  /** The latest count; undefined while it is not known. */
+  expiringCredentials: token<() => ExpiringCredentials | undefined>('expiringCredentials'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   pacedAttempts: token<PacedAttempts>('PacedAttempts'),

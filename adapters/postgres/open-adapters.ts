@@ -1,6 +1,7 @@
 import type { Readiness } from '../../application/ports/health-check.ts';
 import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
+import { ExpiringCount } from './expiring-count.ts';
 import type { DatabaseLog } from './health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
@@ -15,13 +16,20 @@ const KEYS_POOL_SIZE = 2;
 const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
 
 /**
- * The repository, and the table that it uses. Throws if the table cannot be used. If the database cannot be reached,
+ * The repository, the table that it uses, and what of it expires soon. Throws if the table cannot be used. If the database cannot be reached,
  * resolves and continues to try.
  */
 export async function openClientRepository(options: ConnectionOptions, log: DatabaseLog) {
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT);
   const resources = new PostgresClientResources(table.runner, log);
-  return { adapter: new PostgresClientRepository(table.runner, log), resources, dependency: table };
+  const adapter = new PostgresClientRepository(table.runner, log);
+  const expiring = new ExpiringCount(() => adapter.countExpiring());
+  void expiring.start();
+  const close = () => {
+    expiring.close();
+    return table.close();
+  };
+  return { adapter, resources, expiring, dependency: { ...table, close } };
 }
 
 /**
