@@ -1,41 +1,17 @@
-import { Option } from 'commander';
 import type { AddClientProblem, AddedClient, NewClientRequest } from '../../application/clients/add-client.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { type Failure, type Result, type Success, success } from '../../domain/result.ts';
+import { ADD_OPTIONS, type AddOptions, misusedOption } from './add-options.ts';
 import { clientAnswer, describeProblem } from './client-answer.ts';
 import { credentialsAnswer } from './credentials-answer.ts';
-import type { CommandDefinition } from './define-command.ts';
-import { PROGRAM_NAME } from './define-command.ts';
-import {
-  describeDetailsProblem,
-  JWKS_OPTION,
-  SUBJECT_OPTIONS,
-  type SubjectOptions,
-  subjectOf,
-} from './detail-options.ts';
-import { EXPIRY_OPTIONS, type ExpiryOptions, expiryOf } from './expiry-options.ts';
+import { type CommandDefinition, PROGRAM_NAME } from './define-command.ts';
+import { describeDetailsProblem, subjectOf } from './detail-options.ts';
+import { expiryOf } from './expiry-options.ts';
 import { type Answer, EXIT, type Problem, problem } from './outcome.ts';
 import { readJwks } from './read-jwks.ts';
 import type { Input } from './read-secret.ts';
-import { givenSecret, SECRET_OPTIONS, type SecretOptions, SHOWN_ONCE } from './secret-options.ts';
+import { givenSecret, SHOWN_ONCE } from './secret-options.ts';
 import { type OpenClients, withClients } from './with-clients.ts';
-
-interface AddOptions extends SecretOptions, ExpiryOptions, Partial<SubjectOptions> {
-  readonly name: string;
-  readonly scope: string;
-  readonly method: AuthenticationMethod;
-  readonly jwks?: string;
-  readonly resource: readonly string[];
-}
-
-/** Options that belong to one method, by their names on the command line. */
-const OPTIONS_OF_METHOD: Readonly<Record<AuthenticationMethod, Partial<Record<keyof AddOptions, string>>>> = {
-  client_secret_post: { secretStdin: '--secret-stdin' },
-  client_secret_basic: { secretStdin: '--secret-stdin' },
-  private_key_jwt: { jwks: '--jwks' },
-  federated_jwt: { issuer: '--issuer', subject: '--subject' },
-};
 
 /** `add [client-id]`: registers a client for one authentication method, and shows its secret once if it has one. */
 export function addCommand(open: OpenClients, stdin: Input, clock: Clock): CommandDefinition<AddOptions> {
@@ -52,20 +28,7 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
     ],
-    options: [
-      new Option('--name <name>', 'name of the client, for people').makeOptionMandatory(),
-      new Option('--scope <scopes>', 'scopes that it may request, separated by single spaces').makeOptionMandatory(),
-      new Option('--method <method>', 'how it authenticates')
-        .choices(AUTHENTICATION_METHODS)
-        .default('client_secret_post' satisfies AuthenticationMethod),
-      JWKS_OPTION,
-      ...SUBJECT_OPTIONS,
-      new Option('--resource <uri>', 'a resource that it may request (RFC 8707); repeatable')
-        .argParser(collected)
-        .default([], 'none'),
-      ...EXPIRY_OPTIONS,
-      ...SECRET_OPTIONS,
-    ],
+    options: ADD_OPTIONS,
     async run(options, clientId) {
       const request = await requestOf(options, stdin, clock);
       if (!request.ok) return request;
@@ -104,24 +67,6 @@ async function requestOf(
   return secret.ok ? success({ ...client, secret: { secret: secret.value, cost }, details: { resources } }) : secret;
 }
 
-/** What is wrong with the combination of options, if anything. */
-function misusedOption(options: AddOptions): string | undefined {
-  const own = OPTIONS_OF_METHOD[options.method];
-  for (const [method, names] of Object.entries(OPTIONS_OF_METHOD)) {
-    for (const [member, name] of Object.entries(names) as [keyof AddOptions, string][]) {
-      const isGiven = options[member] !== undefined;
-      if (isGiven && !(member in own)) return `${name} needs --method ${method}.`;
-      if (!isGiven && member in own && member !== 'secretStdin') return `--method ${options.method} needs ${name}.`;
-    }
-  }
-  const expires = options.expiresIn !== undefined || options.expiresAt !== undefined;
-  if (expires && options.method === 'federated_jwt') return 'A federated subject does not expire.';
-  // The id of a secret that expires is a part of it, so the program has to generate it.
-  return expires && options.secretStdin
-    ? 'A secret from standard input cannot expire; only a generated one can.'
-    : undefined;
-}
-
 function answerFor(added: AddedClient, { secretStdin }: AddOptions): Success<Answer> {
   const { client, credentials, secret } = added;
   const messages = [`Client ${client.clientId} is added.`];
@@ -138,9 +83,4 @@ function refusal(problem_: AddClientProblem, clientId: string | undefined): Fail
     return problem(EXIT.refused, `The client id ${clientId} is taken; nothing was changed.`);
   }
   return problem(EXIT.usage, 'kind' in problem_ ? describeDetailsProblem(problem_) : `${describeProblem(problem_)}.`);
-}
-
-/** The values of a repeatable option. */
-function collected(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

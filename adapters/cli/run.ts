@@ -3,11 +3,12 @@ import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
 import { addCommand } from './add-command.ts';
 import { clientCommands } from './client-commands.ts';
 import { runCommand } from './command-program.ts';
-import { credentialCommands } from './credential-commands.ts';
 import { PROGRAM_NAME } from './define-command.ts';
+import { detailCommands } from './detail-commands.ts';
 import { importCommand, type StreamClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { hashCommand, rotateCommand } from './secret-commands.ts';
+import { secretsCommands } from './secrets-commands.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import type { OpenClients } from './with-clients.ts';
 
@@ -39,7 +40,8 @@ export async function run(
     listCommand(open),
     rotateCommand(open, stdin),
     ...clientCommands(open),
-    ...credentialCommands(open, clock),
+    ...secretsCommands(open, clock),
+    ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
     hashCommand(encoder, stdin),
   ];

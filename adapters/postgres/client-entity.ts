@@ -108,12 +108,6 @@ export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
       and expires_at <= floor(extract(epoch from statement_timestamp()))::bigint + $1::bigint limit ${EXPIRING_MAX}) as expiring`,
 });
 
-/** Whether the table of secrets with ids is there, and may be read. */
-export const FIND_SECRETS_TABLE = {
-  text: `select to_regclass('client_secrets') is not null as "exists",
-    coalesce(has_table_privilege(to_regclass('client_secrets'), 'SELECT'), false) as "readable"`,
-} as const;
-
 /** A row as a registration's fields; a null reads as an empty text. */
 export function fieldsOf({
   id,

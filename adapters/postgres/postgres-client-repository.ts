@@ -11,13 +11,13 @@ import {
   FIND_COSTS_WITH_IDS,
   FIND_SECRET,
   FIND_SECRET_BY_ID,
-  FIND_SECRETS_TABLE,
   lookupOf,
   type SecretRecord,
   secretOf,
 } from './client-entity.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
+import { OptionalTable } from './optional-table.ts';
 import type { Runner } from './runner.ts';
 
 /**
@@ -27,17 +27,18 @@ import type { Runner } from './runner.ts';
 export class PostgresClientRepository implements ClientRepository {
   readonly #runner: Runner;
   readonly #log: DatabaseLog;
-  #secretsWithIds: Promise<boolean> | undefined;
+  readonly #secretsWithIds: OptionalTable;
 
   constructor(runner: Runner, log: DatabaseLog) {
     this.#runner = runner;
     this.#log = log;
+    this.#secretsWithIds = new OptionalTable('client_secrets', runner, log);
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
     if (!isClientId(clientId)) return { kind: 'unknown' };
     const statement =
-      secretId !== undefined && (await this.#hasSecretsWithIds())
+      secretId !== undefined && (await this.#secretsWithIds.isUsable())
         ? { ...FIND_CLIENT_BY_SECRET, values: [clientId, clientId, secretId] }
         : { ...FIND_CLIENT, values: [clientId] };
     const lookup = lookupOf(await this.#runner.run<ClientRecord>(statement, SQLSTATE.unstorableText), clientId);
@@ -51,7 +52,7 @@ export class PostgresClientRepository implements ClientRepository {
     // The driver would send half a surrogate pair as U+FFFD, which another client id may contain.
     if (!isClientId(clientId) || !clientId.isWellFormed()) return undefined;
     const statement =
-      secretId !== undefined && (await this.#hasSecretsWithIds())
+      secretId !== undefined && (await this.#secretsWithIds.isUsable())
         ? { ...FIND_SECRET_BY_ID, values: [clientId, clientId, secretId] }
         : { ...FIND_SECRET, values: [clientId, clientId] };
     const [record] = await this.#runner.run<SecretRecord>(statement, SQLSTATE.unstorableText);
@@ -61,7 +62,7 @@ export class PostgresClientRepository implements ClientRepository {
   /** The BCrypt costs that stored secrets have, without those that could not be read within the deadline. */
   async findCosts(): Promise<readonly number[]> {
     const costs: number[] = [];
-    const hasSecretsWithIds = await this.#hasSecretsWithIds().catch(() => false);
+    const hasSecretsWithIds = await this.#secretsWithIds.isUsable().catch(() => false);
     for (const statement of [FIND_COSTS, ...(hasSecretsWithIds ? [FIND_COSTS_WITH_IDS] : [])]) {
       const records = await this.#runner.tryRun<{ readonly cost: string }>(statement);
       costs.push(...(records ?? []).map(({ cost }) => Number(cost)));
@@ -71,7 +72,7 @@ export class PostgresClientRepository implements ClientRepository {
 
   /** The credentials that expire soon; undefined if they could not be counted. */
   async countExpiring(): Promise<ExpiringCredentials | undefined> {
-    if (!(await this.#hasSecretsWithIds().catch(() => false))) return undefined;
+    if (!(await this.#secretsWithIds.isUsable().catch(() => false))) return undefined;
     const counts: number[] = [];
     for (const table of ['client_secrets', 'client_keys'] as const) {
       const statement = { ...countExpiring(table), values: [String(EXPIRES_SOON_SECONDS)] };
@@ -80,28 +81,5 @@ export class PostgresClientRepository implements ClientRepository {
     }
     const [secrets, keys] = counts;
     return secrets === undefined || keys === undefined ? undefined : { secrets, keys };
-  }
-
-  /**
-   * Whether there are secrets with ids. The table is looked for once, when the service starts or as soon as the database
-   * answers: a service that is running when the table is created does not use it before its next start.
-   */
-  #hasSecretsWithIds(): Promise<boolean> {
-    this.#secretsWithIds ??= this.#findSecretsWithIds().catch((fault) => {
-      this.#secretsWithIds = undefined;
-      throw fault;
-    });
-    return this.#secretsWithIds;
-  }
-
-  async #findSecretsWithIds(): Promise<boolean> {
-    const [table] = await this.#runner.run<{ readonly exists: boolean; readonly readable: boolean }>(
-      FIND_SECRETS_TABLE,
-    );
-    if (table?.exists && !table.readable) {
-      const problem = 'the database role may not read the table client_secrets, so secrets with ids match nothing';
-      this.#log({ event: 'table_unusable', problem });
-    }
-    return table?.readable ?? false;
   }
 }

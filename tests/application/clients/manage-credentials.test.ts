@@ -121,7 +121,8 @@ describe('AddSecret and RemoveSecret', () => {
   it('know no other client, no other secret, and no unusable name', async () => {
     expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
     await use.addClient.execute(PLAIN);
-    expect(await use.addSecret.execute('c', { ...NAMED, name: '' })).toEqual({ ok: false, problem: 'name_malformed' });
+    const unnamed = await use.addSecret.execute('c', { ...NAMED, name: '' });
+    expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
     expect(await use.removeSecret.execute('c', 'another')).toEqual({ ok: false, problem: 'secret_unknown' });
     await use.removeSecret.execute('c', undefined);
     expect(await use.removeSecret.execute('c', undefined)).toEqual({ ok: false, problem: 'secret_unknown' });

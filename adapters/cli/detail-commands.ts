@@ -2,10 +2,10 @@ import { Option } from 'commander';
 import type { ChangeDetailsProblem } from '../../application/clients/change-details.ts';
 import type { DescribedClient } from '../../application/clients/described-credentials.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { type Failure, type Result, success } from '../../domain/result.ts';
+import type { Failure, Result } from '../../domain/result.ts';
 import { unknownClient } from './client-commands.ts';
-import { credentialsAnswer, credentialsDocumentOf, secretsTable } from './credentials-answer.ts';
-import { COST_OPTION, type CommandDefinition, type CostOptions, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { credentialsAnswer } from './credentials-answer.ts';
+import { type CommandDefinition, PROGRAM_NAME } from './define-command.ts';
 import {
   describeDetailsProblem,
   JWKS_OPTION,
@@ -13,110 +13,23 @@ import {
   type SubjectOptions,
   subjectOf,
 } from './detail-options.ts';
+import { type EntryCommand, entryCommands } from './entry-command.ts';
 import { EXPIRY_OPTIONS, type ExpiryOptions, expiryOf } from './expiry-options.ts';
 import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 import { readJwks } from './read-jwks.ts';
-import { SHOWN_ONCE } from './secret-options.ts';
-import { type ClientUseCases, type OpenClients, withClients } from './with-clients.ts';
+import type { AnswerOptions } from './terminal.ts';
+import type { OpenClients } from './with-clients.ts';
 
-interface Options extends CostOptions, ExpiryOptions, SubjectOptions {
-  readonly name?: string;
-  readonly withoutId?: true;
+interface Options extends AnswerOptions, ExpiryOptions, SubjectOptions {
   readonly jwks: string;
 }
 
-interface CredentialCommand extends Omit<CommandDefinition<Options>, 'run'> {
-  run(clients: ClientUseCases, options: Options, clientId: string, entry: string | undefined): Promise<Outcome>;
+/** `keys`, `subjects` and `resources`: what a client has beyond its secrets. */
+export function detailCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<Options>[] {
+  return entryCommands(open, [...keysCommands(clock), ...SUBJECTS_COMMANDS, ...RESOURCES_COMMANDS]);
 }
 
-/** The commands on credentials and resources of one client: `secrets`, `keys`, `subjects` and `resources`. */
-export function credentialCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<Options>[] {
-  return [...secretsCommands(clock), ...keysCommands(clock), ...SUBJECTS_COMMANDS, ...RESOURCES_COMMANDS].map(
-    ({ run, options, ...help }) => ({
-      ...help,
-      options: [...options, JSON_OPTION],
-      run: (given, clientId = '', entry) => withClients(open, (clients) => run(clients, given, clientId, entry)),
-    }),
-  );
-}
-
-function secretsCommands(clock: Clock): readonly CredentialCommand[] {
-  return [
-    {
-      group: 'secrets',
-      usage: 'add <client-id>',
-      summary: 'give a client a second secret, and show it once',
-      description:
-        'Generates a second secret while the first one stays valid, so that a client can change over without a failed request. It begins with an id that is not secret. Expired secrets are removed.',
-      examples: [
-        `${PROGRAM_NAME} secrets add billing`,
-        `${PROGRAM_NAME} secrets add billing --name spring --expires-in 90d`,
-      ],
-      options: [
-        new Option('--name <name>', 'name of the secret, for people').default(undefined, 'the day'),
-        ...EXPIRY_OPTIONS,
-        COST_OPTION,
-      ],
-      async run({ addSecret }, { name, cost, ...options }, clientId) {
-        const expiresAt = expiryOf(options, clock);
-        if (!expiresAt.ok) return expiresAt;
-        const added = await addSecret.execute(clientId, { name, expiresAt: expiresAt.value, cost });
-        if (added.ok) {
-          return credentialsAnswer(
-            added.value,
-            [`Client ${clientId} has another secret.`, SHOWN_ONCE],
-            added.value.secret,
-          );
-        }
-        if (added.problem === 'client_unknown') return unknownClient(clientId);
-        return added.problem === 'name_malformed'
-          ? problem(EXIT.usage, 'The name must have 1 to 255 characters, and no control character.')
-          : problem(
-              EXIT.refused,
-              `Client ${clientId} has two valid secrets already. Remove one with secrets remove first.`,
-            );
-      },
-    },
-    {
-      group: 'secrets',
-      usage: 'list <client-id>',
-      summary: 'show the ids of its secrets, and when they expire',
-      description: 'Shows the secrets of a client by their ids and names. Never a hash.',
-      examples: [`${PROGRAM_NAME} secrets list billing`],
-      options: [],
-      async run({ showClient }, _options, clientId) {
-        const shown = await showClient.execute(clientId);
-        if (!shown.ok) return unknownClient(clientId);
-        const { credentials } = shown.value;
-        const document = credentialsDocumentOf(credentials).secrets;
-        return success({ document, text: () => secretsTable(credentials), messages: [] });
-      },
-    },
-    {
-      group: 'secrets',
-      usage: 'remove <client-id> [secret-id]',
-      summary: 'remove one secret of a client',
-      description: 'Removes one secret. It is refused from the next request on.',
-      examples: [
-        `${PROGRAM_NAME} secrets remove billing Xb3kQ9aLw2`,
-        `${PROGRAM_NAME} secrets remove billing --without-id`,
-      ],
-      options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
-      async run({ removeSecret }, { withoutId }, clientId, secretId) {
-        if ((secretId === undefined) !== (withoutId === true)) {
-          return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
-        }
-        const removed = await removeSecret.execute(clientId, secretId);
-        if (removed.ok) return credentialsAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
-        return removed.problem === 'client_unknown'
-          ? unknownClient(clientId)
-          : problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`);
-      },
-    },
-  ];
-}
-
-function keysCommands(clock: Clock): readonly CredentialCommand[] {
+function keysCommands(clock: Clock): readonly EntryCommand<Options>[] {
   return [
     {
       group: 'keys',
@@ -152,7 +65,7 @@ function keysCommands(clock: Clock): readonly CredentialCommand[] {
   ];
 }
 
-const SUBJECTS_COMMANDS: readonly CredentialCommand[] = [
+const SUBJECTS_COMMANDS: readonly EntryCommand<Options>[] = [
   {
     group: 'subjects',
     usage: 'add <client-id>',
@@ -181,7 +94,7 @@ const SUBJECTS_COMMANDS: readonly CredentialCommand[] = [
   },
 ];
 
-const RESOURCES_COMMANDS: readonly CredentialCommand[] = [
+const RESOURCES_COMMANDS: readonly EntryCommand<Options>[] = [
   {
     group: 'resources',
     usage: 'add <client-id> <uri>',
