@@ -1,14 +1,14 @@
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
-import type { StoredSecret } from '../domain/stored-secret.ts';
+import { type StoredSecret, secretIdOf } from '../domain/stored-secret.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type { SecretCredentials } from './ports/client-credentials.ts';
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlots } from './ports/verification-slots.ts';
-import type { CachedVerification, VerifiedSecrets } from './ports/verified-secrets.ts';
+import type { CachedVerification, PresentedSecret, VerifiedSecrets } from './ports/verified-secrets.ts';
 
 const REASON_OF_VERDICT = {
   mismatch: 'secret_wrong',
@@ -52,19 +52,20 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
    */
   async execute(credentials: SecretCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
     const { clients, verifiedSecrets, slots } = this.#parts;
-    const { clientId } = credentials;
+    const { clientId, clientSecret } = credentials;
+    const presented: PresentedSecret = { clientId, clientSecret, secretId: secretIdOf(clientSecret) };
 
-    const cached = verifiedSecrets.lookUp(credentials);
+    const cached = verifiedSecrets.lookUp(presented);
     if (cached.state() !== 'absent' && slots.hasAttemptsLeft(clientId, caller.address)) {
-      const registration = await this.#findVerified(credentials, cached, caller);
+      const registration = await this.#findVerified(presented, cached, caller);
       if (registration !== undefined) return success(registration);
     }
 
-    const { verdict, stored } = await this.#attempt(credentials, cached, { caller, purpose: 'attempt' });
+    const { verdict, stored } = await this.#attempt(presented, cached, { caller, purpose: 'attempt' });
     if (verdict === 'attempts_exhausted') return refuse(verdict, stored && clientId);
     if (stored === undefined) return refuse('client_unknown');
     if (verdict !== 'match') return refuse(REASON_OF_VERDICT[verdict], clientId);
-    const lookup = await clients.findByClientId(clientId);
+    const lookup = await clients.findByClientId(clientId, presented.secretId);
     if (lookup.kind === 'broken') return refuse('registration_broken', clientId);
     // The registration may have changed since its secret was looked up.
     if (lookup.kind === 'unknown') return refuse('client_unknown');
@@ -75,26 +76,26 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
 
   /** The registration, if the cached secret was verified against its stored secret. */
   async #findVerified(
-    credentials: SecretCredentials,
+    presented: PresentedSecret,
     cached: CachedVerification,
     caller: Caller,
   ): Promise<ClientRegistration | undefined> {
-    const lookup = await this.#parts.clients.findByClientId(credentials.clientId);
+    const lookup = await this.#parts.clients.findByClientId(presented.clientId, presented.secretId);
     if (lookup.kind !== 'found' || !cached.isFor(lookup.registration.clientSecret)) return undefined;
-    if (cached.state() === 'expiring') void this.#renew(credentials, cached, caller);
+    if (cached.state() === 'expiring') void this.#renew(presented, cached, caller);
     return lookup.registration;
   }
 
   /** Acquires a slot, looks the secret up and verifies it, for an attempt and for a renewal alike. */
   async #attempt(
-    { clientId, clientSecret }: SecretCredentials,
+    { clientId, clientSecret, secretId }: PresentedSecret,
     cached: CachedVerification,
     { caller, purpose }: Pick<SlotRequest, 'caller' | 'purpose'>,
   ): Promise<Attempt> {
     const { clients, slots, secrets } = this.#parts;
     let lookup: Promise<StoredSecret | undefined> | undefined;
     const findSecret = () => {
-      lookup ??= clients.findSecret(clientId);
+      lookup ??= clients.findSecret(clientId, secretId);
       return lookup;
     };
     const isRegistered = async () => (await findSecret()) !== undefined;
@@ -117,13 +118,13 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
   }
 
   /** Verifies a cached secret again before it expires, so that a client in steady use never waits for a slot. */
-  async #renew(credentials: SecretCredentials, cached: CachedVerification, { address }: Caller): Promise<void> {
-    const { clientId } = credentials;
+  async #renew(presented: PresentedSecret, cached: CachedVerification, { address }: Caller): Promise<void> {
+    const { clientId } = presented;
     if (this.#renewing.has(clientId)) return;
     this.#renewing.add(clientId);
     try {
       const caller = { address, disconnected: NEVER_ABORTED };
-      await this.#attempt(credentials, cached, { caller, purpose: 'renewal' });
+      await this.#attempt(presented, cached, { caller, purpose: 'renewal' });
     } catch {
       // No slot was free. The next request of this client tries again, or waits for a verification once the entry expires.
     } finally {

@@ -3,15 +3,16 @@ import { streamClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
-import { RandomIdGenerator } from '../adapters/system/system.ts';
+import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { createClientManagement } from '../application/clients/client-management.ts';
 import { success } from '../domain/result.ts';
 import { databaseUrlOf } from './settings/database-url.ts';
 
 /** `npm run clients`: manages the table `clients`. */
 const encoder = new BcryptSecretEncoder();
+const clock = new SystemClock();
 
-process.exitCode = await run(process.argv.slice(2), process, { open, encoder, streamClientsFile });
+process.exitCode = await run(process.argv.slice(2), process, { open, encoder, clock, streamClientsFile });
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function open() {
@@ -20,6 +21,6 @@ async function open() {
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
   const { PostgresClientStore } = await import('../adapters/postgres/postgres-client-store.ts');
   const store = await PostgresClientStore.open(url.value);
-  const parts = { store, encoder, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
+  const parts = { store, encoder, clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
   return success({ ...createClientManagement(parts), close: () => store.close() });
 }

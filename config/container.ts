@@ -46,6 +46,7 @@ import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import { UseAssertion } from '../application/use-assertion.ts';
 import type { AuthenticationMethod } from '../domain/authentication-method.ts';
+import { countExpiring, type ExpiringCredentials } from '../domain/client-details.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
@@ -91,8 +92,11 @@ export async function buildContainer(
 
   // Clients and their secrets.
   if (settings.CLIENT_REPOSITORY === 'memory') {
-    part(PARTS.clientRepository, () => new InMemoryClientRepository(get(PARTS.ids), clients));
+    part(PARTS.clientRepository, () => new InMemoryClientRepository(get(PARTS.ids), get(PARTS.clock), clients));
     part(PARTS.clientResources, () => new InMemoryClientResources(clients));
+    const details = clients.flatMap((client) => client.details ?? []);
+    // All workers have the same registrations.
+    if (role !== 'worker') part(PARTS.expiringCredentials, () => () => countExpiring(details, get(PARTS.clock).now()));
   }
   part(PARTS.verifiedSecrets, () => {
     const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
@@ -113,7 +117,10 @@ export async function buildContainer(
   part(PARTS.bcryptVerifier, () => {
     const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
     const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound: get(PARTS.onCostFound) });
-    for (const { clientSecret } of clients) verifier.includeCost(StoredSecret.parse(clientSecret).cost);
+    for (const { clientSecret, details } of clients) {
+      const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
+      for (const text of encoded) verifier.includeCost(StoredSecret.parse(text).cost);
+    }
     return verifier;
   });
   part(PARTS.secretVerifier, () => {
@@ -256,7 +263,7 @@ export async function buildContainer(
   override(container);
   get(PARTS.processMetrics).measure(
     'auth_verified_secrets',
-    'Clients whose verified secret is cached.',
+    'Secrets of clients that are cached as verified.',
     () => get(PARTS.verifiedSecrets).size,
   );
   get(PARTS.processMetrics).measure(
@@ -272,5 +279,16 @@ export async function buildContainer(
     );
   }
   container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
+  if (container.isRegistered(PARTS.expiringCredentials)) {
+    const expiring = get(PARTS.expiringCredentials);
+    const measure = (kind: keyof ExpiringCredentials, what: string) =>
+      get(PARTS.processMetrics).measure(
+        `auth_client_${kind}_expiring`,
+        `Valid ${what} of clients that expire within 30 days.`,
+        () => expiring()?.[kind],
+      );
+    measure('secrets', 'secrets');
+    measure('keys', 'keys');
+  }
   return container;
 }

@@ -22,16 +22,14 @@ export async function openDependencies(
       const { openClientRepository } = await loadPostgres();
       const options = { ...connectionOptions(settings), poolSize };
       const { CLIENT_AUTHENTICATION_METHODS: methods } = settings;
-      const { adapter, resources, clientKeys, dependency } = await openClientRepository(
-        options,
-        createStateLog(log),
-        methods,
-      );
+      const clients = await openClientRepository(options, createStateLog(log), methods);
+      const { adapter, expiring, dependency } = clients;
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
-      container.registerInstance(PARTS.clientResources, resources);
-      container.registerInstance(PARTS.clientKeys, clientKeys);
-      for (const cost of (await adapter.findCosts()) ?? []) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
+      container.registerInstance(PARTS.clientResources, clients.resources);
+      container.registerInstance(PARTS.clientKeys, clients.clientKeys);
+      container.registerInstance(PARTS.expiringCredentials, () => expiring.latest);
+      for (const cost of await adapter.findCosts()) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
     }
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();

@@ -35,6 +35,7 @@ import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
+import type { ExpiringCredentials } from '../domain/client-details.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
@@ -53,6 +54,8 @@ export const PARTS = {
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
+  /** The latest count; undefined while it is not known. */
+  expiringCredentials: token<() => ExpiringCredentials | undefined>('expiringCredentials'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   pacedAttempts: token<PacedAttempts>('PacedAttempts'),

@@ -1,11 +1,11 @@
 import { type PublicJwk, readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
-import { StoredSecret } from './stored-secret.ts';
+import { isSecretId, StoredSecret, secretIdOf } from './stored-secret.ts';
 
 /** A secret beside the one of the registration, so that a client can change its secret without a pause. */
 export interface NamedSecret {
-  /** The public part, which stands in front of the secret and selects it: letters, digits, `-._~`. */
+  /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
   readonly secretId: string;
   /** For people. */
   readonly name: string;
@@ -43,13 +43,20 @@ export interface ClientDetails {
 
 export const NO_DETAILS: ClientDetails = { secrets: [], keys: [], subjects: [], resources: [] };
 
+/** What each kind is called in a clients file. */
+export const DETAIL_MEMBERS = {
+  secrets: 'secrets',
+  keys: 'jwks',
+  subjects: 'federated_subjects',
+  resources: 'resources',
+} as const satisfies Record<keyof ClientDetails, string>;
+
 /** The most entries of each kind. */
 export const DETAILS_MAX = { secrets: 2, keys: 10, subjects: 50, resources: 20 } as const;
 
 const NAME_MAX_LENGTH = 255;
 const TEXT_MAX_LENGTH = 2_000;
 const CLAIMS_MAX = 20;
-const SECRET_ID = /^[\w.~-]{1,64}$/;
 
 /** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
 export interface DetailsProblem {
@@ -93,9 +100,12 @@ function materialOf({ jwk: { kid, alg, ...material } }: ClientKey): string {
 }
 
 function ruleOfSecret({ secretId, name, encoded, expiresAt }: NamedSecret): string | undefined {
-  if (!SECRET_ID.test(secretId)) return 'secret_id must be 1 to 64 letters, digits and -._~';
+  if (!isSecretId(secretId)) return 'secret_id must be 1 to 32 letters, digits and -_~';
   if (!isText(name, NAME_MAX_LENGTH)) return `name must have 1 to ${NAME_MAX_LENGTH} characters`;
-  if (StoredSecret.parse(encoded).kind === 'unusable') return 'must be a BCrypt encoding of cost 4 to 14';
+  const secret = StoredSecret.parse(encoded);
+  if (secret.kind === 'unusable') return 'must be a BCrypt encoding of cost 4 to 14';
+  if (secret.kind === 'plain' && secretIdOf(secret.reveal()) !== secretId)
+    return 'must begin with its secret_id and a dot';
   return ruleOfTime(expiresAt);
 }
 
@@ -124,4 +134,24 @@ function ruleOfTime(expiresAt: number | undefined): string | undefined {
 
 function isText(text: string, maxLength: number): boolean {
   return text !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text);
+}
+
+/** Seconds before its expiry from which on a credential counts as one that expires soon: 30 days. */
+export const EXPIRES_SOON_SECONDS = 2_592_000;
+
+/** How many credentials that are valid now expire soon, so that an operator can replace them in time. */
+export interface ExpiringCredentials {
+  readonly secrets: number;
+  readonly keys: number;
+}
+
+export function countExpiring(all: readonly ClientDetails[], now: number): ExpiringCredentials {
+  const isExpiring = ({ expiresAt = 0 }: { readonly expiresAt?: number }) =>
+    expiresAt > now && expiresAt <= now + EXPIRES_SOON_SECONDS;
+  const counts = { secrets: 0, keys: 0 };
+  for (const { secrets, keys } of all) {
+    counts.secrets += secrets.filter(isExpiring).length;
+    counts.keys += keys.filter(isExpiring).length;
+  }
+  return counts;
 }

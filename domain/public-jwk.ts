@@ -82,6 +82,11 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   });
 }
 
+/** The text whose SHA-256 digest is the thumbprint of a key: its required members in alphabetical order (RFC 7638 section 3). */
+export function thumbprintInput({ kid, alg, ...material }: PublicJwk): string {
+  return JSON.stringify(material, Object.keys(material).toSorted());
+}
+
 function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk, string> {
   const { kty, crv, n, e, x, y } = jwk;
   if (kty === 'RSA') {

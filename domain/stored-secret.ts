@@ -63,6 +63,32 @@ function utf8Length(text: string): number {
   return bytes;
 }
 
+const SECRET_ID = /^[\w~-]{1,32}$/;
+const ID_OF_SECRET = /^([\w~-]{1,32})\../;
+
+/** Whether a text can be the public id of a secret. Its characters need no escaping in Basic credentials, which some clients send unencoded. */
+export function isSecretId(text: string): boolean {
+  return SECRET_ID.test(text);
+}
+
+/**
+ * The public id in front of a presented secret (`<id>.<the rest>`), which selects the stored secret to compare with. A
+ * secret that only looks as if it had an id is compared with the client's secret without one.
+ */
+export function secretIdOf(presented: string): string | undefined {
+  return ID_OF_SECRET.exec(presented)?.[1];
+}
+
+/**
+ * The stored secret that a presented one is compared with: the one that its id selects, if there is one, otherwise the
+ * one without an id. The lock of a disabled client counts for both.
+ *
+ * @param stored the secret without an id, with the lock if there is one.
+ */
+export function selectSecret(stored: string, named: string | undefined): string {
+  return named === undefined || isLocked(stored) ? stored : named;
+}
+
 /** The stored secret of a client that has none, as in `/etc/shadow`: it authenticates in another way. */
 export const NO_SECRET = '*';
 

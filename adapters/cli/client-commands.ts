@@ -1,5 +1,6 @@
 import { type Failure, success } from '../../domain/result.ts';
 import { answerOf, clientAnswer, documentOf } from './client-answer.ts';
+import { credentialsAnswer } from './credentials-answer.ts';
 import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 import { type ClientUseCases, type OpenClients, withClients } from './with-clients.ts';
@@ -26,11 +27,12 @@ const COMMANDS: readonly ClientCommand[] = [
   {
     usage: 'show <client-id>',
     summary: 'show one client',
-    description: 'Shows one client, and what is wrong with it if the service refuses it. Never its hash.',
+    description:
+      'Shows one client: how it authenticates, what expires when, and what is wrong with it if the service refuses it. Never its hash.',
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
     async work({ showClient }, clientId) {
       const shown = await showClient.execute(clientId);
-      return shown.ok ? clientAnswer(shown.value, []) : unknownClient(clientId);
+      return shown.ok ? credentialsAnswer(shown.value, []) : unknownClient(clientId);
     },
   },
   {

@@ -21,6 +21,8 @@ export interface CostOptions extends AnswerOptions {
 
 /** A command, its help page and its work. */
 export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> {
+  /** The command that this one belongs to, such as `secrets` of `secrets add`. */
+  readonly group?: string;
   /** Name and arguments, such as `show <client-id>`. */
   readonly usage: string;
   readonly summary: string;
@@ -28,16 +30,16 @@ export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions
   /** Whole command lines. */
   readonly examples: readonly string[];
   readonly options: readonly Option[];
-  run(options: Options, argument?: string): Promise<Outcome> | AnswerStream;
+  run(options: Options, ...args: readonly string[]): Promise<Outcome> | AnswerStream;
 }
 
 /** Adds a command whose help page ends with its examples, and whose outcome the terminal shows. */
 export function defineCommand(
   program: Command,
   terminal: Terminal,
-  { usage, summary, description, examples, options, run }: CommandDefinition,
+  { group, usage, summary, description, examples, options, run }: CommandDefinition,
 ): void {
-  const command = program
+  const command = (group === undefined ? program : groupOf(program, group))
     .command(usage)
     .summary(summary)
     .description(description)
@@ -45,10 +47,16 @@ export function defineCommand(
   for (const option of options) command.addOption(option);
   command.action(async () => {
     const given = command.opts<AnswerOptions>();
-    const answer = run(given, command.args[0]);
+    const answer = run(given, ...command.args);
     if (Symbol.asyncIterator in answer) await terminal.writeAll(answer);
     else await terminal.finish(await answer, given);
   });
+}
+
+/** The command with this name, which has commands of its own. */
+function groupOf(program: Command, name: string): Command {
+  const found = program.commands.find((command) => command.name() === name);
+  return found ?? program.command(name).summary(`add and remove ${name} of a client`);
 }
 
 function parseCost(text: string): number {

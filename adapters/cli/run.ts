@@ -1,10 +1,14 @@
+import type { Clock } from '../../application/ports/clock.ts';
 import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
+import { addCommand } from './add-command.ts';
 import { clientCommands } from './client-commands.ts';
 import { runCommand } from './command-program.ts';
 import { PROGRAM_NAME } from './define-command.ts';
+import { detailCommands } from './detail-commands.ts';
 import { importCommand, type StreamClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
-import { addCommand, hashCommand, rotateCommand } from './secret-commands.ts';
+import { hashCommand, rotateCommand } from './secret-commands.ts';
+import { secretsCommands } from './secrets-commands.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import type { OpenClients } from './with-clients.ts';
 
@@ -13,6 +17,7 @@ export interface CommandParts {
   /** Called by the commands that need stored clients. */
   readonly open: OpenClients;
   readonly encoder: SecretEncoder;
+  readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
 }
 
@@ -26,15 +31,17 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export async function run(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encoder, streamClientsFile }: CommandParts,
+  { open, encoder, clock, streamClientsFile }: CommandParts,
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const { stdin } = terminal;
   const commands = [
-    addCommand(open, stdin),
+    addCommand(open, stdin, clock),
     listCommand(open),
     rotateCommand(open, stdin),
     ...clientCommands(open),
+    ...secretsCommands(open, clock),
+    ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
     hashCommand(encoder, stdin),
   ];

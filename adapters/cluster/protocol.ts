@@ -24,6 +24,7 @@ export interface SentKeys {
 /** A verified secret that one worker sends to all others. */
 export interface SentVerifiedSecret {
   readonly clientId: string;
+  readonly secretId: string | undefined;
   readonly presented: string;
   readonly stored: string;
   readonly at: number;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ImportEntry } from '../../application/clients/import-clients.ts';
-import { type ClientDetails, checkDetails } from '../../domain/client-details.ts';
+import { type ClientDetails, checkDetails, DETAIL_MEMBERS } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -47,14 +47,6 @@ const SUBJECT = entryOf({
   claims: z.record(z.string(), TEXT, 'must be an object').default({}),
 });
 
-/** What the members beyond the five columns are called here. */
-const MEMBER_OF_DETAIL = {
-  secrets: 'secrets',
-  keys: 'jwks',
-  subjects: 'federated_subjects',
-  resources: 'resources',
-} as const satisfies Record<keyof ClientDetails, string>;
-
 const CLIENT = z
   .strictObject(
     {
@@ -85,7 +77,7 @@ const CLIENT = z
     const checked = checkDetails(details);
     if (!checked.ok) {
       const { kind, position, rule } = checked.problem;
-      problem(MEMBER_OF_DETAIL[kind], position === undefined ? rule : `entry ${position} ${rule}`);
+      problem(DETAIL_MEMBERS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
     }
   })
   .transform(({ client, details }): NewClient => {

@@ -1,42 +1,73 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
+import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import type { NamedSecret } from '../../domain/client-details.ts';
 import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
-import { StoredSecret } from '../../domain/stored-secret.ts';
+import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
+
+/** A client's registration for each of its secrets. */
+interface Client {
+  readonly lookup: ClientLookup;
+  readonly secret: StoredSecret;
+  readonly named: readonly SecretOfClient[];
+}
+
+/** The registration with the secret that an id selects, until the secret expires. */
+interface SecretOfClient extends Pick<NamedSecret, 'secretId' | 'expiresAt'> {
+  readonly lookup: ClientLookup;
+  readonly secret: StoredSecret;
+}
 
 /** Registrations in this process's memory. Added clients are copied, and returned registrations are immutable. */
 export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
-  readonly #lookups = new Map<string, ClientLookup>();
-  readonly #secrets = new Map<string, StoredSecret>();
+  readonly #clock: Clock;
+  readonly #clients = new Map<string, Client>();
 
-  constructor(ids: IdGenerator, clients: readonly NewClient[] = []) {
+  constructor(ids: IdGenerator, clock: Clock, clients: readonly NewClient[] = []) {
     this.#ids = ids;
+    this.#clock = clock;
     for (const client of clients) this.add(client);
   }
 
   /** Registers a client under a new random id. Throws if the client id is taken. */
-  add(fields: NewClient): void {
-    if (this.#lookups.has(fields.clientId)) throw new Error('a client of this id is registered already');
-    const registration = ClientRegistration.of({ ...fields, id: this.#ids.uuid() });
-    this.#lookups.set(
-      fields.clientId,
-      registration.ok
-        ? { kind: 'found', registration: registration.value }
-        : { kind: 'broken', problem: registration.problem },
-    );
-    this.#secrets.set(fields.clientId, StoredSecret.parse(fields.clientSecret));
+  add(client: NewClient): void {
+    if (this.#clients.has(client.clientId)) throw new Error('a client of this id is registered already');
+    const id = this.#ids.uuid();
+    const withSecret = (clientSecret: string) => ({
+      lookup: lookupOf(ClientRegistration.of({ ...client, id, clientSecret })),
+      secret: StoredSecret.parse(clientSecret),
+    });
+    const named = (client.details?.secrets ?? []).map(({ secretId, encoded, expiresAt }) => ({
+      secretId,
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...withSecret(selectSecret(client.clientSecret, encoded)),
+    }));
+    this.#clients.set(client.clientId, { ...withSecret(client.clientSecret), named });
   }
 
   remove(clientId: string): void {
-    this.#lookups.delete(clientId);
-    this.#secrets.delete(clientId);
+    this.#clients.delete(clientId);
   }
 
-  async findByClientId(clientId: string): Promise<ClientLookup> {
-    return this.#lookups.get(clientId) ?? { kind: 'unknown' };
+  async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
+    return this.#find(clientId, secretId)?.lookup ?? { kind: 'unknown' };
   }
 
-  async findSecret(clientId: string): Promise<StoredSecret | undefined> {
-    return this.#secrets.get(clientId);
+  async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
+    return this.#find(clientId, secretId)?.secret;
   }
+
+  #find(clientId: string, secretId: string | undefined): Pick<Client, 'lookup' | 'secret'> | undefined {
+    const client = this.#clients.get(clientId);
+    if (secretId === undefined || client === undefined) return client;
+    const named = client.named.find((secret) => secret.secretId === secretId);
+    return named === undefined || (named.expiresAt ?? Infinity) <= this.#clock.now() ? client : named;
+  }
+}
+
+function lookupOf(registration: ReturnType<typeof ClientRegistration.of>): ClientLookup {
+  return registration.ok
+    ? { kind: 'found', registration: registration.value }
+    : { kind: 'broken', problem: registration.problem };
 }

@@ -1,12 +1,20 @@
+import { createHash } from 'node:crypto';
 import {
   type ChangedClients,
+  type ChangedCredentials,
+  type ClientAfterChange,
   type ClientImport,
   type ClientRange,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
+  type StoredCredentials,
+  type StoredDetails,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import { thumbprintInput } from '../../domain/public-jwk.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
 import { InMemoryClientImport } from './in-memory-client-import.ts';
 
 const PAGE_SIZE = 500;
@@ -15,6 +23,7 @@ const PAGE_SIZE = 500;
 export class InMemoryClientStore implements ClientStore {
   readonly #ids: IdGenerator;
   readonly #clients = new Map<string, ClientRegistrationFields>();
+  readonly #details = new Map<string, StoredDetails>();
 
   constructor(ids: IdGenerator) {
     this.#ids = ids;
@@ -33,10 +42,11 @@ export class InMemoryClientStore implements ClientStore {
     return client === undefined ? [] : [cut(client)];
   }
 
-  async add(client: NewClient): Promise<ClientRegistrationFields | undefined> {
+  async add({ details = NO_DETAILS, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
     if (this.#clients.has(client.clientId)) return undefined;
     const added = { ...client, id: this.#ids.uuid() };
     this.#clients.set(client.clientId, added);
+    this.#details.set(client.clientId, withKeyIds(details));
     return cut(added);
   }
 
@@ -52,9 +62,30 @@ export class InMemoryClientStore implements ClientStore {
     return { clients: [client], changed: client.clientSecret !== stored.clientSecret };
   }
 
+  async findDetails(clientId: string): Promise<StoredDetails> {
+    return this.#details.get(clientId) ?? withKeyIds(NO_DETAILS);
+  }
+
+  async changeDetails<Problem>(
+    clientId: string,
+    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>> {
+    const stored = this.#clients.get(clientId);
+    if (stored === undefined) return failure('client_unknown');
+    const current = this.#details.get(clientId) ?? withKeyIds(NO_DETAILS);
+    const changed = change({ clientSecret: stored.clientSecret, details: current });
+    if (!changed.ok) return changed;
+    const client = { ...stored, clientSecret: changed.value.clientSecret };
+    const details = withKeyIds(changed.value.details);
+    this.#clients.set(clientId, client);
+    this.#details.set(clientId, details);
+    return success({ clients: [client], details });
+  }
+
   async remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
     const removed = await this.find(clientId);
     this.#clients.delete(clientId);
+    this.#details.delete(clientId);
     return removed;
   }
 }
@@ -69,4 +100,9 @@ function cut(client: ClientRegistrationFields): ClientRegistrationFields {
     [client.id, client.clientId, client.clientSecret, client.clientName, client.scope] as const
   ).map((text) => text.slice(0, DISPLAYED_TEXT_MAX)) as [string, string, string, string, string];
   return { id, clientId, clientSecret, clientName, scope };
+}
+
+function withKeyIds({ keys, ...details }: ClientDetails): StoredDetails {
+  const keyIdOf = (text: string) => createHash('sha256').update(text).digest('base64url');
+  return { ...details, keys: keys.map((key) => ({ ...key, keyId: keyIdOf(thumbprintInput(key.jwk)) })) };
 }

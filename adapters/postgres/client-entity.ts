@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { ClientLookup } from '../../application/ports/client-repository.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
-import { StoredSecret } from '../../domain/stored-secret.ts';
+import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 import { defineTable } from './table.ts';
 
 /**
@@ -24,7 +24,20 @@ export const CLIENTS = defineTable(
 );
 
 /** A row as it is read, all columns as text. A table that another application created may contain nulls. */
-export type ClientRecord = { readonly [Field in keyof ClientRegistrationFields]: string | null };
+export type ClientRecord = { readonly [Field in keyof ClientRegistrationFields]: string | null } & NamedSecretRecord;
+
+/** The encoding of the secret that an id selects; null if there is none that is valid now. Absent if no id was given. */
+interface NamedSecretRecord {
+  readonly named?: string | null;
+}
+
+/**
+ * The encoding of the secret with an id, of one registration. Parameters 2 and 3: client id and secret id. The look-up is
+ * made whether the client is registered or not; a missing registration has an id that no row has.
+ */
+const namedSecretOf = (registrationId: string) => `(select encoded from client_secrets
+      where client_id = $2 and registration_id = coalesce(${registrationId}, '') and secret_id = $3
+        and (expires_at is null or expires_at > floor(extract(epoch from statement_timestamp()))::bigint)) as "named"`;
 
 /**
  * One round trip by the unique index. Columns are cast, so that a change of a column's type does not invalidate the
@@ -33,6 +46,13 @@ export type ClientRecord = { readonly [Field in keyof ClientRegistrationFields]:
 export const FIND_CLIENT = {
   name: 'find_client',
   text: `select ${CLIENTS.selectList} from clients where ${CLIENTS.columns.clientId} = $1 limit 2`,
+} as const;
+
+/** The same with the secret that an id selects. Parameters: client id, client id and secret id. */
+export const FIND_CLIENT_BY_SECRET = {
+  name: 'find_client_by_secret',
+  text: `select ${CLIENTS.selectList}, ${namedSecretOf(`clients.${CLIENTS.columns.id}::text`)}
+    from clients where ${CLIENTS.columns.clientId} = $1 limit 2`,
 } as const;
 
 /**
@@ -45,8 +65,17 @@ export const FIND_SECRET = {
     where ${CLIENTS.columns.clientId} = $1 and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`,
 } as const;
 
-/** The one row of `FIND_SECRET`. */
-export interface SecretRecord {
+/** The same with the secret that an id selects. Parameters: client id, client id and secret id. */
+export const FIND_SECRET_BY_ID = {
+  name: 'find_secret_by_id',
+  text: `select "secret", "rows", ${namedSecretOf('client.row_id')}
+    from (select min(${CLIENTS.columns.clientSecret}::text) as "secret", count(*)::text as "rows",
+        min(${CLIENTS.columns.id}::text) as row_id from clients
+      where ${CLIENTS.columns.clientId} = $1 and ${CLIENTS.columns.clientId}::text = $2::text collate "C") as client`,
+} as const;
+
+/** The one row of these. */
+export interface SecretRecord extends NamedSecretRecord {
   readonly secret: string | null;
   readonly rows: string;
 }
@@ -54,7 +83,7 @@ export interface SecretRecord {
 /** The stored secret that the row means; undefined for an unknown client id. */
 export function secretOf(record: SecretRecord | undefined): StoredSecret | undefined {
   if (record === undefined || record.rows === '0') return undefined;
-  return StoredSecret.parse(record.rows === '1' ? (record.secret ?? '') : '');
+  return StoredSecret.parse(record.rows === '1' ? selectSecret(record.secret ?? '', record.named ?? undefined) : '');
 }
 
 /** The BCrypt costs of all stored secrets, as two digits. Reads the whole table: once, when the service starts. */
@@ -63,12 +92,35 @@ export const FIND_COSTS = {
     where ${CLIENTS.columns.clientSecret}::text like '$2_$__$%'`,
 } as const;
 
+/** The same of the secrets with ids. */
+export const FIND_COSTS_WITH_IDS = {
+  text: `select distinct substr(encoded, 5, 2) as "cost" from client_secrets where encoded like '$2_$__$%'`,
+} as const;
+
+/** How many rows are counted at most, so that a count takes about a millisecond. */
+const EXPIRING_MAX = 10_000;
+
+/** How many valid secrets or keys expire soon. The rows come from an index. Parameter: seconds until then. */
+export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
+  name: `expiring_${table}`,
+  text: `select count(*)::int as "count" from (select from ${table}
+    where expires_at > floor(extract(epoch from statement_timestamp()))::bigint
+      and expires_at <= floor(extract(epoch from statement_timestamp()))::bigint + $1::bigint limit ${EXPIRING_MAX}) as expiring`,
+});
+
 /** A row as a registration's fields; a null reads as an empty text. */
-export function fieldsOf({ id, clientId, clientSecret, clientName, scope }: ClientRecord): ClientRegistrationFields {
+export function fieldsOf({
+  id,
+  clientId,
+  clientSecret,
+  clientName,
+  scope,
+  named,
+}: ClientRecord): ClientRegistrationFields {
   return {
     id: id ?? '',
     clientId: clientId ?? '',
-    clientSecret: clientSecret ?? '',
+    clientSecret: selectSecret(clientSecret ?? '', named ?? undefined),
     clientName: clientName ?? '',
     scope: scope ?? '',
   };

@@ -3,6 +3,7 @@ import type { AuthenticationMethod } from '../../domain/authentication-method.ts
 import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import { CLIENT_KEYS } from './client-key-table.ts';
 import type { ConnectionOptions } from './connection.ts';
+import { ExpiringCount } from './expiring-count.ts';
 import type { DatabaseLog } from './health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientKeys } from './postgres-client-keys.ts';
@@ -23,8 +24,8 @@ const USES_POOL_SIZE = 4;
 const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
 
 /**
- * The repository, and the tables that it uses with these authentication methods, with one pool for all look-ups. Throws if a
- * table cannot be used. If the database cannot be reached, resolves and continues to try.
+ * The repository, the tables that it uses with these authentication methods, with one pool for all look-ups, and what of it
+ * expires soon. Throws if a table cannot be used. If the database cannot be reached, resolves and continues to try.
  */
 export async function openClientRepository(
   options: ConnectionOptions,
@@ -33,11 +34,19 @@ export async function openClientRepository(
 ) {
   const details = methods.includes('private_key_jwt') ? [CLIENT_KEYS] : [];
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
+  const adapter = new PostgresClientRepository(table.runner, log);
+  const expiring = new ExpiringCount(() => adapter.countExpiring());
+  void expiring.start();
+  const close = () => {
+    expiring.close();
+    return table.close();
+  };
   return {
-    adapter: new PostgresClientRepository(table.runner, log),
+    adapter,
     resources: new PostgresClientResources(table.runner, log),
     clientKeys: new PostgresClientKeys(table.runner, log),
-    dependency: table,
+    expiring,
+    dependency: { ...table, close },
   };
 }
 

@@ -1,9 +1,21 @@
 import type { PoolClient } from 'pg';
-import type { ChangedClients, ClientImport, ClientRange, ClientStore } from '../../application/ports/client-store.ts';
+import type {
+  ChangedClients,
+  ChangedCredentials,
+  ClientAfterChange,
+  ClientImport,
+  ClientRange,
+  ClientStore,
+  StoredCredentials,
+  StoredDetails,
+} from '../../application/ports/client-store.ts';
+import { NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from './client-entity.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { DetailRows } from './detail-rows.ts';
 import { PostgresClientImport } from './postgres-client-import.ts';
 import { storeFault } from './store-fault.ts';
 import { probeTable } from './table.ts';
@@ -54,9 +66,15 @@ export class PostgresClientStore implements ClientStore {
     return this.#withConnection((connection) => query(connection, SQL.find, [clientId]));
   }
 
-  async add({ clientId, clientSecret, clientName, scope }: NewClient): Promise<ClientRegistrationFields | undefined> {
-    const values = [clientId, clientSecret, clientName, scope];
-    return (await this.#transaction((connection) => query(connection, SQL.insert, values)))[0];
+  add({ details, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
+    const { clientId, clientSecret, clientName, scope } = client;
+    return this.#transaction(async (connection) => {
+      const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
+      if (added !== undefined && details !== undefined) {
+        await (await DetailRows.on(connection)).replace({ clientId, id: added.id }, NO_DETAILS, details);
+      }
+      return added;
+    });
   }
 
   async startImport(): Promise<ClientImport> {
@@ -76,8 +94,49 @@ export class PostgresClientStore implements ClientStore {
     });
   }
 
+  findDetails(clientId: string): Promise<StoredDetails> {
+    return this.#withConnection(async (connection) => {
+      const [client] = await query(connection, SQL.find, [clientId]);
+      if (client === undefined) return { ...NO_DETAILS, keys: [] };
+      return (await DetailRows.on(connection)).find({ clientId, id: client.id });
+    });
+  }
+
+  changeDetails<Problem>(
+    clientId: string,
+    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>> {
+    return this.#transaction(async (connection) => {
+      const stored = await query(connection, SQL.findAndLock, [clientId]);
+      const rows = await DetailRows.on(connection);
+      const changed: {
+        readonly client: ClientRegistrationFields;
+        readonly before: StoredDetails;
+        readonly next: ChangedCredentials;
+      }[] = [];
+      for (const client of stored) {
+        const before = await rows.find({ clientId, id: client.id });
+        const next = change({ clientSecret: client.clientSecret, details: before });
+        if (!next.ok) return next;
+        changed.push({ client, before, next: next.value });
+      }
+      if (changed.length === 0) return failure('client_unknown');
+      const clients = changed.map(({ client, next }) => ({ ...client, clientSecret: next.clientSecret }));
+      await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
+      const details: StoredDetails[] = [];
+      for (const { client, before, next } of changed) {
+        details.push(await rows.replace({ clientId, id: client.id }, before, next.details));
+      }
+      return success({ clients, details: details[0] ?? { ...NO_DETAILS, keys: [] } });
+    });
+  }
+
   remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
-    return this.#transaction((connection) => query(connection, SQL.remove, [clientId]));
+    return this.#transaction(async (connection) => {
+      const removed = await query(connection, SQL.remove, [clientId]);
+      await (await DetailRows.on(connection)).remove(clientId);
+      return removed;
+    });
   }
 
   async close(): Promise<void> {

@@ -44,8 +44,8 @@ export class ProcessMetrics {
     });
   }
 
-  /** Adds the size of something that this process holds. */
-  measure(name: string, help: string, read: () => number): void {
+  /** Adds the size of something that this process holds or counts; undefined while it is not known. */
+  measure(name: string, help: string, read: () => number | undefined): void {
     const process = this.#process;
     const registers = [this.#registry];
     new Gauge({
@@ -54,7 +54,8 @@ export class ProcessMetrics {
       labelNames: ['process'],
       registers,
       collect() {
-        this.set({ process }, read());
+        const value = read();
+        if (value !== undefined) this.set({ process }, value);
       },
     });
   }

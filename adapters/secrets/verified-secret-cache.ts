@@ -1,12 +1,11 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import type { CachedVerification, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
+import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** Clients in the cache; the least recently used one is evicted. About 40 MB. */
-const CLIENTS_MAX = 100_000;
+/** Secrets in the cache; the least recently used one is evicted. About 40 MB. */
+const SECRETS_MAX = 100_000;
 
 /** The part of an entry's lifetime after which it is due for another verification. */
 const RENEWED_AFTER = 0.8;
@@ -17,6 +16,8 @@ const DIGEST_BYTES = 32;
 /** One cache entry, as the workers of a service send it to each other. Worth nothing without the cache's key. */
 export interface VerifiedSecret {
   readonly clientId: string;
+  /** The public id in front of the secret, if it has one. A client may use two secrets at the same time. */
+  readonly secretId: string | undefined;
   /** HMAC-SHA-256 of client id and presented secret, one character per byte. */
   readonly presented: string;
   /** HMAC-SHA-256 of client id and stored secret, likewise. */
@@ -30,7 +31,7 @@ export interface VerifiedSecretCacheOptions {
   readonly key: Uint8Array;
   /** How long an entry is valid, in seconds; 0 disables the cache. */
   readonly lifetimeSeconds: number;
-  readonly clientsMax?: number;
+  readonly secretsMax?: number;
   /** Called with each entry that this process adds. */
   readonly onAdded?: (entry: VerifiedSecret) => void;
 }
@@ -53,18 +54,19 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     this.#clock = clock;
     this.#options = options;
     this.#key = createSecretKey(options.key);
-    this.#entries = new LRUCache({ max: options.clientsMax ?? CLIENTS_MAX });
+    this.#entries = new LRUCache({ max: options.secretsMax ?? SECRETS_MAX });
   }
 
-  /** Clients in the cache. */
+  /** Secrets in the cache. */
   get size(): number {
     return this.#entries.size;
   }
 
-  lookUp({ clientId, clientSecret }: SecretCredentials): CachedVerification {
+  lookUp({ clientId, clientSecret, secretId }: PresentedSecret): CachedVerification {
     const presented = this.#digest('presented', clientId, clientSecret);
+    const place = placeOf(clientId, secretId);
     const entry = () => {
-      const found = this.#entries.get(clientId);
+      const found = this.#entries.get(place);
       return found !== undefined && isEqual(found.presented, presented) ? found : undefined;
     };
     return {
@@ -74,7 +76,8 @@ export class VerifiedSecretCache implements VerifiedSecrets {
         return expected !== undefined && isEqual(expected, this.#digestOf(clientId, stored));
       },
       add: (stored) => {
-        const added = { clientId, presented, stored: this.#digestOf(clientId, stored), at: this.#clock.now() };
+        const digests = { presented, stored: this.#digestOf(clientId, stored) };
+        const added = { clientId, secretId: copyOf(secretId), ...digests, at: this.#clock.now() };
         this.receive(added);
         this.#options.onAdded?.(added);
       },
@@ -84,7 +87,7 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   /** Adds an entry that another worker has verified. */
   readonly receive = (entry: VerifiedSecret): void => {
     if (this.#options.lifetimeSeconds === 0) return;
-    this.#entries.set(entry.clientId, entry);
+    this.#entries.set(placeOf(entry.clientId, entry.secretId), entry);
   };
 
   #stateOf(entry: VerifiedSecret | undefined): ReturnType<CachedVerification['state']> {
@@ -106,6 +109,16 @@ export class VerifiedSecretCache implements VerifiedSecrets {
       .update(parts.map((part) => `${part.length}:${part}`).join(''))
       .digest('binary');
   }
+}
+
+/** Each secret of a client has its own place. Without an id, that is the client id itself: no client id contains a NUL. */
+function placeOf(clientId: string, secretId: string | undefined): string {
+  return secretId === undefined ? clientId : `${clientId}\0${secretId}`;
+}
+
+/** A part of a text holds the whole text in memory, which here is the secret. The id is ASCII. */
+function copyOf(secretId: string | undefined): string | undefined {
+  return secretId === undefined ? undefined : Buffer.from(secretId, 'latin1').toString('latin1');
 }
 
 const [ONE, OTHER] = [Buffer.alloc(DIGEST_BYTES), Buffer.alloc(DIGEST_BYTES)];

@@ -1,20 +1,33 @@
+import { type ClientDetails, checkDetails, type DetailsProblem, NO_DETAILS } from '../../domain/client-details.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { describeClient } from './managed-client.ts';
-import type { ClientWithSecret, RotateSecretParts, SecretRequest } from './rotate-secret.ts';
+import { type DescribedClient, describeWithCredentials } from './described-credentials.ts';
+import { generateNamedSecret, type NamedSecretRequest } from './named-secrets.ts';
+import type { RotateSecretParts, SecretRequest } from './rotate-secret.ts';
 
-export interface NewClientRequest extends SecretRequest {
+export interface NewClientRequest {
   /** Generated if it is undefined. */
   readonly clientId: string | undefined;
   readonly clientName: string;
   /** Space-delimited (RFC 6749 section 3.3). */
   readonly scope: string;
+  /** A secret without an id, or one with an id that is generated; undefined for a client that authenticates in another way. */
+  readonly secret: SecretRequest | NamedSecretRequest | undefined;
+  readonly details?: Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
+}
+
+/** A client, and its secret if it has one. */
+export interface AddedClient extends DescribedClient {
+  readonly secret?: string | undefined;
 }
 
 export interface AddClientParts extends RotateSecretParts {
   readonly ids: IdGenerator;
 }
+
+export type AddClientProblem = RegistrationProblem | DetailsProblem | 'client_id_taken';
 
 /** Registers a client. */
 export class AddClient {
@@ -24,15 +37,32 @@ export class AddClient {
     this.#parts = parts;
   }
 
-  async execute(request: NewClientRequest): Promise<Result<ClientWithSecret, RegistrationProblem | 'client_id_taken'>> {
-    const { store, encoder, generator, ids } = this.#parts;
-    const { clientId = ids.uuid(), clientName, scope, secret = generator.secret(), cost } = request;
-    const fields = { id: 'not stored yet', clientId, clientSecret: secret, clientName, scope };
-    const registration = ClientRegistration.of(fields);
+  async execute(request: NewClientRequest): Promise<Result<AddedClient, AddClientProblem>> {
+    const { store, ids, clock } = this.#parts;
+    const { clientId = ids.uuid(), clientName, scope } = request;
+    const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
+    const registration = ClientRegistration.of({ ...fields, id: 'not stored yet' });
     if (!registration.ok) return registration;
-    const clientSecret = await encoder.encode(secret, cost);
-    const added = await store.add({ clientId, clientSecret, clientName, scope });
-    const client = describeClient(added === undefined ? [] : [added]);
-    return client.ok ? success({ client: client.value, secret }) : failure('client_id_taken');
+    const { secret, clientSecret, secrets } = await this.#secretsOf(request.secret);
+    const details = checkDetails({ ...NO_DETAILS, ...request.details, secrets });
+    if (!details.ok) return details;
+    const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
+    const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
+    if (added === undefined) return failure('client_id_taken');
+    const stored = hasDetails ? await store.findDetails(clientId) : { ...NO_DETAILS, keys: [] };
+    const described = describeWithCredentials({ clients: [added], details: stored }, clock.now());
+    return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
+  }
+
+  /** The secret to show, if there is one, and what is stored of it. */
+  async #secretsOf(request: NewClientRequest['secret']) {
+    const { encoder, generator, clock } = this.#parts;
+    if (request === undefined) return { secret: undefined, clientSecret: NO_SECRET, secrets: [] };
+    if ('secret' in request) {
+      const { secret = generator.secret(), cost } = request;
+      return { secret, clientSecret: await encoder.encode(secret, cost), secrets: [] };
+    }
+    const { secret, named } = await generateNamedSecret(this.#parts, request, clock.now());
+    return { secret, clientSecret: NO_SECRET, secrets: [named] };
   }
 }

@@ -1,3 +1,4 @@
+import { type ClientDetails, DETAIL_MEMBERS } from '../../domain/client-details.ts';
 import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret, StoredSecret } from '../../domain/stored-secret.ts';
@@ -66,7 +67,7 @@ export class ImportClients {
     let position = 0;
     for await (const batch of batches) {
       const found = batch.flatMap((entry, index) =>
-        entry.ok ? unstorableFields(entry.value, position + index) : entry.problem,
+        entry.ok ? problemsOf(entry.value, position + index) : entry.problem,
       );
       problems.push(...found.slice(0, PROBLEMS_MAX));
       if (problems.length === 0) {
@@ -86,6 +87,17 @@ export class ImportClients {
     if (secret.kind !== 'plain') return client;
     return { ...client, clientSecret: await this.#encoder.encode(secret.reveal(), cost) };
   }
+}
+
+function problemsOf(client: NewClient, position: number): readonly ImportProblem[] {
+  return [...unstorableFields(client, position), ...unstorableDetails(client, position)];
+}
+
+/** An import stores the table of the clients alone: a client with details is added with `add`. */
+function unstorableDetails({ details }: NewClient, position: number): readonly ImportProblem[] {
+  return Object.entries(DETAIL_MEMBERS)
+    .filter(([kind]) => (details?.[kind as keyof ClientDetails].length ?? 0) > 0)
+    .map(([, member]) => ({ position, text: `${member} cannot be imported: use the command add for this client` }));
 }
 
 /** Texts that a database cannot store: a NUL, and half of a surrogate pair. */

@@ -4,7 +4,7 @@ import {
   type RegistrationProblem,
 } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { isLocked, StoredSecret, unlock } from '../../domain/stored-secret.ts';
+import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import { DISPLAYED_TEXT_MAX } from '../ports/client-store.ts';
 
 /** A stored client as an operator sees it, valid or not. Never contains the secret. */
@@ -16,7 +16,7 @@ export interface ManagedClient {
   readonly scope: string;
   /** `broken` and `disabled` clients get no token. */
   readonly state: 'enabled' | 'disabled' | 'broken';
-  /** log2 of the rounds, also of a locked hash; null if the secret is not a BCrypt encoding. */
+  /** log2 of the rounds, also of a locked hash; null if the secret without an id is not a BCrypt encoding, or there is none. */
   readonly bcryptCost: number | null;
   /** The rule that the registration breaks, so that the service refuses the client; null if it breaks none. */
   readonly problem: RegistrationProblem | null;
@@ -60,6 +60,7 @@ function describe(fields: ClientRegistrationFields, isUnique: boolean): ManagedC
 function problemOf(client: ClientRegistrationFields, secret: StoredSecret): RegistrationProblem | null {
   const registration = ClientRegistration.of(client);
   if (!registration.ok) return registration.problem;
+  if (unlock(client.clientSecret) === NO_SECRET) return null;
   return secret.kind === 'bcrypt' ? null : { field: 'clientSecret', rule: 'must be a BCrypt encoding of cost 4 to 14' };
 }
 

@@ -1,3 +1,4 @@
+import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
@@ -60,6 +61,37 @@ export interface ChangedClients {
 /** Computes the new secret of a stored client from its stored and its given secret. */
 export type SecretReplacement = (stored: string, given: string) => string;
 
+/** A key as it is stored. */
+export interface StoredKey extends ClientKey {
+  /** Its SHA-256 thumbprint (RFC 7638). */
+  readonly keyId: string;
+}
+
+/** The details of a client as they are stored. */
+export interface StoredDetails extends ClientDetails {
+  readonly keys: readonly StoredKey[];
+}
+
+/** Everything with which a client authenticates, and its resources. */
+export interface StoredCredentials {
+  /** The secret without an id, as it is stored: locked if the client is disabled, NO_SECRET if there is none. */
+  readonly clientSecret: string;
+  readonly details: StoredDetails;
+}
+
+/** The same after a change. Keys need no id: the store computes it. */
+export interface ChangedCredentials extends Omit<StoredCredentials, 'details'> {
+  readonly details: ClientDetails;
+}
+
+/** What a client is after a change of its credentials. */
+export interface ClientAfterChange {
+  /** The clients of the id as they are stored now: at least one. */
+  readonly clients: readonly ClientRegistrationFields[];
+  /** The details of the first one. */
+  readonly details: StoredDetails;
+}
+
 /** The fault of a value that breaks a rule of the storage's own, such as a constraint. Nothing was changed. */
 export class ValueRefused extends Error {
   /** @param cause names the rule, and never quotes the value. */
@@ -76,6 +108,9 @@ export class ValueRefused extends Error {
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
  * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used.
+ *
+ * Details are stored apart. A storage without a place for them has none to read, and throws DependencyUnavailable when
+ * some are to be stored.
  */
 export interface ClientStore {
   /**
@@ -87,7 +122,7 @@ export interface ClientStore {
   /** The clients of this id: none, one, or several. Costs one look-up by an index, as do the changes below. */
   find(clientId: string): Promise<readonly ClientRegistrationFields[]>;
 
-  /** Stores this client and returns it, or returns undefined if its id is taken. */
+  /** Stores this client with its details and returns it, or returns undefined if its id is taken. */
   add(client: NewClient): Promise<ClientRegistrationFields | undefined>;
 
   /** Starts an import. A store has at most one at a time. */
@@ -96,6 +131,18 @@ export interface ClientStore {
   /** Replaces the stored secret of a client by what `change` computes from it. */
   changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients>;
 
-  /** Deletes the clients of this id, and returns what was deleted. */
+  /** The details of the first client of this id; none if the id is unknown. */
+  findDetails(clientId: string): Promise<StoredDetails>;
+
+  /**
+   * Replaces the credentials of each client of this id by what `change` computes from them, or changes nothing if it
+   * fails for one of them.
+   */
+  changeDetails<Problem>(
+    clientId: string,
+    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>>;
+
+  /** Deletes the clients of this id with their details, and returns what was deleted. */
   remove(clientId: string): Promise<readonly ClientRegistrationFields[]>;
 }

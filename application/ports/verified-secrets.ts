@@ -1,6 +1,12 @@
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 import type { SecretCredentials } from './client-credentials.ts';
 
+/** A presented secret. Two of one client with different ids do not evict each other from the cache. */
+export interface PresentedSecret extends SecretCredentials {
+  /** The id in front of the secret, if there is one. */
+  readonly secretId?: string | undefined;
+}
+
 /** What the cache contains for one presented secret. */
 export interface CachedVerification {
   /**
@@ -19,5 +25,5 @@ export interface CachedVerification {
 /** The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. */
 export interface VerifiedSecrets {
   /** Looks up a presented secret. Needs no registration, so it can precede the look-up. Costs one digest. Never fails. */
-  lookUp(presented: SecretCredentials): CachedVerification;
+  lookUp(presented: PresentedSecret): CachedVerification;
 }

@@ -1,7 +1,7 @@
 import { HTTP_TIMEOUTS, type HttpTimeouts } from '../../adapters/http/server/http-server.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readDatabaseUrl } from './database-url.ts';
 import type { Environment } from './read-environment.ts';
@@ -11,7 +11,7 @@ import { readSettings, type Settings } from './settings.ts';
 export interface Configuration {
   readonly settings: Settings;
   /** The registrations of the in-memory repository; none if they are in a database. */
-  readonly clients: readonly Omit<ClientRegistrationFields, 'id'>[];
+  readonly clients: readonly NewClient[];
   /** The signing key of KEY_FILE; undefined if keys are generated in memory. */
   readonly keyFile: KeyFile | undefined;
   readonly httpTimeouts: HttpTimeouts;

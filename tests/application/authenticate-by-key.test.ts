@@ -41,7 +41,7 @@ function world(limits = { perClient: 10, total: 20 }) {
     registered('scopeless', { scope: '' }),
     REGISTERED_CLIENT,
   ];
-  const repository = new InMemoryClientRepository(new RandomIdGenerator(), clients);
+  const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
   const keys = new InMemoryClientKeys(repository, clients);
   const verifier = new JoseAssertionVerifier();
   const store = new InMemoryUsedAssertions(clock, limits);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
@@ -8,6 +9,8 @@ import type { ClientRepository } from '../../application/ports/client-repository
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlots } from '../../application/ports/verification-slots.ts';
+import { type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
+import { lock, NO_SECRET, secretIdOf } from '../../domain/stored-secret.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
@@ -21,18 +24,18 @@ const LIFETIME_SECONDS = 300;
 function world() {
   const calls: string[] = [];
   const clock = new FixedClock();
-  const repository = new InMemoryClientRepository(new RandomIdGenerator());
+  const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock);
   const queue = new VerificationQueue();
   const requests: SlotRequest[] = [];
   let slots: VerificationSlots = queue;
   const clients: ClientRepository = {
-    findByClientId(clientId) {
+    findByClientId(clientId, secretId) {
       calls.push(`look up ${clientId}`);
-      return repository.findByClientId(clientId);
+      return repository.findByClientId(clientId, secretId);
     },
-    findSecret(clientId) {
+    findSecret(clientId, secretId) {
       calls.push(`look up the secret of ${clientId}`);
-      return repository.findSecret(clientId);
+      return repository.findSecret(clientId, secretId);
     },
   };
   const authenticateClient = authenticateBySecretWith({
@@ -236,11 +239,75 @@ describe('AuthenticateBySecret', () => {
 
   it('frees the slot and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
-    const repository = new InMemoryClientRepository(new RandomIdGenerator());
+    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
     const authenticateClient = authenticateBySecretWith({ clients: repository, slots: queue, secrets: broken });
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toThrow('a bug');
     expect(queue.load).toMatchObject({ running: 0, fifo: 0, overflow: 0 });
+  });
+
+  describe('a client with two secrets', () => {
+    const [OLD, NEW] = ['old-id.the-old-secret', 'new-id.the-new-secret'] as const;
+    const named = (secret: string, expiresAt?: number): NamedSecret => ({
+      secretId: secretIdOf(secret) ?? '',
+      name: secret,
+      encoded: bcrypt.hashSync(secret, 4),
+      ...(expiresAt !== undefined && { expiresAt }),
+    });
+    const withSecrets = (clientSecret: string, ...secrets: readonly NamedSecret[]) => {
+      const own = world();
+      own.repository.add({
+        ...CLIENT,
+        clientId: 'two',
+        clientSecret,
+        details: { ...NO_DETAILS, secrets },
+      });
+      const ask = (secret: string) =>
+        own.authenticateClient.execute({ clientId: 'two', clientSecret: secret }, A_CALLER);
+      return { ...own, ask };
+    };
+
+    it('is authenticated by both, each verified once against one hash, and then cached beside the other', async () => {
+      const { ask, calls, verifications } = withSecrets(NO_SECRET, named(OLD), named(NEW));
+      expect((await ask(OLD)).ok).toBe(true);
+      expect(calls).toEqual(['acquire a slot', 'look up the secret of two', 'verify', 'look up two']);
+      for (let time = 0; time < 3; time += 1) {
+        expect([(await ask(NEW)).ok, (await ask(OLD)).ok]).toEqual([true, true]);
+      }
+      expect(verifications()).toBe(2);
+    });
+
+    it('is authenticated by the secret without an id too, also if that looks as if it had one', async () => {
+      const { ask } = withSecrets(bcrypt.hashSync('looks-like.an-id', 4), named(NEW));
+      expect([(await ask('looks-like.an-id')).ok, (await ask(NEW)).ok]).toEqual([true, true]);
+    });
+
+    it('is refused with a secret that has expired, from that second on, also if it is cached', async () => {
+      const now = new FixedClock().now();
+      const { ask, clock } = withSecrets(NO_SECRET, named(OLD, now + 10), named(NEW));
+      clock.advance(9);
+      expect((await ask(OLD)).ok).toBe(true);
+      clock.advance(1);
+      expect(await ask(OLD)).toMatchObject({ ok: false, problem: { code: 'invalid_client' } });
+      expect((await ask(NEW)).ok).toBe(true);
+    });
+
+    it.each([
+      ['an id that it does not have', 'no-such-id.the-old-secret'],
+      ['the id of the other secret', 'new-id.the-old-secret'],
+      ['the secret alone', 'the-old-secret'],
+    ])('is refused with %s, at the cost of one look-up and one verification', async (_case, secret) => {
+      const { ask, calls } = withSecrets(CLIENT.clientSecret, named(OLD), named(NEW));
+      expect(await ask(secret)).toMatchObject({ ok: false, problem: { reason: 'secret_wrong', clientId: 'two' } });
+      expect(calls).toEqual(['acquire a slot', 'look up the secret of two', 'verify']);
+    });
+
+    it('is refused with both while it is disabled', async () => {
+      const { ask } = withSecrets(lock(NO_SECRET), named(OLD), named(NEW));
+      for (const secret of [OLD, NEW]) {
+        expect(await ask(secret)).toMatchObject({ ok: false, problem: { code: 'invalid_client' } });
+      }
+    });
   });
 
   it('refuses a client as soon as it is removed', async () => {

@@ -62,7 +62,7 @@ function world({ policy, client, clients, clientResources, signer }: WorldOption
   const ids = new RandomIdGenerator();
   const clock = new FixedClock(NOW);
   const auditLog = new InMemoryAuditLog();
-  const repository = new InMemoryClientRepository(ids);
+  const repository = new InMemoryClientRepository(ids, clock);
   repository.add({ ...CLIENT, ...client });
   const counted: ClientRepository = {
     findByClientId(clientId) {

@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import type { NamedSecret } from '../../domain/client-details.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
+import { lock, NO_SECRET } from '../../domain/stored-secret.ts';
 
-export type NewClient = Omit<ClientRegistrationFields, 'id'>;
+export type { NewClient };
 
 /** An empty repository, and the changes that another program makes to its registrations. */
 export interface ClientRepositoryUnderTest {
   readonly repository: ClientRepository;
   add(client: NewClient): Promise<void>;
   change(clientId: string, changes: Partial<NewClient>): Promise<void>;
+  /** Gives the client a secret with an id. */
+  addSecret(clientId: string, secret: NamedSecret): Promise<void>;
   remove(clientId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -150,6 +154,80 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       expect(names).toEqual([...ids, ...ids].map((clientId) => `name of ${clientId}`));
     });
 
+    describe('secrets with ids', () => {
+      const secret = (secretId: string, number: number, expiresAt?: number): NamedSecret => ({
+        secretId,
+        name: `number ${number}`,
+        encoded: encodingOf(number),
+        ...(expiresAt !== undefined && { expiresAt }),
+      });
+      /** The stored secret that an id selects, which both ways to look a client up have to agree about. */
+      const select = async (secretId?: string, clientId = 'client-1') => {
+        const lookup = await under.repository.findByClientId(clientId, secretId);
+        const found = await under.repository.findSecret(clientId, secretId);
+        const registered = lookup.kind === 'found' ? lookup.registration.clientSecret.reveal() : undefined;
+        expect(found?.reveal()).toBe(registered);
+        return registered;
+      };
+
+      test('selects the secret of an id, and otherwise the one without an id', async () => {
+        await under.add(A_CLIENT);
+        await under.addSecret('client-1', secret('first-id', 1));
+        await under.addSecret('client-1', secret('second-id', 2));
+        expect(await select('first-id')).toBe(encodingOf(1));
+        expect(await select('second-id')).toBe(encodingOf(2));
+        expect(await select()).toBe(A_CLIENT.clientSecret);
+        for (const secretId of ['third-id', 'FIRST-ID', 'first', 'first-i_', '%', 'client-1']) {
+          expect(await select(secretId)).toBe(A_CLIENT.clientSecret);
+        }
+      });
+
+      test('finds the whole registration with the selected secret', async () => {
+        await under.add(A_CLIENT);
+        await under.addSecret('client-1', secret('first-id', 1));
+        const lookup = await under.repository.findByClientId('client-1', 'first-id');
+        if (lookup.kind !== 'found') throw new Error(lookup.kind);
+        const { registration } = lookup;
+        expect([registration.clientName, registration.scope.toString()]).toEqual(['First client', 'read write']);
+      });
+
+      test('never selects a secret of another client', async () => {
+        await under.add(A_CLIENT);
+        await under.add({ ...A_CLIENT, clientId: 'client-2' });
+        await under.addSecret('client-2', secret('first-id', 1));
+        expect(await select('first-id')).toBe(A_CLIENT.clientSecret);
+        expect(await select('first-id', 'client-2')).toBe(encodingOf(1));
+        expect(await select('first-id', 'client-3')).toBeUndefined();
+      });
+
+      test('selects a secret until it expires, and not one second longer', async () => {
+        await under.add({ ...A_CLIENT, clientSecret: NO_SECRET });
+        await under.addSecret('client-1', secret('expired', 1, 1_000_000_000));
+        await under.addSecret('client-1', secret('valid', 2, 4_000_000_000));
+        expect(await select('expired')).toBe(NO_SECRET);
+        expect(await select('valid')).toBe(encodingOf(2));
+      });
+
+      test('selects nothing that matches for a disabled client, whatever the id', async () => {
+        await under.add({ ...A_CLIENT, clientSecret: lock(A_CLIENT.clientSecret) });
+        await under.addSecret('client-1', secret('first-id', 1));
+        expect((await under.repository.findSecret('client-1', 'first-id'))?.kind).toBe('unusable');
+        await under.change('client-1', { clientSecret: lock(NO_SECRET) });
+        expect((await under.repository.findSecret('client-1', 'first-id'))?.kind).toBe('unusable');
+        await under.change('client-1', { clientSecret: NO_SECRET });
+        expect(await select('first-id')).toBe(encodingOf(1));
+      });
+
+      test('selects no secret of an earlier registration with the same client id', async () => {
+        await under.add(A_CLIENT);
+        await under.addSecret('client-1', secret('first-id', 1));
+        await under.remove('client-1');
+        expect(await select('first-id')).toBeUndefined();
+        await under.add(A_CLIENT);
+        expect(await select('first-id')).toBe(A_CLIENT.clientSecret);
+      });
+    });
+
     async function nameOf(clientId: string): Promise<string> {
       const lookup = await find(clientId);
       return lookup.kind === 'found' ? lookup.registration.clientName : lookup.kind;
@@ -159,4 +237,9 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       return lookup.kind === 'found' ? lookup.registration.id : '';
     }
   });
+}
+
+/** A BCrypt encoding that differs for each number. */
+function encodingOf(number: number): string {
+  return A_CLIENT.clientSecret.replace('1a0o6B', `${number}a0o6C`);
 }

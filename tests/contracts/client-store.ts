@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  type ChangedCredentials,
   type ClientImport,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
   type SecretReplacement,
+  type StoredCredentials,
 } from '../../application/ports/client-store.ts';
+import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
-import { lock, replaceSecret, unlock } from '../../domain/stored-secret.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import { collect } from '../support/collect.ts';
 import { A_CLIENT } from './client-repository.ts';
 
@@ -21,6 +25,20 @@ export interface ClientStoreUnderTest {
 const HASH = A_CLIENT.clientSecret;
 const ANOTHER: NewClient = { ...A_CLIENT, clientId: 'client-2', clientName: 'Second client' };
 const AT_ONCE = 5;
+
+const A_SECRET: NamedSecret = { secretId: 'an-id', name: 'of spring', encoded: HASH, expiresAt: 2_000_000_000 };
+// RFC 8037 appendix A.2, with its thumbprint of appendix A.3.
+const A_KEY = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1' } as const;
+const A_KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+const ANOTHER_KEY = { ...A_KEY, x: '22qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k2' } as const;
+const A_SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { 'a.b': 'x="y"', c: 'é' } };
+const DETAILS: ClientDetails = {
+  secrets: [A_SECRET],
+  keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001 }],
+  subjects: [A_SUBJECT],
+  resources: ['https://api.example/'],
+};
+const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001, keyId: A_KEY_ID }] };
 
 /** What every ClientStore promises. `fresh` gives an empty one. */
 export function describeClientStore(name: string, fresh: () => Promise<ClientStoreUnderTest>): void {
@@ -231,6 +249,112 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       expect(await list()).toEqual([stored(ANOTHER)]);
     });
 
+    it('stores a client with its details unchanged, and finds them', async () => {
+      expect(await store.add({ ...A_CLIENT, details: DETAILS })).toEqual(stored(A_CLIENT));
+      await store.add(ANOTHER);
+      expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+      expect(await store.findDetails('client-2')).toEqual(NO_DETAILS);
+      expect(await store.findDetails('CLIENT-1')).toEqual(NO_DETAILS);
+      expect(await (await under.another()).findDetails('client-1')).toEqual(STORED_DETAILS);
+    });
+
+    it('changes details and secret of one client, and returns both', async () => {
+      await store.add({ ...A_CLIENT, details: DETAILS });
+      await store.add({ ...ANOTHER, details: DETAILS });
+      const next: ClientDetails = {
+        secrets: [{ secretId: 'another-id', name: 'without end', encoded: HASH }],
+        keys: [{ jwk: ANOTHER_KEY }],
+        subjects: [{ ...A_SUBJECT, claims: {} }],
+        resources: ['https://a.example/', 'https://z.example/'],
+      };
+      const seen: StoredCredentials[] = [];
+      const changed = await store.changeDetails('client-1', (credentials) => {
+        seen.push(credentials);
+        return success({ clientSecret: NO_SECRET, details: next });
+      });
+      expect(seen).toEqual([{ clientSecret: HASH, details: STORED_DETAILS }]);
+      const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, keyId: expect.stringMatching(/^[\w-]{43}$/) }] };
+      const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
+      expect(changed).toEqual({ ok: true, value: { clients: [client], details: expected } });
+      expect(await store.find('client-1')).toEqual([client]);
+      expect(await store.findDetails('client-1')).toEqual(expected);
+      expect(await store.findDetails('client-2')).toEqual(STORED_DETAILS);
+    });
+
+    it('changes the expiry of what is stored already, and keeps the rest', async () => {
+      await store.add({ ...A_CLIENT, details: { ...DETAILS, keys: [{ jwk: A_KEY }, { jwk: ANOTHER_KEY }] } });
+      const changed = await store.changeDetails('client-1', ({ clientSecret, details }) => {
+        const secrets = details.secrets.map((secret) => ({ ...secret, expiresAt: 7 }));
+        const keys = details.keys.map((key) => (key.keyId === A_KEY_ID ? { ...key, expiresAt: 8 } : key));
+        return success({ clientSecret, details: { ...details, secrets, keys } });
+      });
+      expect(changed.ok).toBe(true);
+      const { secrets, keys, subjects } = await store.findDetails('client-1');
+      expect(secrets).toEqual([{ ...A_SECRET, expiresAt: 7 }]);
+      expect(keys.find(({ keyId }) => keyId === A_KEY_ID)).toEqual({ jwk: A_KEY, keyId: A_KEY_ID, expiresAt: 8 });
+      expect(keys.find(({ keyId }) => keyId !== A_KEY_ID)).toMatchObject({ jwk: ANOTHER_KEY });
+      expect(subjects).toEqual([A_SUBJECT]);
+    });
+
+    it('changes nothing if the change of details fails or throws, or the client is unknown', async () => {
+      await store.add({ ...A_CLIENT, details: DETAILS });
+      const refused = await store.changeDetails('client-1', () => failure('too many' as const));
+      expect(refused).toEqual({ ok: false, problem: 'too many' });
+      const thrown = store.changeDetails('client-1', () => {
+        throw new TypeError('no change');
+      });
+      await expect(thrown).rejects.toThrow('no change');
+      expect(await store.changeDetails('client-2', withoutDetails)).toEqual({ ok: false, problem: 'client_unknown' });
+      expect(await store.find('client-1')).toEqual([stored(A_CLIENT)]);
+      expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+    });
+
+    it('leaves details alone when a secret changes, and when a client is imported again', async () => {
+      await store.add({ ...A_CLIENT, details: DETAILS });
+      await store.changeSecret('client-1', lock);
+      await importAll([A_CLIENT], replaceSecret);
+      expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+    });
+
+    it('removes details with their client: a new client of the same id has none', async () => {
+      await store.add({ ...A_CLIENT, details: DETAILS });
+      await store.remove('client-1');
+      await store.add(A_CLIENT);
+      expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+    });
+
+    it('stores no details of a client whose id is taken', async () => {
+      await store.add(A_CLIENT);
+      expect(await store.add({ ...A_CLIENT, details: DETAILS })).toBeUndefined();
+      expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+    });
+
+    it('loses no change of details if many are made at the same time', async () => {
+      await store.add({ ...A_CLIENT, clientSecret: '' });
+      const stores = await severalStores();
+      await Promise.all(
+        stores.map((rival, number) =>
+          rival.changeDetails('client-1', ({ clientSecret, details }) => {
+            const resources = [...details.resources, `https://${number}.example/`];
+            return success({ clientSecret: `${clientSecret}x`, details: { ...details, resources } });
+          }),
+        ),
+      );
+      expect((await store.findDetails('client-1')).resources).toHaveLength(AT_ONCE);
+      expect(await secretOf('client-1')).toBe('x'.repeat(AT_ONCE));
+    });
+
+    it('has details either of the client or none if it is changed and removed at the same time', async () => {
+      await store.add(A_CLIENT);
+      const [one, two] = await severalStores();
+      await Promise.all([
+        one?.changeDetails('client-1', ({ clientSecret }) => success({ clientSecret, details: DETAILS })),
+        two?.remove('client-1'),
+      ]);
+      await store.add(A_CLIENT);
+      expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+    });
+
     it('adds a client only once if many add it at the same time', async () => {
       const stores = await severalStores();
       const saves = await Promise.all(
@@ -312,4 +436,8 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
 
 function stored(client: NewClient) {
   return { ...client, id: expect.stringMatching(/./) };
+}
+
+function withoutDetails({ clientSecret }: StoredCredentials): Result<ChangedCredentials, never> {
+  return success({ clientSecret, details: NO_DETAILS });
 }

@@ -1,6 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { type ClientDetails, checkDetails, DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
+import {
+  type ClientDetails,
+  checkDetails,
+  countExpiring,
+  DETAILS_MAX,
+  NO_DETAILS,
+} from '../../domain/client-details.ts';
 import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 
 const ENCODED = `$2b$10$${'a'.repeat(53)}`;
@@ -80,5 +86,14 @@ describe('checkDetails', () => {
     const checked = checkDetails({ ...NO_DETAILS, [kind]: [entry] });
     expect(checked).toEqual({ ok: false, problem: { kind, position: 0, rule: expect.stringMatching(rule) } });
     expect(JSON.stringify(checked)).not.toContain('plain-secret');
+  });
+});
+
+describe('countExpiring', () => {
+  it('counts what is valid now and expires within 30 days', () => {
+    const at = (expiresAt: number) => ({ ...SECRET, expiresAt });
+    const now = 1_000;
+    const secrets = [at(now), at(now + 1), at(now + 2_592_000), at(now + 2_592_001), SECRET];
+    expect(countExpiring([{ ...NO_DETAILS, secrets }, NO_DETAILS], now)).toEqual({ secrets: 2, keys: 0 });
   });
 });

@@ -3,9 +3,13 @@ import fc from 'fast-check';
 import {
   isLocked,
   isPresentableSecret,
+  isSecretId,
   lock,
+  NO_SECRET,
   replaceSecret,
   StoredSecret,
+  secretIdOf,
+  selectSecret,
   unlock,
 } from '../../domain/stored-secret.ts';
 
@@ -109,5 +113,32 @@ describe('the limit of 72 bytes, for characters of each size in UTF-8', () => {
 describe('unlock', () => {
   it('removes only a lock at the beginning', () => {
     expect(unlock('x!$2b$04$')).toBe('x!$2b$04$');
+  });
+});
+
+describe('the id of a secret', () => {
+  it.each([
+    ['Xb3kQ9aLw2.the-rest', 'Xb3kQ9aLw2'],
+    ['a.b.c', 'a'],
+    ['A-_~9.x', 'A-_~9'],
+    [`${'x'.repeat(32)}.y`, 'x'.repeat(32)],
+    ['a-secret-without-a-dot', undefined],
+    ['.nothing-in-front', undefined],
+    ['nothing-behind.', undefined],
+    ['a b.c', undefined],
+    ['é.c', undefined],
+    [`${'x'.repeat(33)}.y`, undefined],
+    ['', undefined],
+  ])('of %j is %j', (secret, id) => {
+    expect(secretIdOf(secret)).toBe(id);
+    if (id !== undefined) expect(isSecretId(id)).toBe(true);
+  });
+
+  it('selects the stored secret, unless the client is disabled or has no such secret', () => {
+    expect(selectSecret('$2b$column', '$2b$named')).toBe('$2b$named');
+    expect(selectSecret(NO_SECRET, '$2b$named')).toBe('$2b$named');
+    expect(selectSecret('$2b$column', undefined)).toBe('$2b$column');
+    expect(selectSecret('!$2b$column', '$2b$named')).toBe('!$2b$column');
+    expect(selectSecret('!*', '$2b$named')).toBe('!*');
   });
 });

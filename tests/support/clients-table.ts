@@ -1,3 +1,4 @@
+import type { NamedSecret } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import type { TestDatabase } from './test-database.ts';
 
@@ -19,6 +20,13 @@ export function clientsTable({ query }: Pick<TestDatabase, 'query'>) {
         `update clients set client_secret = coalesce($2, client_secret), client_name = coalesce($3, client_name),
           scope = coalesce($4, scope) where client_id = $1`,
         [clientId, clientSecret, clientName, scope],
+      );
+    },
+    async addSecret(clientId: string, { secretId, name, encoded, expiresAt }: NamedSecret): Promise<void> {
+      await query(
+        `insert into client_secrets (client_id, registration_id, secret_id, name, encoded, expires_at, created_at)
+          select client_id, id::text, $2, $3, $4, $5, 0 from clients where client_id = $1`,
+        [clientId, secretId, name, encoded, expiresAt],
       );
     },
     async remove(clientId: string): Promise<void> {

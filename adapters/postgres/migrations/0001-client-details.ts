@@ -21,6 +21,10 @@ export class ClientDetailsMigration extends Migration {
       expires_at bigint,
       created_at bigint not null default floor(extract(epoch from now())),
       primary key (client_id, registration_id, key_id))`);
+    // Few rows expire soon, and the service counts them at an interval.
+    for (const table of ['client_secrets', 'client_keys']) {
+      this.addSql(`create index ${table}_expiry on ${table} (expires_at) where expires_at is not null`);
+    }
     this.addSql(`create table client_subjects (${owner},
       issuer text collate "C" not null,
       subject text collate "C" not null,

@@ -21,6 +21,9 @@ const CASES = {
   'unusable stored secret': { client_id: 'locked' },
   'registration that breaks an invariant': { client_id: 'no-scope' },
   'secret of 73 bytes': { client_id: 'expensive', client_secret: 'x'.repeat(73) },
+  'wrong secret with the id of a secret': { client_id: 'two-hashes', client_secret: 'an-id.wrong-secret' },
+  'wrong secret with the id of none': { client_id: 'two-hashes', client_secret: 'no-id.wrong-secret' },
+  'unknown client, secret with an id': { client_id: 'nobody', client_secret: 'an-id.wrong-secret' },
   'secret with a NUL': { client_id: 'expensive', client_secret: 'a\0b' },
 };
 type Case = keyof typeof CASES;
@@ -32,6 +35,11 @@ export function timedService(replaceVerifier: (verifier: SecretVerifier) => Secr
       GOOD_CLIENT,
       PLAIN_CLIENT,
       { ...GOOD_CLIENT, client_id: 'expensive', client_secret: bcrypt.hashSync('its-secret', COST) },
+      {
+        ...GOOD_CLIENT,
+        client_id: 'two-hashes',
+        secrets: [{ secret_id: 'an-id', name: 'a', client_secret: bcrypt.hashSync('an-id.its-secret', COST) }],
+      },
     ],
     override: (container) => {
       const clients = container.resolve(PARTS.clientRepository);

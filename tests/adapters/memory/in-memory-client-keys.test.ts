@@ -2,8 +2,10 @@ import { InMemoryClientKeys } from '../../../adapters/memory/in-memory-client-ke
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeClientKeys } from '../../contracts/client-keys.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
 
 describeClientKeys(
   'InMemoryClientKeys',
-  async (clients) => new InMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), clients), clients),
+  async (clients) =>
+    new InMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients), clients),
 );

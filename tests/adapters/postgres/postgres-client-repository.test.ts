@@ -3,12 +3,15 @@ import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
+import { freshTables } from '../../support/details-tables.ts';
 import { requestToken } from '../../support/http.ts';
 import { runProgram } from '../../support/program.ts';
 import { GOOD_SECRET, startServiceUnderTest } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
+
+const SECRET = { secretId: 'an-id', name: 'a name', encoded: `$2b$10$${'a'.repeat(53)}` };
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -17,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function fresh(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
-  await database.query('drop table if exists clients');
+  await freshTables(database);
   return { ...(await openRepository({ url, poolSize: 4, deadlineMs: 2_000 }, log)), ...clientsTable(database) };
 }
 
@@ -81,6 +84,51 @@ describe('PostgresClientRepository', () => {
     await alter('add column created_at timestamptz');
     expect((await find('client-1')).kind).toBe('found');
     expect(under.readiness()).toEqual({ ready: true });
+  });
+
+  it('uses secrets with ids only if their table is there when it starts', async () => {
+    await database.query('alter table client_secrets rename to elsewhere');
+    await using without = await openRepository({ url: database.url, poolSize: 1, deadlineMs: 2_000 });
+    await under.add(A_CLIENT);
+    expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
+    expect((await without.repository.findByClientId('client-1', 'an-id')).kind).toBe('found');
+    expect(await without.repository.countExpiring()).toBeUndefined();
+    await database.query('alter table elsewhere rename to client_secrets');
+    await under.addSecret('client-1', { ...SECRET, encoded: SECRET.encoded.replace('$10$', '$12$') });
+    expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
+    expect((await under.repository.findSecret('client-1', 'an-id'))?.cost).toBe(12);
+    expect(await under.repository.findCosts()).toEqual([4, 12]);
+  });
+
+  it('reports once that it may not read the secrets with ids, and uses the others', async () => {
+    await under.add(A_CLIENT);
+    const role = await database.createRole();
+    await database.query(`grant select on clients to ${role.name}`);
+    const options = { url: role.url, poolSize: 1, deadlineMs: 2_000 };
+    await using opened = await openRepository(options, (line) => lines.push(line));
+    for (let time = 0; time < 3; time += 1) {
+      expect((await opened.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
+    }
+    const reported = lines.filter((line) => JSON.stringify(line).includes('client_secrets'));
+    expect(reported).toEqual([{ event: 'table_unusable', problem: expect.stringContaining('may not read') }]);
+    await database.query(`revoke all on clients from ${role.name}`);
+  });
+
+  it('counts secrets and keys that are valid and expire within 30 days, by an index', async () => {
+    await under.add(A_CLIENT);
+    const now = Math.floor(Date.now() / 1_000);
+    for (const [number, expiresAt] of [now - 60, now + 60, now + 2_591_900, now + 2_592_100].entries()) {
+      await under.addSecret('client-1', { ...SECRET, secretId: `id-${number}`, expiresAt });
+    }
+    await under.addSecret('client-1', SECRET);
+    await database.query(
+      `insert into client_keys (client_id, registration_id, key_id, jwk, expires_at) values ('c', '1', 'k', '{}', $1)`,
+      [now + 60],
+    );
+    expect(await under.repository.countExpiring()).toEqual({ secrets: 2, keys: 1 });
+    const plan = await database.query(`select pg_get_indexdef(indexrelid) as index from pg_index
+      where indrelid = 'client_secrets'::regclass and indpred is not null`);
+    expect(plan).toEqual([{ index: expect.stringContaining('(expires_at)') }]);
   });
 
   it('keeps values that the database quotes out of its own errors and log lines', async () => {

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { PostgresClientStore } from '../../../adapters/postgres/postgres-client-store.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
+import { success } from '../../../domain/result.ts';
 import { lock, replaceSecret } from '../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { collect } from '../../support/collect.ts';
+import { freshTables } from '../../support/details-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 
@@ -16,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describeClientStore('PostgresClientStore', async () => {
-  await database.query('drop table if exists clients');
+  await freshTables(database);
   const stores: PostgresClientStore[] = [];
   const another = async () => {
     const store = await PostgresClientStore.open(database.url);
@@ -30,6 +33,35 @@ describeClientStore('PostgresClientStore', async () => {
       await Promise.all(stores.map((store) => store.close()));
     },
   };
+});
+
+describe('PostgresClientStore without the tables of details', () => {
+  const details = { ...NO_DETAILS, resources: ['https://api.example/'] };
+  let empty: TestDatabase;
+  beforeAll(async () => {
+    empty = await createTestDatabase();
+  });
+  afterAll(() => empty.drop());
+
+  it('manages clients that have none', async () => {
+    await using store = await open(empty.url);
+    await store.add({ ...A_CLIENT, details: NO_DETAILS });
+    expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+    const changed = await store.changeDetails('client-1', (stored) => success({ ...stored, clientSecret: '$2b$new' }));
+    expect(changed).toMatchObject({ ok: true, value: { clients: [{ clientSecret: '$2b$new' }] } });
+    expect(await store.remove('client-1')).toHaveLength(1);
+  });
+
+  it('stores nothing of a client with details, and says what to do', async () => {
+    await using store = await open(empty.url);
+    const said = { cause: { message: expect.stringContaining('run npm run migrate first') } };
+    await expect(store.add({ ...A_CLIENT, details })).rejects.toMatchObject(said);
+    expect(await store.find('client-1')).toEqual([]);
+    await store.add(A_CLIENT);
+    const change = store.changeDetails('client-1', () => success({ clientSecret: '$2b$new', details }));
+    await expect(change).rejects.toMatchObject(said);
+    expect(await store.find('client-1')).toMatchObject([{ clientSecret: A_CLIENT.clientSecret }]);
+  });
 });
 
 describe('PostgresClientStore', () => {

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { type VerifiedSecret, VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
-import type { SecretCredentials } from '../../../application/ports/client-credentials.ts';
-import { StoredSecret } from '../../../domain/stored-secret.ts';
+import type { PresentedSecret } from '../../../application/ports/verified-secrets.ts';
+import { StoredSecret, secretIdOf } from '../../../domain/stored-secret.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 const SECONDS = 300;
 const ENCODING = '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy';
@@ -12,12 +17,12 @@ const STORED = StoredSecret.parse(ENCODING);
 
 const CREDENTIALS = { clientId: 'a-client', clientSecret: 'a-secret' };
 
-function world(options: { clientsMax?: number; lifetimeSeconds?: number } = {}) {
+function world(options: { secretsMax?: number; lifetimeSeconds?: number } = {}) {
   const clock = new FixedClock();
   const cache = new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: SECONDS, ...options });
-  const add = (more: Partial<SecretCredentials> = {}) => cache.lookUp({ ...CREDENTIALS, ...more }).add(STORED);
+  const add = (more: Partial<PresentedSecret> = {}) => cache.lookUp({ ...CREDENTIALS, ...more }).add(STORED);
   /** As AuthenticateClient asks: first for the credentials, then for the stored secret. */
-  const state = ({ stored = STORED, ...more }: Partial<SecretCredentials> & { stored?: StoredSecret } = {}) => {
+  const state = ({ stored = STORED, ...more }: Partial<PresentedSecret> & { stored?: StoredSecret } = {}) => {
     const cached = cache.lookUp({ ...CREDENTIALS, ...more });
     return cached.isFor(stored) ? cached.state() : 'absent';
   };
@@ -65,12 +70,49 @@ describe('VerifiedSecretCache', () => {
   });
 
   it('holds no more clients than its limit, and evicts the least recently used one', () => {
-    const { add, state } = world({ clientsMax: 2 });
+    const { add, state } = world({ secretsMax: 2 });
     add({ clientId: 'one' });
     add({ clientId: 'two' });
     expect(state({ clientId: 'one' })).toBe('fresh');
     add({ clientId: 'three' });
     expect(['one', 'two', 'three'].map((clientId) => state({ clientId }))).toEqual(['fresh', 'absent', 'fresh']);
+  });
+
+  it('holds both secrets of a client, which do not evict each other, and counts each of them', () => {
+    const { cache, add, state } = world({ secretsMax: 3 });
+    const [one, two] = ['first-id', 'second-id'].map((secretId) => ({ secretId, clientSecret: `${secretId}.secret` }));
+    add(one);
+    add(two);
+    add();
+    for (let time = 0; time < 2; time += 1) {
+      expect([state(one), state(two), state()]).toEqual(['fresh', 'fresh', 'fresh']);
+    }
+    expect(cache.size).toBe(3);
+    expect(state({ ...two, clientSecret: 'second-id.another' })).toBe('absent');
+    add({ clientId: 'another-client' });
+    expect(cache.size).toBe(3);
+    expect(state(one)).toBe('absent');
+  });
+
+  it('holds the id of a secret without the secret that it was read from', () => {
+    const { cache } = world();
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let number = 0; number < 400; number += 1) {
+      const clientSecret = `${String(number).padStart(32, 'x')}.${'y'.repeat(15_000)}`.toWellFormed();
+      cache.lookUp({ clientId: `client-${number}`, clientSecret, secretId: secretIdOf(clientSecret) }).add(STORED);
+    }
+    collectGarbage();
+    expect(cache.size).toBe(400);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan((400 * 15_000) / 2);
+  });
+
+  it('keeps the places of a client with an id and of a client whose name contains it apart', () => {
+    const { add, state } = world();
+    add({ clientId: 'a', secretId: 'b' });
+    expect(state({ clientId: 'ab' })).toBe('absent');
+    expect(state({ clientId: 'a' })).toBe('absent');
+    expect(state({ clientId: 'a', secretId: 'b' })).toBe('fresh');
   });
 
   it('is not used when the clock was set back behind the verification', () => {

@@ -11,11 +11,13 @@ import { RemoveClient } from '../../../application/clients/remove-client.ts';
 import { RotateSecret } from '../../../application/clients/rotate-secret.ts';
 import { ShowClient } from '../../../application/clients/show-client.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
 const COST = 4;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const NEW = { clientId: 'c', clientName: 'A client', scope: 'read write', secret: 'a-secret-of-16-bytes', cost: COST };
+const SECRET = 'a-secret-of-16-bytes';
+const NEW = { clientId: 'c', clientName: 'A client', scope: 'read write', secret: { secret: SECRET, cost: COST } };
 const ENABLED = {
   id: expect.stringMatching(UUID),
   clientId: 'c',
@@ -24,6 +26,14 @@ const ENABLED = {
   state: 'enabled',
   bcryptCost: COST,
   problem: null,
+};
+/** A secret without an id, and nothing else. */
+const PLAIN = {
+  methods: ['client_secret_post', 'client_secret_basic'],
+  secrets: [{ secretId: null, name: null, expiresAt: null, isExpired: false }],
+  keys: [],
+  subjects: [],
+  resources: [],
 };
 const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -35,11 +45,12 @@ beforeEach(() => {
 function useCases() {
   const ids = new RandomIdGenerator();
   const store = new InMemoryClientStore(ids);
-  const parts = { store, encoder: new BcryptSecretEncoder(), generator: new RandomSecretGenerator(), ids };
+  const clock = new FixedClock();
+  const parts = { store, clock, encoder: new BcryptSecretEncoder(), generator: new RandomSecretGenerator(), ids };
   return {
     store,
     add: new AddClient(parts),
-    show: new ShowClient(store),
+    show: new ShowClient(store, clock),
     rotate: new RotateSecret(parts),
     disable: new DisableClient(store),
     enable: new EnableClient(store),
@@ -55,12 +66,19 @@ async function storedSecret(): Promise<string> {
 
 describe('AddClient', () => {
   it('stores a client with a hash of its secret, at the given cost, and returns the secret once', async () => {
-    expect(await use.add.execute(NEW)).toEqual({ ok: true, value: { client: ENABLED, secret: NEW.secret } });
+    expect(await use.add.execute(NEW)).toEqual({
+      ok: true,
+      value: { client: ENABLED, credentials: PLAIN, secret: SECRET },
+    });
     expect(await storedSecret()).toMatch(/^\$2b\$04\$.{53}$/);
   });
 
   it('generates the client id and the secret that are not given', async () => {
-    const added = await use.add.execute({ ...NEW, clientId: undefined, secret: undefined });
+    const added = await use.add.execute({
+      ...NEW,
+      clientId: undefined,
+      secret: { secret: undefined, cost: COST },
+    });
     expect(added).toMatchObject({ value: { client: { clientId: expect.stringMatching(UUID) } } });
     expect(added.ok && added.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
   });
@@ -82,7 +100,7 @@ describe('AddClient', () => {
 describe('ShowClient and RemoveClient', () => {
   it('describe the client without its secret', async () => {
     await use.add.execute(NEW);
-    expect(await use.show.execute('c')).toEqual({ ok: true, value: ENABLED });
+    expect(await use.show.execute('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
     expect(await use.remove.execute('c')).toEqual({ ok: true, value: ENABLED });
     expect(await use.show.execute('c')).toEqual(UNKNOWN);
     expect(await use.remove.execute('c')).toEqual(UNKNOWN);
@@ -94,7 +112,10 @@ describe('RotateSecret', () => {
     await use.add.execute(NEW);
     const before = await storedSecret();
     const rotated = await use.rotate.execute('c', { secret: 'another-secret-of-mine', cost: COST });
-    expect(rotated).toEqual({ ok: true, value: { client: ENABLED, secret: 'another-secret-of-mine' } });
+    expect(rotated).toEqual({
+      ok: true,
+      value: { client: ENABLED, credentials: PLAIN, secret: 'another-secret-of-mine' },
+    });
     expect(await storedSecret()).not.toBe(before);
   });
 

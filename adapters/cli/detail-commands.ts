@@ -1,0 +1,143 @@
+import { Option } from 'commander';
+import type { ChangeDetailsProblem } from '../../application/clients/change-details.ts';
+import type { DescribedClient } from '../../application/clients/described-credentials.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { Failure, Result } from '../../domain/result.ts';
+import { unknownClient } from './client-commands.ts';
+import { credentialsAnswer } from './credentials-answer.ts';
+import { type CommandDefinition, PROGRAM_NAME } from './define-command.ts';
+import {
+  describeDetailsProblem,
+  JWKS_OPTION,
+  SUBJECT_OPTIONS,
+  type SubjectOptions,
+  subjectOf,
+} from './detail-options.ts';
+import { type EntryCommand, entryCommands } from './entry-command.ts';
+import { EXPIRY_OPTIONS, type ExpiryOptions, expiryOf } from './expiry-options.ts';
+import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
+import { readJwks } from './read-jwks.ts';
+import type { AnswerOptions } from './terminal.ts';
+import type { OpenClients } from './with-clients.ts';
+
+interface Options extends AnswerOptions, ExpiryOptions, SubjectOptions {
+  readonly jwks: string;
+}
+
+/** `keys`, `subjects` and `resources`: what a client has beyond its secrets. */
+export function detailCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<Options>[] {
+  return entryCommands(open, [...keysCommands(clock), ...SUBJECTS_COMMANDS, ...RESOURCES_COMMANDS]);
+}
+
+function keysCommands(clock: Clock): readonly EntryCommand<Options>[] {
+  return [
+    {
+      group: 'keys',
+      usage: 'add <client-id>',
+      summary: 'add public keys to a client',
+      description:
+        'Adds the public keys of a file, for private_key_jwt. The keys that the client has stay valid, so that it can change over without a failed request.',
+      examples: [
+        `${PROGRAM_NAME} keys add billing --jwks keys.json`,
+        `${PROGRAM_NAME} keys add billing --jwks keys.json --expires-in 365d`,
+      ],
+      options: [required(JWKS_OPTION), ...EXPIRY_OPTIONS],
+      async run({ changeDetails }, { jwks, ...options }, clientId) {
+        const expiresAt = expiryOf(options, clock);
+        if (!expiresAt.ok) return expiresAt;
+        const keys = await readJwks(jwks, expiresAt.value);
+        if (!keys.ok) return keys;
+        const changed = await changeDetails.execute(clientId, { add: { keys: keys.value } });
+        return outcomeOf(changed, clientId, keys.value.length === 1 ? 'has another key' : 'has more keys');
+      },
+    },
+    {
+      group: 'keys',
+      usage: 'remove <client-id> <key-id>',
+      summary: 'remove one key of a client',
+      description: 'Removes the key with this id, which show prints: its SHA-256 thumbprint (RFC 7638), not its kid.',
+      examples: [`${PROGRAM_NAME} keys remove billing NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs`],
+      options: [],
+      async run({ changeDetails }, _options, clientId, keyId = '') {
+        return outcomeOf(await changeDetails.execute(clientId, { remove: { keyId } }), clientId, 'has lost this key');
+      },
+    },
+  ];
+}
+
+const SUBJECTS_COMMANDS: readonly EntryCommand<Options>[] = [
+  {
+    group: 'subjects',
+    usage: 'add <client-id>',
+    summary: 'let an identity of another issuer act as a client',
+    description: 'Adds a federated subject, for federated_jwt. Everything is compared exactly; wildcards do not exist.',
+    examples: [
+      `${PROGRAM_NAME} subjects add billing --issuer https://issuer.example --subject billing --claim team=payments`,
+    ],
+    options: SUBJECT_OPTIONS.map((option) => (option.long === '--claim' ? option : required(option))),
+    async run({ changeDetails }, options, clientId) {
+      const changed = await changeDetails.execute(clientId, { add: { subjects: [subjectOf(options)] } });
+      return outcomeOf(changed, clientId, 'has another federated subject');
+    },
+  },
+  {
+    group: 'subjects',
+    usage: 'remove <client-id>',
+    summary: 'remove an identity of another issuer',
+    description: 'Removes the federated subject with this issuer and subject.',
+    examples: [`${PROGRAM_NAME} subjects remove billing --issuer https://issuer.example --subject billing`],
+    options: SUBJECT_OPTIONS.filter(({ long }) => long !== '--claim').map(required),
+    async run({ changeDetails }, { issuer, subject }, clientId) {
+      const changed = await changeDetails.execute(clientId, { remove: { issuer, subject } });
+      return outcomeOf(changed, clientId, 'has lost this federated subject');
+    },
+  },
+];
+
+const RESOURCES_COMMANDS: readonly EntryCommand<Options>[] = [
+  {
+    group: 'resources',
+    usage: 'add <client-id> <uri>',
+    summary: 'let a client request a resource',
+    description: 'Adds a resource that the client may name in a token request (RFC 8707).',
+    examples: [`${PROGRAM_NAME} resources add billing https://api.example/`],
+    options: [],
+    async run({ changeDetails }, _options, clientId, resource = '') {
+      const changed = await changeDetails.execute(clientId, { add: { resources: [resource] } });
+      return outcomeOf(changed, clientId, 'has another resource');
+    },
+  },
+  {
+    group: 'resources',
+    usage: 'remove <client-id> <uri>',
+    summary: 'remove a resource of a client',
+    description: 'Removes a resource: a token request that names it gets invalid_target.',
+    examples: [`${PROGRAM_NAME} resources remove billing https://api.example/`],
+    options: [],
+    async run({ changeDetails }, _options, clientId, resource = '') {
+      return outcomeOf(
+        await changeDetails.execute(clientId, { remove: { resource } }),
+        clientId,
+        'has lost this resource',
+      );
+    },
+  },
+];
+
+/** The option as one that must be given. */
+function required({ flags, description }: Option): Option {
+  return new Option(flags, description).makeOptionMandatory();
+}
+
+function outcomeOf(changed: Result<DescribedClient, ChangeDetailsProblem>, clientId: string, what: string): Outcome {
+  return changed.ok
+    ? credentialsAnswer(changed.value, [`Client ${clientId} ${what}.`])
+    : refusal(changed.problem, clientId);
+}
+
+function refusal(reason: ChangeDetailsProblem, clientId: string): Failure<Problem> {
+  if (reason === 'client_unknown') return unknownClient(clientId);
+  if (reason === 'entry_unknown')
+    return problem(EXIT.refused, `Client ${clientId} has no such entry; show prints those that it has.`);
+  return problem(EXIT.refused, `${describeDetailsProblem(reason)} Nothing was changed.`);
+}

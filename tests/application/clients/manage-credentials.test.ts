@@ -1,0 +1,211 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
+import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { createClientManagement } from '../../../application/clients/client-management.ts';
+import { DETAILS_MAX } from '../../../domain/client-details.ts';
+import { NO_SECRET, secretIdOf } from '../../../domain/stored-secret.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+
+const COST = 4;
+const DAY = 86_400;
+const PLAIN = { clientId: 'c', clientName: 'A client', scope: 'read', secret: { secret: undefined, cost: COST } };
+const NAMED = { name: undefined, expiresAt: undefined, cost: COST };
+// RFC 8037 appendix A.2, with its thumbprint of appendix A.3.
+const KEY = { jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } } as const;
+const KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+const SUBJECT = { issuer: 'https://issuer.example', subject: 'billing', claims: {} };
+
+let clock: FixedClock;
+let store: InMemoryClientStore;
+let use: ReturnType<typeof createClientManagement>;
+beforeEach(() => {
+  clock = new FixedClock();
+  const ids = new RandomIdGenerator();
+  store = new InMemoryClientStore(ids);
+  const parts = { store, clock, ids, encoder: new BcryptSecretEncoder(), generator: new RandomSecretGenerator() };
+  use = createClientManagement(parts);
+});
+
+async function columnOf(clientId = 'c'): Promise<string | undefined> {
+  return (await store.find(clientId))[0]?.clientSecret;
+}
+
+/** The new secret. Throws if there is none. */
+function secretOf(result: { readonly ok: boolean; readonly value?: { readonly secret?: string | undefined } }): string {
+  if (result.value?.secret === undefined) throw new Error('no secret');
+  return result.value.secret;
+}
+
+async function shown() {
+  const client = await use.showClient.execute('c');
+  if (!client.ok) throw new Error(client.problem);
+  return client.value.credentials;
+}
+
+describe('AddClient', () => {
+  it('gives a client of another method no secret, and shows how it authenticates', async () => {
+    const details = { keys: [KEY], resources: ['https://api.example/'] };
+    const added = await use.addClient.execute({ ...PLAIN, secret: undefined, details });
+    expect(added).toMatchObject({
+      ok: true,
+      value: {
+        client: { state: 'enabled', bcryptCost: null, problem: null },
+        credentials: { methods: ['private_key_jwt'], secrets: [], keys: [{ keyId: KEY_ID, algorithms: ['EdDSA'] }] },
+      },
+    });
+    expect(added.ok && added.value.secret).toBeUndefined();
+    expect(await columnOf()).toBe(NO_SECRET);
+  });
+
+  it('gives a client whose secret expires a secret with an id', async () => {
+    const added = await use.addClient.execute({ ...PLAIN, secret: { ...NAMED, expiresAt: clock.now() + DAY } });
+    const secret = secretOf(added);
+    expect(secret).toMatch(/^[A-Za-z0-9]{10}\.[A-Za-z0-9]{43}$/);
+    expect(await columnOf()).toBe(NO_SECRET);
+    const [named] = (await store.findDetails('c')).secrets;
+    expect(named).toMatchObject({ secretId: secretIdOf(secret), expiresAt: clock.now() + DAY, name: '2027-01-15' });
+    expect(await bcrypt.compare(secret, named?.encoded ?? '')).toBe(true);
+  });
+
+  it('refuses details that break a rule, and stores nothing', async () => {
+    const details = { resources: ['not a uri'] };
+    const refused = await use.addClient.execute({ ...PLAIN, secret: undefined, details });
+    expect(refused).toMatchObject({ ok: false, problem: { kind: 'resources', position: 0 } });
+    expect(await use.showClient.execute('c')).toEqual({ ok: false, problem: 'client_unknown' });
+  });
+});
+
+describe('AddSecret and RemoveSecret', () => {
+  it('give a client a second secret beside the first, and remove the first', async () => {
+    await use.addClient.execute(PLAIN);
+    const before = await columnOf();
+    const added = await use.addSecret.execute('c', { ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
+    expect(await columnOf()).toBe(before);
+    const secretId = secretIdOf(secretOf(added));
+    expect((await shown()).secrets).toEqual([
+      { secretId: null, name: null, expiresAt: null, isExpired: false },
+      { secretId, name: 'spring', expiresAt: clock.now() + DAY, isExpired: false },
+    ]);
+    expect((await use.removeSecret.execute('c', undefined)).ok).toBe(true);
+    expect(await columnOf()).toBe(NO_SECRET);
+    expect((await shown()).secrets).toMatchObject([{ secretId }]);
+  });
+
+  it('refuse a third valid secret, and count none that has expired', async () => {
+    await use.addClient.execute(PLAIN);
+    const added = await use.addSecret.execute('c', { ...NAMED, expiresAt: clock.now() + DAY });
+    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    clock.advance(DAY - 1);
+    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    clock.advance(1);
+    expect((await shown()).secrets.map(({ isExpired }) => isExpired)).toEqual([false, true]);
+    expect((await use.addSecret.execute('c', NAMED)).ok).toBe(true);
+    const ids = (await shown()).secrets.map(({ secretId }) => secretId);
+    expect(ids).not.toContain(secretIdOf(secretOf(added)));
+  });
+
+  it('keep a disabled client disabled, and count the secret behind its lock', async () => {
+    await use.addClient.execute(PLAIN);
+    await use.disableClient.execute('c');
+    await use.addSecret.execute('c', NAMED);
+    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    await use.removeSecret.execute('c', undefined);
+    expect(await columnOf()).toBe('!*');
+    await use.enableClient.execute('c');
+    expect(await columnOf()).toBe(NO_SECRET);
+  });
+
+  it('know no other client, no other secret, and no unusable name', async () => {
+    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
+    await use.addClient.execute(PLAIN);
+    const unnamed = await use.addSecret.execute('c', { ...NAMED, name: '' });
+    expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
+    expect(await use.removeSecret.execute('c', 'another')).toEqual({ ok: false, problem: 'secret_unknown' });
+    await use.removeSecret.execute('c', undefined);
+    expect(await use.removeSecret.execute('c', undefined)).toEqual({ ok: false, problem: 'secret_unknown' });
+    expect((await shown()).methods).toEqual([]);
+  });
+});
+
+describe('RotateSecret', () => {
+  it('removes every other secret of the client at once', async () => {
+    await use.addClient.execute(PLAIN);
+    await use.addSecret.execute('c', NAMED);
+    await use.rotateSecret.execute('c', { secret: undefined, cost: COST });
+    expect((await shown()).secrets).toMatchObject([{ secretId: null }]);
+    expect((await store.findDetails('c')).secrets).toEqual([]);
+  });
+
+  it('gives no secret to a client that authenticates in another way', async () => {
+    await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
+    const refused = { ok: false, problem: 'secret_missing' };
+    expect(await use.rotateSecret.execute('c', { secret: undefined, cost: COST })).toEqual(refused);
+    expect(await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST })).toEqual(refused);
+    expect(await columnOf()).toBe(NO_SECRET);
+  });
+
+  it('keeps the old secret for the overlap, and no longer than it would be valid anyway', async () => {
+    const first = secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED })));
+    const second = secretIdOf(secretOf(await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
+    expect((await shown()).secrets).toMatchObject([
+      { secretId: first, expiresAt: clock.now() + DAY },
+      { secretId: second, expiresAt: null },
+    ]);
+    const early = await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
+    expect(early).toEqual({ ok: false, problem: 'too_many_secrets' });
+    clock.advance(DAY);
+    const third = secretIdOf(secretOf(await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
+    expect((await shown()).secrets).toMatchObject([{ secretId: second }, { secretId: third }]);
+  });
+
+  it('refuses an overlap for a secret without an id, which cannot expire', async () => {
+    await use.addClient.execute(PLAIN);
+    const refused = await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
+    expect(refused).toEqual({ ok: false, problem: 'secret_without_id' });
+  });
+});
+
+describe('ChangeDetails', () => {
+  beforeEach(() => use.addClient.execute({ ...PLAIN, secret: undefined, details: { keys: [KEY] } }));
+
+  it('adds and removes keys, subjects and resources, and leaves the rest alone', async () => {
+    const add = { subjects: [SUBJECT], resources: ['https://api.example/'] };
+    expect((await use.changeDetails.execute('c', { add })).ok).toBe(true);
+    expect(await shown()).toMatchObject({
+      methods: ['private_key_jwt', 'federated_jwt'],
+      keys: [{ keyId: KEY_ID }],
+      ...add,
+    });
+    await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
+    await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+    await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
+    expect(await shown()).toMatchObject({ methods: [], keys: [], subjects: [], resources: [] });
+  });
+
+  it.each([
+    [{ keyId: 'another' }],
+    [{ issuer: SUBJECT.issuer, subject: 'another' }],
+    [{ resource: 'https://api.example' }],
+  ])('does not know %j', async (remove) => {
+    expect(await use.changeDetails.execute('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
+  });
+
+  it('refuses an entry that is there already, and more than the most', async () => {
+    const repeated = await use.changeDetails.execute('c', { add: { keys: [KEY] } });
+    expect(repeated).toMatchObject({ ok: false, problem: { kind: 'keys', position: 1, rule: 'is repeated' } });
+    const resources = Array.from({ length: DETAILS_MAX.resources + 1 }, (_, number) => `https://${number}.example/`);
+    const tooMany = await use.changeDetails.execute('c', { add: { resources } });
+    expect(tooMany).toMatchObject({ ok: false, problem: { kind: 'resources', position: undefined } });
+  });
+
+  it('shows a key that has expired, and that it authenticates nothing', async () => {
+    await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
+    await use.changeDetails.execute('c', { add: { keys: [{ ...KEY, expiresAt: clock.now() + DAY }] } });
+    expect((await shown()).methods).toEqual(['private_key_jwt']);
+    clock.advance(DAY);
+    expect(await shown()).toMatchObject({ methods: [], keys: [{ keyId: KEY_ID, isExpired: true }] });
+  });
+});
