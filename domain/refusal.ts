@@ -20,6 +20,7 @@ const CODE_OF_REASON = {
   assertion_client_contradictory: 'invalid_client',
   assertion_subject_unknown: 'invalid_client',
   assertion_claims_unmatched: 'invalid_client',
+  federated_rule_refused: 'invalid_client',
   assertion_key_unknown: 'invalid_client',
   assertion_signature_wrong: 'invalid_client',
   assertion_audience_wrong: 'invalid_client',

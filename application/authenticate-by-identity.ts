@@ -1,0 +1,110 @@
+import { unmetConditions } from '../domain/claim-path.ts';
+import type { ClientAssertion } from '../domain/client-assertion.ts';
+import type { ClientRegistration } from '../domain/client-registration.ts';
+import { refusalOfIdentity } from '../domain/identity-assertion-rules.ts';
+import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
+import { failure, type Result, success } from '../domain/result.ts';
+import { isLocked } from '../domain/stored-secret.ts';
+import type { TrustedIssuers } from '../domain/trusted-issuers.ts';
+import type { IdentityAuthentication, PresentedAssertion } from './authenticate-client.ts';
+import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
+import type { Clock } from './ports/clock.ts';
+import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
+import {
+  FEDERATED_CANDIDATES_MAX,
+  type FederatedCandidate,
+  type FederatedClients,
+  type FederatedIdentity,
+} from './ports/federated-clients.ts';
+import type { IssuerKeys } from './ports/issuer-keys.ts';
+
+/** No rule has this subject. */
+const NO_SUBJECT = '';
+
+const REASON_OF_VERDICT = {
+  key_unknown: 'assertion_key_unknown',
+  signature_wrong: 'assertion_signature_wrong',
+} as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
+
+export interface AuthenticateByIdentityParts {
+  readonly issuers: TrustedIssuers;
+  readonly issuerKeys: IssuerKeys;
+  readonly verifier: AssertionVerifier;
+  readonly clients: FederatedClients;
+  readonly clock: Clock;
+  /** The greatest age of an assertion. */
+  readonly maxAgeSeconds: number;
+}
+
+/**
+ * Client authentication by the identity that a platform gave a workload (RFC 7523 section 2.2, with the key of an issuer that
+ * the operator trusts): `federated_jwt`. The client keeps no secret.
+ */
+export class AuthenticateByIdentity implements IdentityAuthentication {
+  readonly #parts: AuthenticateByIdentityParts;
+
+  constructor(parts: AuthenticateByIdentityParts) {
+    this.#parts = parts;
+  }
+
+  isResponsibleFor({ type, assertion }: PresentedAssertion): boolean {
+    return this.#parts.issuers.find(type, assertion.claims) !== undefined;
+  }
+
+  /**
+   * The registration whose rule the assertion matches, or a refusal. Throws what the ports throw.
+   *
+   * What the assertion itself shows is refused first, without a look-up. Every other refusal costs one verification and one
+   * look-up. An assertion that is not verified is looked up under a subject that no rule has: its time tells a forger
+   * nothing about rules.
+   */
+  async execute(presented: PresentedAssertion): Promise<Result<ClientRegistration, Refusal>> {
+    const { issuers, issuerKeys, verifier, clients, clock, maxAgeSeconds } = this.#parts;
+    const { assertion, type, clientId } = presented;
+    const issuer = issuers.find(type, assertion.claims);
+    if (issuer === undefined) return refuse('assertion_issuer_untrusted');
+    const reason = refusalOfIdentity(assertion, issuer, { now: clock.now(), maxAgeSeconds });
+    if (reason !== undefined) return refuse(reason);
+
+    const { keys, current } = issuerKeys.keysOf(issuer.issuer);
+    const verdict = await verifier.verify(assertion, keys);
+    const subject = verdict === 'verified' ? assertion.claims.sub : NO_SUBJECT;
+    const identity = { issuer: issuer.issuer, subject, clientId };
+    const candidates = await clients.findBySubject(identity);
+    if (verdict === 'key_unknown' && !current) {
+      throw new DependencyUnavailable(
+        `key set of ${issuer.issuer}`,
+        new Error('the key may be newer than the key set'),
+      );
+    }
+    return verdict === 'verified' ? this.#select(identity, assertion, candidates) : refuse(REASON_OF_VERDICT[verdict]);
+  }
+
+  /** The only client whose rule the claims match. */
+  #select(
+    { issuer, subject }: FederatedIdentity,
+    { payload }: ClientAssertion,
+    candidates: readonly FederatedCandidate[],
+  ): Result<ClientRegistration, Refusal> {
+    const [first] = candidates;
+    if (first === undefined) return refuse('assertion_subject_unknown');
+    const usable = candidates.filter(
+      ({ claims }) => claims !== undefined && this.#parts.issuers.problemOf({ issuer, subject, claims }) === undefined,
+    );
+    const matching = usable.filter(({ claims = {} }) => unmetConditions(claims, payload).length === 0);
+    const [match, another] = matching;
+    const only = candidates.length === 1 ? first.clientId : undefined;
+    if (usable.length === 0) return refuse('federated_rule_refused', only);
+    if (match === undefined) return refuse('assertion_claims_unmatched', only);
+    if (another !== undefined || candidates.length >= FEDERATED_CANDIDATES_MAX) return refuse('client_ambiguous');
+    if (match.lookup.kind === 'broken') return refuse('registration_broken', match.clientId);
+    const { registration } = match.lookup;
+    return isLocked(registration.clientSecret.reveal())
+      ? refuse('client_disabled', match.clientId)
+      : success(registration);
+  }
+}
+
+function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
+  return failure(refusal(reason, clientId));
+}
