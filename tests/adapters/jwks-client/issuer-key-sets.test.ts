@@ -1,0 +1,162 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import {
+  type IssuerKeySetEvent,
+  IssuerKeySets,
+  type IssuerKeySetsOptions,
+} from '../../../adapters/jwks-client/issuer-key-sets.ts';
+import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
+import { KeySetServer, keySetAnswer } from '../../support/key-set-server.ts';
+import { until } from '../../support/until.ts';
+import { WorkloadKey } from '../../support/workload-issuer.ts';
+
+const OLD = new WorkloadKey('old').jwk();
+const NEW = new WorkloadKey('new').jwk();
+const ISSUER = 'https://issuer.test';
+
+describe('key sets of trusted issuers', () => {
+  let events: IssuerKeySetEvent[] = [];
+  let last: ReadonlyMap<string, IssuerKeySet> = new Map();
+  let changes = 0;
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+    events = [];
+    last = new Map();
+    changes = 0;
+  });
+  const closing: (() => Promise<unknown>)[] = [];
+
+  async function serve(...keys: readonly unknown[]): Promise<KeySetServer> {
+    const server = await KeySetServer.start(keySetAnswer({ keys }));
+    closing.push(() => server[Symbol.asyncDispose]());
+    return server;
+  }
+
+  function start(uri: string, options: Partial<IssuerKeySetsOptions> = {}): IssuerKeySets {
+    const source = { issuer: ISSUER, algorithms: ['RS256'] as const, preset: 'none' as const, source: { uri } };
+    const sets = new IssuerKeySets([source], {
+      timeoutMs: 5_000,
+      refreshMs: 20,
+      staleMs: 60_000,
+      log: (event) => events.push(event),
+      onChange: remember,
+      ...options,
+    });
+    closing.unshift(() => sets.close());
+    sets.start();
+    return sets;
+  }
+
+  function remember(sets: ReadonlyMap<string, IssuerKeySet>): void {
+    last = sets;
+    changes += 1;
+  }
+
+  const kids = () => last.get(ISSUER)?.keys.map(({ kid }) => kid);
+
+  test('are fetched at the start, and again in the background', async () => {
+    const server = await serve(OLD);
+    const sets = start(server.url);
+    await until(() => kids() !== undefined, 'the set is fetched');
+    expect(kids()).toEqual(['old']);
+    server.answer = keySetAnswer({ keys: [OLD, NEW] });
+    await until(() => kids()?.length === 2, 'the new key is found');
+    expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
+    expect(events).toEqual([{ event: 'key_set_available', issuer: ISSUER, keys: 1 }]);
+  });
+
+  test('that do not change are reported once', async () => {
+    const server = await serve(OLD);
+    start(server.url);
+    await until(() => server.questions > 3, 'the set is fetched several times');
+    // Nothing at the start, then the keys.
+    expect(changes).toBe(2);
+  });
+
+  test('stay in use while the issuer is down, and are marked', async () => {
+    const server = await serve(OLD);
+    const sets = start(server.url);
+    await until(() => kids() !== undefined, 'the set is fetched');
+    await server.leave();
+    await until(() => last.get(ISSUER)?.current === false, 'the fault is noticed');
+    expect(kids()).toEqual(['old']);
+    expect(sets.readiness()).toEqual({ ready: true, note: '1 not current' });
+    await server.comeBack();
+    await until(() => last.get(ISSUER)?.current === true, 'the set is fetched again');
+    expect(events.map(({ event }) => event)).toEqual(['key_set_available', 'key_set_unavailable', 'key_set_available']);
+  });
+
+  test('are dropped when they are stale', async () => {
+    const server = await serve(OLD);
+    const sets = start(server.url, { staleMs: 0 });
+    await until(() => kids() !== undefined, 'the set is fetched');
+    server.answer = { kind: 'text', text: '', status: 500 };
+    await until(() => kids() === undefined, 'the set is dropped');
+    expect(sets.readiness()).toEqual({ ready: true, note: '1 missing' });
+    expect(events.at(-1)).toEqual({ event: 'key_set_expired', issuer: ISSUER });
+  });
+
+  test.each([
+    ['does not answer', { kind: 'silent' }],
+    ['sends half a set', { kind: 'half', text: '{"keys":[' }],
+    ['answers with an error', { kind: 'text', text: '{}', status: 500 }],
+    ['answers with HTML', { kind: 'text', text: '<html>secret</html>' }],
+    ['answers with an empty set', keySetAnswer({ keys: [] })],
+    ['answers with keys for other algorithms', keySetAnswer({ keys: [new WorkloadKey('x', 'ES256').jwk()] })],
+    ['answers with private keys', keySetAnswer({ keys: [{ ...OLD, d: 'AAAA' }] })],
+    ['answers with more than 256 KiB', { kind: 'text', text: JSON.stringify({ keys: [OLD], x: 'x'.repeat(300_000) }) }],
+    ['redirects', { kind: 'text', text: '', status: 302, headers: { location: '/other' } }],
+    [
+      'redirects for ever',
+      { kind: 'text', text: JSON.stringify({ keys: [OLD] }), status: 308, headers: { location: '/keys' } },
+    ],
+  ] as const)('are missing while the issuer %s, and found once it is repaired', async (_what, answer) => {
+    const server = await serve();
+    server.answer = answer;
+    const sets = start(server.url, { timeoutMs: 200 });
+    await until(() => events.length > 0, 'the fault is logged');
+    expect(events).toMatchObject([{ event: 'key_set_unavailable', issuer: ISSUER }]);
+    expect(String(events[0] && 'fault' in events[0] && events[0].fault)).not.toContain('secret');
+    expect(sets.counts()).toEqual({ current: 0, stale: 0, absent: 1 });
+    server.answer = keySetAnswer({ keys: [OLD] });
+    await until(() => kids() !== undefined, 'the set is fetched');
+    expect(events.at(-1)).toEqual({ event: 'key_set_available', issuer: ISSUER, keys: 1 });
+  });
+
+  test('are asked for no faster than the interval, also while the issuer is down', async () => {
+    const server = await serve();
+    server.answer = { kind: 'text', text: '', status: 500 };
+    const sets = start(server.url, { refreshMs: 60_000 });
+    await until(() => server.questions === 2, 'the second attempt');
+    const begin = performance.now();
+    await until(() => server.questions === 3, 'the third attempt');
+    // The second waits one second, the third two.
+    expect(performance.now() - begin).toBeGreaterThan(1_500);
+    await sets.close();
+  });
+
+  test('of a file are there at once, and never fetched', () => {
+    const sets = new IssuerKeySets(
+      [
+        {
+          issuer: ISSUER,
+          algorithms: ['RS256'],
+          preset: 'none',
+          source: { keys: [{ kty: 'RSA', n: 'x', e: 'AQAB', kid: 'inline' }] },
+        },
+      ],
+      { timeoutMs: 1, refreshMs: 1, staleMs: 1, log: () => {}, onChange: remember },
+    );
+    sets.start();
+    expect(kids()).toEqual(['inline']);
+    expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
+  });
+
+  test('are not fetched any more after the end', async () => {
+    const server = await serve();
+    server.answer = { kind: 'silent' };
+    const sets = start(server.url);
+    await until(() => server.questions === 1, 'the first attempt');
+    await sets.close();
+    expect(events).toEqual([]);
+  });
+});
