@@ -1,4 +1,5 @@
 import type { ClientAssertion } from './client-assertion.ts';
+import { readAlgorithm } from './public-jwk.ts';
 import type { RefusalReason } from './refusal.ts';
 import type { TrustedIssuer } from './trusted-issuers.ts';
 
@@ -26,7 +27,8 @@ export function refusalOfIdentity(
   { now, maxAgeSeconds }: IdentityAssertionLimits,
 ): RefusalReason | undefined {
   if (header.typ !== undefined && !TYPES.includes(header.typ.toUpperCase())) return 'assertion_type_refused';
-  if (!algorithms.some((algorithm) => algorithm === header.alg)) return 'assertion_algorithm_refused';
+  const algorithm = readAlgorithm(header.alg);
+  if (algorithm === undefined || !algorithms.includes(algorithm)) return 'assertion_algorithm_refused';
   if (claims.aud.length !== 1 || claims.aud[0] !== audience) return 'assertion_audience_wrong';
   if (claims.exp <= now) return 'assertion_expired';
   const validFrom = Math.max(claims.nbf ?? -Infinity, claims.iat ?? -Infinity);

@@ -9,8 +9,10 @@ import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientKeys } from './postgres-client-keys.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
 import { PostgresClientResources } from './postgres-client-resources.ts';
+import { PostgresFederatedClients } from './postgres-federated-clients.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { PostgresUsedAssertions } from './postgres-used-assertions.ts';
+import { CLIENT_SUBJECTS } from './subject-table.ts';
 import { openTable } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
@@ -32,7 +34,10 @@ export async function openClientRepository(
   log: DatabaseLog,
   methods: readonly AuthenticationMethod[] = [],
 ) {
-  const details = methods.includes('private_key_jwt') ? [CLIENT_KEYS] : [];
+  const details = [
+    ...(methods.includes('private_key_jwt') ? [CLIENT_KEYS] : []),
+    ...(methods.includes('federated_jwt') ? [CLIENT_SUBJECTS] : []),
+  ];
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
   const adapter = new PostgresClientRepository(table.runner, log);
   const expiring = new ExpiringCount(() => adapter.countExpiring());
@@ -45,6 +50,7 @@ export async function openClientRepository(
     adapter,
     resources: new PostgresClientResources(table.runner, log),
     clientKeys: new PostgresClientKeys(table.runner, log),
+    federatedClients: new PostgresFederatedClients(table.runner, log),
     expiring,
     dependency: { ...table, close },
   };
