@@ -1,0 +1,21 @@
+import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
+import { InMemoryFederatedClients } from '../../../adapters/memory/in-memory-federated-clients.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
+import { NO_SECRET } from '../../../domain/stored-secret.ts';
+import { describeFederatedClients } from '../../contracts/federated-clients.ts';
+
+describeFederatedClients('InMemoryFederatedClients', async () => {
+  const repository = new InMemoryClientRepository(new RandomIdGenerator());
+  const clients = new InMemoryFederatedClients(repository);
+  return {
+    clients,
+    async add(clientId, subjects) {
+      const details = { ...NO_DETAILS, subjects };
+      const client = { clientId, clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
+      repository.add(client);
+      clients.add(client);
+    },
+    close: async () => {},
+  };
+});
