@@ -33,6 +33,9 @@ export async function startPrimary(
   const workers = new Set<WorkerProcess>();
   const container = await buildContainer(configuration, 'primary', (parts) => {
     parts.registerInstance(PARTS.keyFactory, keyFactory);
+    parts.registerInstance(PARTS.onIssuerKeys, (sets) => {
+      for (const worker of workers) worker.sendIssuerKeys(sets);
+    });
     const logCost = parts.resolve(PARTS.onCostFound);
     parts.registerInstance(PARTS.onCostFound, (cost) => {
       logCost(cost);
@@ -41,6 +44,7 @@ export async function startPrimary(
   });
   const keyRing = container.resolve(PARTS.keyRing);
   const slots = container.resolve(PARTS.verificationSlots);
+  const issuerKeySets = container.resolve(PARTS.issuerKeySets);
   const cacheKey = randomBytes(32);
 
   const verifier = container.resolve(PARTS.bcryptVerifier);
@@ -60,8 +64,11 @@ export async function startPrimary(
     findPort: () => findSharedPort(settings.HOST, settings.PORT),
     async start(worker, sharedPort) {
       const { costs } = verifier;
-      const address = await worker.start({ worker: worker.id, sharedPort, files, keys: keys.now(), cacheKey, costs });
+      const issuerKeys = issuerKeySets.sets();
+      const own = { worker: worker.id, sharedPort };
+      const address = await worker.start({ ...own, files, keys: keys.now(), cacheKey, costs, issuerKeys });
       // A worker that is still starting does not hear of changes.
+      worker.sendIssuerKeys(issuerKeySets.sets());
       await worker.sendKeys(keys.now());
       return address;
     },

@@ -6,6 +6,7 @@ import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification
 import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
+import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
@@ -46,6 +47,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const keys = new ReceivedKeys(keyProvider, readSigningKey);
   await keys.take(start.keys);
 
+  const issuerKeys = new IssuerKeyCache(start.issuerKeys);
   const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
   const logDestination = new LogDestination();
@@ -58,6 +60,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
+    parts.registerInstance(PARTS.issuerKeys, issuerKeys);
     parts.registerInstance(PARTS.processMetrics, metrics);
   });
   const verifier = container.resolve(PARTS.bcryptVerifier);
@@ -70,6 +73,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     port: service.port,
     takeKeys: (sent) => keys.take(sent),
     cacheSecret: verifiedSecrets.receive,
+    takeIssuerKeys: (sets) => issuerKeys.replace(sets),
     isRegistered: slots.isRegistered,
     includeCost: (cost) => verifier.includeCost(cost),
     metrics: () => metrics.snapshot(),

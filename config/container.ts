@@ -10,6 +10,7 @@ import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts'
 import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
+import { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
 import { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
@@ -17,9 +18,11 @@ import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientKeys } from '../adapters/memory/in-memory-client-keys.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
+import { InMemoryFederatedClients } from '../adapters/memory/in-memory-federated-clients.ts';
 import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory.ts';
 import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
 import { InMemoryUsedAssertions } from '../adapters/memory/in-memory-used-assertions.ts';
+import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
@@ -34,6 +37,7 @@ import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secret
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
+import { AuthenticateByIdentity } from '../application/authenticate-by-identity.ts';
 import { AuthenticateByKey } from '../application/authenticate-by-key.ts';
 import { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../application/authenticate-client.ts';
@@ -50,6 +54,7 @@ import { countExpiring, type ExpiringCredentials } from '../domain/client-detail
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
+import { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import { openDependencies } from './open-dependencies.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -62,6 +67,9 @@ const REPLICA_LEEWAY_SECONDS = 1;
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
+/** The longest that one attempt to fetch a key set of a trusted issuer may take, in milliseconds. */
+const KEY_SET_TIMEOUT_MS = 5_000;
+
 /** Replaces parts, in a worker or in a test. */
 export type Override = (container: DependencyContainer) => void;
 
@@ -71,7 +79,7 @@ function attemptCounts(slots: ClosableVerificationSlots): number {
 
 /** The composition root: every part of the service, created once, when it is first needed. */
 export async function buildContainer(
-  { settings, clients, keyFile, httpTimeouts: timeouts }: Configuration,
+  { settings, clients, keyFile, issuers, httpTimeouts: timeouts }: Configuration,
   role: ProcessRole,
   override: Override = () => {},
 ): Promise<DependencyContainer> {
@@ -169,11 +177,36 @@ export async function buildContainer(
       audiences: assertionAudiences(settings),
     });
   });
+  if (settings.CLIENT_REPOSITORY === 'memory') {
+    part(PARTS.federatedClients, () => new InMemoryFederatedClients(get(PARTS.clientRepository), clients));
+  }
+  part(PARTS.issuerKeys, () => new IssuerKeyCache());
+  container.registerInstance(PARTS.onIssuerKeys, (sets) => get(PARTS.issuerKeys).replace(sets));
+  part(PARTS.issuerKeySets, () => {
+    const { CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: refresh, CLIENT_ASSERTION_KEYS_STALE_SECONDS: stale } = settings;
+    const times = { timeoutMs: KEY_SET_TIMEOUT_MS, refreshMs: refresh * 1_000, staleMs: stale * 1_000 };
+    return new IssuerKeySets(issuers, {
+      ...times,
+      onChange: get(PARTS.onIssuerKeys),
+      log: createStateLog(get(PARTS.log)),
+    });
+  });
+  part(PARTS.authenticateByIdentity, () => {
+    return new AuthenticateByIdentity({
+      issuers: new TrustedIssuers(issuers),
+      issuerKeys: get(PARTS.issuerKeys),
+      verifier: get(PARTS.assertionVerifier),
+      clients: get(PARTS.federatedClients),
+      clock: get(PARTS.clock),
+      maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
+    });
+  });
   part(PARTS.authenticateClient, () => {
     const bySecret = isOn('client_secret_post', 'client_secret_basic') ? get(PARTS.authenticateBySecret) : undefined;
     if (bySecret !== undefined && !isOn('private_key_jwt', 'federated_jwt')) return bySecret;
     const byKey = isOn('private_key_jwt') ? get(PARTS.authenticateByKey) : undefined;
-    return new AuthenticateClient({ bySecret, byKey });
+    const byIdentity = isOn('federated_jwt') ? get(PARTS.authenticateByIdentity) : undefined;
+    return new AuthenticateClient({ bySecret, byKey, byIdentity });
   });
   part(PARTS.issueToken, () => {
     const policy = new TokenPolicy(tokenPolicyOptions(settings));

@@ -7,7 +7,7 @@ import type { Settings } from './settings/settings.ts';
 
 /**
  * Opens what a process of this role depends on, in order: the PostgreSQL adapters, unless the container has an adapter in
- * memory, and the rotation of keys, which does not start yet. Rejects, with nothing left open, if one of them cannot be used at all.
+ * memory, the rotation of keys, which does not start yet, and the key sets of trusted issuers. Rejects, with nothing left open, if one of them cannot be used at all.
  */
 export async function openDependencies(
   container: DependencyContainer,
@@ -28,6 +28,7 @@ export async function openDependencies(
       container.registerInstance(PARTS.clientRepository, adapter);
       container.registerInstance(PARTS.clientResources, clients.resources);
       container.registerInstance(PARTS.clientKeys, clients.clientKeys);
+      container.registerInstance(PARTS.federatedClients, clients.federatedClients);
       container.registerInstance(PARTS.expiringCredentials, () => expiring.latest);
       for (const cost of await adapter.findCosts()) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
     }
@@ -51,6 +52,11 @@ export async function openDependencies(
       const keyRotation = new KeyRotationTimer(container.resolve(PARTS.keyRing), options);
       opened.push(keyRotation);
       container.registerInstance(PARTS.keyRotation, keyRotation);
+    }
+    if (role !== 'worker' && settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt')) {
+      const issuerKeySets = container.resolve(PARTS.issuerKeySets);
+      opened.push(issuerKeySets);
+      issuerKeySets.start();
     }
     return opened;
   } catch (problem) {

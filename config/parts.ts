@@ -6,7 +6,9 @@ import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
+import type { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
 import type { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
+import type { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import type { LogDestination } from '../adapters/pino/log-destination.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
@@ -14,6 +16,7 @@ import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
+import type { AuthenticateByIdentity } from '../application/authenticate-by-identity.ts';
 import type { AuthenticateByKey } from '../application/authenticate-by-key.ts';
 import type { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
@@ -27,8 +30,10 @@ import type { ClientKeys } from '../application/ports/client-keys.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
+import type { FederatedClients } from '../application/ports/federated-clients.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
+import type { IssuerKeySet } from '../application/ports/issuer-keys.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
@@ -70,6 +75,12 @@ export const PARTS = {
   usedAssertionsStore: token<UsedAssertionsStore>('UsedAssertionsStore'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
   authenticateByKey: token<AuthenticateByKey>('AuthenticateByKey'),
+  federatedClients: token<FederatedClients>('FederatedClients'),
+  issuerKeys: token<IssuerKeyCache>('IssuerKeyCache'),
+  /** Called with the key sets of all trusted issuers when one has changed. */
+  onIssuerKeys: token<(sets: ReadonlyMap<string, IssuerKeySet>) => void>('onIssuerKeys'),
+  issuerKeySets: token<IssuerKeySets>('IssuerKeySets'),
+  authenticateByIdentity: token<AuthenticateByIdentity>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),

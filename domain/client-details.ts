@@ -1,3 +1,4 @@
+import { isClaimPath } from './claim-path.ts';
 import { type PublicJwk, readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
@@ -120,7 +121,10 @@ function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | 
   const entries = Object.entries(claims);
   if (entries.length > CLAIMS_MAX) return `claims must be at most ${CLAIMS_MAX}`;
   const areTexts = entries.every((texts) => texts.every((text) => isText(text, TEXT_MAX_LENGTH)));
-  return areTexts ? undefined : `claims must be texts of 1 to ${TEXT_MAX_LENGTH} characters`;
+  if (!areTexts) return `claims must be texts of 1 to ${TEXT_MAX_LENGTH} characters`;
+  return Object.keys(claims).every(isClaimPath)
+    ? undefined
+    : 'claims must be named by JSON pointers such as /repository_id (RFC 6901)';
 }
 
 function ruleOfResource(resource: string): string | undefined {

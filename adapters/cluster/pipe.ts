@@ -18,7 +18,7 @@ const options = ({ send, onMessage }: Pipe) => ({ post: send, on: onMessage, tim
 export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): WorkerPipe {
   return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, {
     ...options(pipe),
-    eventNames: ['cacheSecret', 'includeCost'],
+    eventNames: ['cacheSecret', 'includeCost', 'takeIssuerKeys'],
   });
 }
 

@@ -1,5 +1,6 @@
 import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
+import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
@@ -30,6 +31,9 @@ export interface SentVerifiedSecret {
   readonly at: number;
 }
 
+/** The key sets of all trusted issuers. They are public. */
+export type SentIssuerKeys = ReadonlyMap<string, IssuerKeySet>;
+
 /** The state of something that a worker depends on. */
 export type SentHealth = Readiness & { readonly name: string };
 
@@ -53,6 +57,7 @@ export interface WorkerStart {
   readonly cacheKey: Uint8Array;
   /** The BCrypt costs that stored secrets have, as far as they are known. */
   readonly costs: readonly number[];
+  readonly issuerKeys: SentIssuerKeys;
 }
 
 /** Where a worker listens. */
@@ -92,6 +97,7 @@ export interface WorkerFunctions {
   ping(): void;
   takeKeys(keys: SentKeys): Promise<void>;
   cacheSecret(secret: SentVerifiedSecret): void;
+  takeIssuerKeys(sets: SentIssuerKeys): void;
   /** Whether the client of the slot request with this id is registered. */
   isRegistered(id: number): Promise<boolean | SentFault>;
   /** A stored secret has this BCrypt cost. */

@@ -4,7 +4,10 @@ import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts'
 
 /** A worker that listens, with the functions that the primary calls. */
 export type RunningWorker = WorkerAddress &
-  Pick<WorkerFunctions, 'takeKeys' | 'cacheSecret' | 'isRegistered' | 'includeCost' | 'metrics' | 'stop'>;
+  Pick<
+    WorkerFunctions,
+    'takeKeys' | 'cacheSecret' | 'takeIssuerKeys' | 'isRegistered' | 'includeCost' | 'metrics' | 'stop'
+  >;
 
 /**
  * Runs a worker process: waits for the primary to start it, serves the primary's calls, and ends with the primary. It
@@ -39,6 +42,7 @@ export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe
       ping: () => {},
       takeKeys: (keys) => running().takeKeys(keys),
       cacheSecret: (secret) => running().cacheSecret(secret),
+      takeIssuerKeys: (sets) => running().takeIssuerKeys(sets),
       isRegistered: (id) => running().isRegistered(id),
       includeCost: (cost) => running().includeCost(cost),
       metrics: () => running().metrics(),

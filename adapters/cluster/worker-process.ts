@@ -7,6 +7,7 @@ import { connectToWorker, type WorkerPipe } from './pipe.ts';
 import type {
   PrimaryFunctions,
   SentHealth,
+  SentIssuerKeys,
   SentKeys,
   SentMetrics,
   ShutdownMode,
@@ -140,6 +141,10 @@ export class WorkerProcess {
   /** Resolves when it has the keys or has ended. */
   sendKeys(keys: SentKeys): Promise<void> {
     return this.#pipe.takeKeys(keys).catch(ignore);
+  }
+
+  sendIssuerKeys(sets: SentIssuerKeys): void {
+    this.#pipe.takeIssuerKeys(sets).catch(ignore);
   }
 
   sendCost(cost: number): void {

@@ -1,8 +1,11 @@
 import { HTTP_TIMEOUTS, type HttpTimeouts } from '../../adapters/http/server/http-server.ts';
+import type { IssuerSource } from '../../adapters/jwks-client/issuer-key-sets.ts';
+import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { type TrustedIssuer, TrustedIssuers } from '../../domain/trusted-issuers.ts';
 import { readDatabaseUrl } from './database-url.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -14,8 +17,13 @@ export interface Configuration {
   readonly clients: readonly NewClient[];
   /** The signing key of KEY_FILE; undefined if keys are generated in memory. */
   readonly keyFile: KeyFile | undefined;
+  /** The issuers of CLIENT_ASSERTION_ISSUERS_FILE, with their keys or where to fetch them. */
+  readonly issuers: readonly ConfiguredIssuer[];
   readonly httpTimeouts: HttpTimeouts;
 }
+
+/** A trusted issuer and the source of its keys. */
+export type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
 
 /** Reads a text file, or returns undefined where it cannot be read. */
 export type ReadTextFile = (path: string) => string | undefined;
@@ -38,11 +46,30 @@ export function loadConfiguration(
     environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', readClientsFile) : success(undefined);
   const keyFile = load('KEY_FILE', readKeyFile);
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
-  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok) {
-    const { DATABASE_URL = databaseUrl.value } = settings.value;
-    const files = { clients: clients.value ?? [], keyFile: keyFile.value };
+  const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', readIssuersFile);
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && issuersFile.ok) {
+    const { DATABASE_URL = databaseUrl.value, TOKEN_ISSUER, CLIENT_AUTHENTICATION_METHODS: methods } = settings.value;
+    const issuers = (issuersFile.value ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({
+      audience,
+      ...issuer,
+    }));
+    const files = { clients: clients.value ?? [], keyFile: keyFile.value, issuers };
+    const problems = methods.includes('federated_jwt') ? problemsOfRules(files) : [];
+    if (problems.length > 0) return failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
     const known = Object.freeze({ ...settings.value, DATABASE_URL });
     return success({ settings: known, ...files, httpTimeouts: HTTP_TIMEOUTS });
   }
-  return failure([settings, clients, keyFile, databaseUrl].flatMap((loaded) => (loaded.ok ? [] : loaded.problem)));
+  const loaded = [settings, clients, keyFile, databaseUrl, issuersFile];
+  return failure(loaded.flatMap((part) => (part.ok ? [] : part.problem)));
+}
+
+/** The rules that no assertion can match, or that are too weak for the platform of their issuer. */
+function problemsOfRules({ clients, issuers }: Pick<Configuration, 'clients' | 'issuers'>): readonly string[] {
+  const trusted = new TrustedIssuers(issuers);
+  return clients.flatMap(({ details }, position) =>
+    (details?.subjects ?? []).flatMap((rule, index) => {
+      const problem = trusted.problemOf(rule);
+      return problem === undefined ? [] : [`entry ${position}: federated_subjects entry ${index}: ${problem}`];
+    }),
+  );
 }

@@ -23,6 +23,10 @@ export const SETTINGS_SCHEMA = z.object({
   DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000),
   CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']),
   CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer'),
+  CLIENT_ASSERTION_ISSUERS_FILE: text().optional(),
+  CLIENT_ASSERTION_MAX_AGE_SECONDS: wholeNumber(1, 86_400).default(3_600),
+  CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: wholeNumber(1, 3_600).default(60),
+  CLIENT_ASSERTION_KEYS_STALE_SECONDS: wholeNumber(0, 2_592_000).default(86_400),
   CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10),
   CLIENT_SECRET_COST_MAX: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(BCRYPT_COST_MAX),
   CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300),
@@ -88,6 +92,7 @@ function contradictions(given: Environment): readonly string[] {
     given[setting] === value && !given[name] ? [`${name}: is required if ${setting} is ${value}`] : [];
   const requiredUrl = (setting: string) =>
     given['DATABASE_URL_FILE'] ? [] : required('DATABASE_URL', setting, 'postgres');
+  const isFederated = (given['CLIENT_AUTHENTICATION_METHODS'] ?? '').includes('federated_jwt');
   const rotates = (given['KEY_ROTATION_SECONDS'] ?? '0') !== '0';
   return [
     required('CLIENTS_FILE', 'CLIENT_REPOSITORY', 'memory'),
@@ -99,6 +104,9 @@ function contradictions(given: Environment): readonly string[] {
     required('TOKEN_AUDIENCE', 'TOKEN_PROFILE', 'rfc9068'),
     given['METADATA_COMPATIBILITY'] === 'mcp' && given['PUBLIC_METADATA'] !== 'true'
       ? ['PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token']
+      : [],
+    isFederated && !given['CLIENT_ASSERTION_ISSUERS_FILE']
+      ? ['CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt']
       : [],
     given['KEY_FILE'] && rotates ? ['KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'] : [],
     given['PORT'] === '0' && !given['BASE_URL'] ? ['BASE_URL: is required if PORT is 0, any free port'] : [],

@@ -27,6 +27,8 @@ export interface ServiceOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The clients file. */
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
+  /** Further files, by their paths. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly override?: Override;
   /** Limits that no setting changes. */
   readonly limits?: Pick<Configuration, 'httpTimeouts'>;
@@ -54,8 +56,9 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     BASE_URL: ISSUER,
     ...options.environment,
   };
-  const readClients: ReadTextFile = () => JSON.stringify(options.clients ?? [GOOD_CLIENT, PLAIN_CLIENT]);
-  const configuration = loadConfiguration(environment, readClients);
+  const clients = JSON.stringify(options.clients ?? [GOOD_CLIENT, PLAIN_CLIENT]);
+  const readFile: ReadTextFile = (path) => options.files?.[path] ?? clients;
+  const configuration = loadConfiguration(environment, readFile);
   if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
 
   const { log, text, lines } = createLogBuffer();

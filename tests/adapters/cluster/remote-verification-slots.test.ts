@@ -58,6 +58,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       cacheSecret: notCalled,
       isRegistered: (id) => remote.isRegistered(id),
       includeCost: notCalled,
+      takeIssuerKeys: notCalled,
       metrics: notCalled,
       stop: notCalled,
     });
