@@ -1,22 +1,15 @@
-import { unmetConditions } from '../domain/claim-path.ts';
-import type { ClientAssertion } from '../domain/client-assertion.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { refusalOfIdentity } from '../domain/identity-assertion-rules.ts';
 import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
-import { failure, type Result, success } from '../domain/result.ts';
-import { isLocked } from '../domain/stored-secret.ts';
+import { failure, type Result } from '../domain/result.ts';
 import type { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import type { IdentityAuthentication, PresentedAssertion } from './authenticate-client.ts';
 import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
 import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
-import {
-  FEDERATED_CANDIDATES_MAX,
-  type FederatedCandidate,
-  type FederatedClients,
-  type FederatedIdentity,
-} from './ports/federated-clients.ts';
+import type { FederatedClients } from './ports/federated-clients.ts';
 import type { IssuerKeys } from './ports/issuer-keys.ts';
+import { selectCandidate } from './select-candidate.ts';
 
 /** No rule has this subject. */
 const NO_SUBJECT = '';
@@ -77,31 +70,9 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
         new Error('the key may be newer than the key set'),
       );
     }
-    return verdict === 'verified' ? this.#select(identity, assertion, candidates) : refuse(REASON_OF_VERDICT[verdict]);
-  }
-
-  /** The only client whose rule the claims match. */
-  #select(
-    { issuer, subject }: FederatedIdentity,
-    { payload }: ClientAssertion,
-    candidates: readonly FederatedCandidate[],
-  ): Result<ClientRegistration, Refusal> {
-    const [first] = candidates;
-    if (first === undefined) return refuse('assertion_subject_unknown');
-    const usable = candidates.filter(
-      ({ claims }) => claims !== undefined && this.#parts.issuers.problemOf({ issuer, subject, claims }) === undefined,
-    );
-    const matching = usable.filter(({ claims = {} }) => unmetConditions(claims, payload).length === 0);
-    const [match, another] = matching;
-    const only = candidates.length === 1 ? first.clientId : undefined;
-    if (usable.length === 0) return refuse('federated_rule_refused', only);
-    if (match === undefined) return refuse('assertion_claims_unmatched', only);
-    if (another !== undefined || candidates.length >= FEDERATED_CANDIDATES_MAX) return refuse('client_ambiguous');
-    if (match.lookup.kind === 'broken') return refuse('registration_broken', match.clientId);
-    const { registration } = match.lookup;
-    return isLocked(registration.clientSecret.reveal())
-      ? refuse('client_disabled', match.clientId)
-      : success(registration);
+    return verdict === 'verified'
+      ? selectCandidate(issuers, { identity, payload: assertion.payload, candidates })
+      : refuse(REASON_OF_VERDICT[verdict]);
   }
 }
 

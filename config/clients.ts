@@ -12,7 +12,12 @@ import { databaseUrlOf } from './settings/database-url.ts';
 const encoder = new BcryptSecretEncoder();
 const clock = new SystemClock();
 
-process.exitCode = await run(process.argv.slice(2), process, { open, encoder, clock, streamClientsFile });
+process.exitCode = await run(process.argv.slice(2), process, { open, openExplain, encoder, clock, streamClientsFile });
+
+/** Loaded here, since only one command needs the settings of the service. */
+async function openExplain() {
+  return (await import('./open-explain.ts')).openExplain(process.env);
+}
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function open() {

@@ -284,6 +284,7 @@ export async function buildContainer(
         },
         refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
         usedAssertions: isOn('private_key_jwt') ? get(PARTS.usedAssertionsStore).load : undefined,
+        issuerKeySets: get(PARTS.issuerKeySets).counts(),
         clockOffsetSeconds: get(PARTS.keyRing).clockOffsetSeconds(),
       }),
       workers: async () => (await pool()?.metrics()) ?? new Map(),

@@ -5,6 +5,7 @@ import { clientCommands } from './client-commands.ts';
 import { runCommand } from './command-program.ts';
 import { PROGRAM_NAME } from './define-command.ts';
 import { detailCommands } from './detail-commands.ts';
+import { explainCommand, type OpenExplain } from './explain-command.ts';
 import { importCommand, type StreamClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { hashCommand, rotateCommand } from './secret-commands.ts';
@@ -19,6 +20,7 @@ export interface CommandParts {
   readonly encoder: SecretEncoder;
   readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
+  readonly openExplain: OpenExplain;
 }
 
 const NOTES = `
@@ -31,7 +33,7 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export async function run(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encoder, clock, streamClientsFile }: CommandParts,
+  { open, encoder, clock, streamClientsFile, openExplain }: CommandParts,
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const { stdin } = terminal;
@@ -44,6 +46,7 @@ export async function run(
     ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
     hashCommand(encoder, stdin),
+    explainCommand(openExplain, stdin),
   ];
   const description = 'Manages the clients that the authorization service issues tokens to.';
   return runCommand({ name: PROGRAM_NAME, description, notes: NOTES, commands }, args, terminal);

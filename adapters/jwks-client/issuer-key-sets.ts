@@ -1,17 +1,10 @@
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
 import type { PublicJwk } from '../../domain/public-jwk.ts';
-import type { TrustedIssuer } from '../../domain/trusted-issuers.ts';
-import { fetchKeySet } from './fetch-key-set.ts';
-import { readIssuerKeys } from './read-issuer-keys.ts';
+import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';
 
 /** After a failure, the next attempt starts this long after the last one; then after twice as long, up to the usual interval. */
 const FIRST_RETRY_MS = 1_000;
-
-/** An issuer, and where its keys are: at a URL, or in the file. */
-export type IssuerSource = Pick<TrustedIssuer, 'issuer' | 'algorithms' | 'preset'> & {
-  readonly source: { readonly uri: string } | { readonly keys: readonly PublicJwk[] };
-};
 
 /** A change of state of one issuer's key set, for the log of the process; not every failed attempt. */
 export type IssuerKeySetEvent =
@@ -65,7 +58,7 @@ export class IssuerKeySets implements Dependency {
   /** Starts the first attempts, and does not wait for them: a token may need another issuer, or none. */
   start(): void {
     this.#options.onChange(this.sets());
-    for (const source of this.#sources) if ('uri' in source.source) void this.#attempt(source, source.source.uri, 0);
+    for (const source of this.#sources) if ('uri' in source.source) void this.#attempt(source, 0);
   }
 
   /** The usable sets, by issuer. */
@@ -97,29 +90,19 @@ export class IssuerKeySets implements Dependency {
   }
 
   /** @param failures how many attempts in a row have failed before. */
-  async #attempt(source: IssuerSource, uri: string, failures: number): Promise<void> {
-    const { refreshMs } = this.#options;
+  async #attempt(source: IssuerSource, failures: number): Promise<void> {
+    const { refreshMs, timeoutMs } = this.#options;
     const begin = this.#now();
-    const failed = await this.#fetch(source, uri).then(
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]);
+    const failed = await fetchIssuerKeys(source, signal).then(
       (keys) => this.#succeeded(source.issuer, keys),
       (fault) => this.#failed(source.issuer, fault),
     );
     if (this.#closing.signal.aborted) return;
     const intervalMs = failed ? Math.min(refreshMs, FIRST_RETRY_MS * 2 ** Math.min(failures, 20)) : refreshMs;
     const leftMs = Math.max(0, intervalMs - (this.#now() - begin));
-    const next = () => void this.#attempt(source, uri, failed ? failures + 1 : 0);
+    const next = () => void this.#attempt(source, failed ? failures + 1 : 0);
     this.#timers.set(source.issuer, setTimeout(next, leftMs));
-  }
-
-  /** A redirect is refused: it would name a URL that the operator does not trust. */
-  async #fetch(source: IssuerSource, uri: string): Promise<readonly PublicJwk[]> {
-    const signal = AbortSignal.any([AbortSignal.timeout(this.#options.timeoutMs), this.#closing.signal]);
-    const headers = { accept: 'application/jwk-set+json, application/json' };
-    const response = await fetchKeySet(uri, { redirect: 'manual', signal, headers });
-    // The parser's message would quote the text.
-    const read = readIssuerKeys(await response.json().catch(() => undefined), source);
-    if (!read.ok) throw new Error(`the key set ${read.problem}`);
-    return read.value;
   }
 
   #succeeded(issuer: string, keys: readonly PublicJwk[]): false {

@@ -14,6 +14,8 @@ export interface ServiceState {
   readonly refusalCost: number;
   /** The used assertions that are kept, and the most; undefined if no method needs them. */
   readonly usedAssertions: { readonly used: number; readonly max: number } | undefined;
+  /** How many key sets of trusted issuers are as they should be, older than that, or missing. */
+  readonly issuerKeySets: Readonly<Record<'current' | 'stale' | 'absent', number>>;
   /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
   readonly clockOffsetSeconds: number | undefined;
 }
@@ -43,6 +45,12 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
     'auth_secret_verification_shares',
     'Clients and addresses whose share of the overflow queue is remembered.',
   ).set(shares);
+  const keySets = gauge(
+    'auth_issuer_key_sets',
+    'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.',
+    'state',
+  );
+  for (const [keySetState, count] of Object.entries(state.issuerKeySets)) keySets.set({ state: keySetState }, count);
   gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
   if (state.usedAssertions !== undefined) {
     const { used, max } = state.usedAssertions;

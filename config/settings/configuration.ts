@@ -1,5 +1,5 @@
 import { HTTP_TIMEOUTS, type HttpTimeouts } from '../../adapters/http/server/http-server.ts';
-import type { IssuerSource } from '../../adapters/jwks-client/issuer-key-sets.ts';
+import type { IssuerSource } from '../../adapters/jwks-client/fetch-issuer-keys.ts';
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';

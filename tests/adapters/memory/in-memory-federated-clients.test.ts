@@ -1,12 +1,12 @@
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/in-memory-federated-clients.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import { NO_SECRET } from '../../../domain/stored-secret.ts';
 import { describeFederatedClients } from '../../contracts/federated-clients.ts';
 
 describeFederatedClients('InMemoryFederatedClients', async () => {
-  const repository = new InMemoryClientRepository(new RandomIdGenerator());
+  const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
   const clients = new InMemoryFederatedClients(repository);
   return {
     clients,

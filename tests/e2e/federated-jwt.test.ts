@@ -1,0 +1,211 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addWorkload } from '../support/client-subjects.ts';
+import { requestToken } from '../support/http.ts';
+import { runProgram } from '../support/program.ts';
+import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+import { entryOf, PLATFORMS, platformOf, ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
+
+const AUDIENCE = 'https://auth.test';
+
+const opened: (() => PromiseLike<unknown>)[] = [];
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'federated-jwt-'));
+  opened.push(() => rm(folder, { recursive: true }));
+});
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close();
+});
+
+async function write(name: string, value: unknown): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, JSON.stringify(value));
+  return file;
+}
+
+async function startIssuers(): Promise<readonly WorkloadIssuer[]> {
+  const issuers = await Promise.all(PLATFORMS.map(({ name }) => WorkloadIssuer.start(name)));
+  opened.push(...issuers.map((issuer) => () => issuer[Symbol.asyncDispose]()));
+  return issuers;
+}
+
+async function settings(issuers: readonly WorkloadIssuer[], more: Readonly<Record<string, string>> = {}) {
+  return {
+    CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
+    CLIENT_ASSERTION_ISSUERS_FILE: await write(
+      'issuers.json',
+      issuers.map((issuer) => issuer.entry()),
+    ),
+    CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: '1',
+    TOKEN_ISSUER: AUDIENCE,
+    ...more,
+  };
+}
+
+async function start(environment: Readonly<Record<string, string>>): Promise<ServiceWithWorkers> {
+  const service = await startServiceWithWorkers(environment);
+  opened.push(() => service.program[Symbol.asyncDispose]());
+  return service;
+}
+
+/** On a new connection, which any worker may get. */
+function present({ url }: ServiceWithWorkers, assertion: string) {
+  return requestToken(url, {
+    grant_type: 'client_credentials',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: assertion,
+  });
+}
+
+async function statuses(service: ServiceWithWorkers, issuer: WorkloadIssuer, count = 16): Promise<readonly number[]> {
+  const answers = Array.from({ length: count }, () => present(service, issuer.mint(AUDIENCE)));
+  return [...new Set((await Promise.all(answers)).map(({ status }) => status))].toSorted();
+}
+
+const isServed = (service: ServiceWithWorkers, issuer: WorkloadIssuer) => async () =>
+  (await statuses(service, issuer)).join() === '200';
+
+async function metric({ managementUrl }: ServiceWithWorkers, name: string): Promise<readonly string[]> {
+  const text = await (await fetch(`${managementUrl}/metrics`)).text();
+  return text.split('\n').filter((line) => line.startsWith(name));
+}
+
+describe('federated_jwt with workers and clients in memory', () => {
+  const clients = PLATFORMS.map((platform) => {
+    return { client_id: platform.name, client_name: 'W', scope: 'read', federated_subjects: [ruleOf(platform)] };
+  });
+  const inMemory = async (issuers: readonly WorkloadIssuer[]) =>
+    settings(issuers, { CLIENTS_FILE: await write('clients.json', clients) });
+
+  it('gives the workloads of five platforms tokens at every worker', async () => {
+    const issuers = await startIssuers();
+    const service = await start(await inMemory(issuers));
+    for (const issuer of issuers) await until(isServed(service, issuer), issuer.platform.name);
+    expect(await metric(service, 'auth_issuer_key_sets')).toEqual([
+      'auth_issuer_key_sets{state="current"} 5',
+      'auth_issuer_key_sets{state="stale"} 0',
+      'auth_issuer_key_sets{state="absent"} 0',
+    ]);
+    // One process fetches, however many workers there are: one request in each interval.
+    const [first] = issuers;
+    const before = first?.keySet.questions ?? 0;
+    await until(() => (first?.keySet.questions ?? 0) >= before + 2, 'two more fetches');
+    expect(service.program.stdout()).not.toMatch(/eyJ/);
+  });
+
+  it('answers 503 until the key set was fetched, while others are served, and needs no restart', async () => {
+    const issuers = await startIssuers();
+    const [kubernetes, github] = issuers;
+    if (kubernetes === undefined || github === undefined) throw new Error('no issuers');
+    await kubernetes.keySet.leave();
+    const service = await start(await inMemory(issuers));
+    await until(isServed(service, github), 'the other issuer');
+    const refused = await present(service, kubernetes.mint(AUDIENCE));
+    expect([refused.status, refused.json()]).toEqual([503, { error: 'temporarily_unavailable' }]);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    await kubernetes.keySet.comeBack();
+    await until(isServed(service, kubernetes), 'the key set is fetched');
+  });
+
+  it('serves with the old keys while the issuer is down, also at a worker that starts then', async () => {
+    const issuers = await startIssuers();
+    const [issuer] = issuers;
+    if (issuer === undefined) throw new Error('no issuer');
+    const service = await start(await inMemory(issuers));
+    await until(isServed(service, issuer), 'the key set is fetched');
+    await issuer.keySet.leave();
+    await service.program.printed(/"event":"key_set_unavailable"/);
+    const [pid = 0] = service.workerPids();
+    process.kill(pid, 'SIGKILL');
+    await service.program.printed(/"event":"worker_replaced"/);
+    expect(await statuses(service, issuer, 32)).toEqual([200]);
+    // A key that the set does not have may be newer than the set: nobody can tell whether the token is good.
+    expect((await present(service, issuer.mint(AUDIENCE, {}, { kid: 'new' }))).status).toBe(503);
+    expect(await metric(service, 'auth_issuer_key_sets{state="stale"}')).toEqual([
+      'auth_issuer_key_sets{state="stale"} 1',
+    ]);
+  });
+
+  it('does not start with rules that are too weak or with issuers that are wrong, and names every one', async () => {
+    const weak = { ...ruleOf(platformOf('github-actions')), claims: {} };
+    const entries = PLATFORMS.slice(0, 2).map((platform) => entryOf(platform, { jwks_uri: 'http://127.0.0.1:9/keys' }));
+    const start = async (issuers: unknown, federated_subjects: unknown) => {
+      await using program = runProgram('config/main.ts', {
+        ...(await settings([])),
+        CLIENT_REPOSITORY: 'memory',
+        CLIENT_ASSERTION_ISSUERS_FILE: await write('issuers.json', issuers),
+        CLIENTS_FILE: await write('clients.json', [
+          { client_id: 'c', client_name: 'C', scope: 's', federated_subjects },
+        ]),
+      });
+      expect(await program.ended()).toBe(1);
+      return program.stderr();
+    };
+    const rules = await start(entries, [weak, { ...weak, issuer: 'https://other.test' }]);
+    expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0: claims must have /repository_id');
+    expect(rules).toContain('federated_subjects entry 1: issuer is not a trusted issuer');
+    const issuers = await start([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []);
+    expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 0: jwks_uri must be an https URL');
+    expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 1: it must have either jwks_uri or jwks');
+    expect(rules + issuers).not.toMatch(/issuer\.test|other\.test/);
+  });
+});
+
+describe('federated_jwt with workers and clients in PostgreSQL', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  }, 120_000);
+  afterAll(() => database.drop());
+
+  const onPostgres = (issuers: readonly WorkloadIssuer[]) =>
+    settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '' });
+
+  it('needs the tables of npm run migrate, and says so', async () => {
+    const issuers = await startIssuers();
+    const environment = {
+      ...(await onPostgres(issuers)),
+      PORT: '0',
+      MANAGEMENT_PORT: '0',
+      BASE_URL: AUDIENCE,
+      WORKERS: '1',
+    };
+    await using program = runProgram('config/main.ts', environment);
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toContain('table client_subjects does not exist: run npm run migrate');
+  });
+
+  it('gives the workloads of five platforms tokens, by the rules that are stored now', async () => {
+    await using migrate = runProgram('config/migrate.ts', { DATABASE_URL: database.url });
+    expect(await migrate.ended()).toBe(0);
+    const issuers = await startIssuers();
+    const service = await start(await onPostgres(issuers));
+    const github = issuers.find(({ platform }) => platform.name === 'github-actions');
+    if (github === undefined) throw new Error('no issuer');
+    for (const { platform } of issuers) await addWorkload(database, platform.name, [ruleOf(platform)]);
+    for (const issuer of issuers) await until(isServed(service, issuer), issuer.platform.name);
+
+    // A row that was changed by hand and that the preset does not allow.
+    await database.query(`update client_subjects set claims = '{}' where client_id = 'github-actions'`);
+    expect(await statuses(service, github)).toEqual([401]);
+    await service.program.printed(/"reason":"federated_rule_refused"/);
+    await database.query(`update client_subjects set claims = $1 where client_id = 'github-actions'`, [
+      JSON.stringify(github.platform.conditions),
+    ]);
+    expect(await statuses(service, github)).toEqual([200]);
+
+    await database.query(`update clients set client_secret = '!*' where client_id = 'github-actions'`);
+    expect(await statuses(service, github)).toEqual([401]);
+    await service.program.printed(/"reason":"client_disabled"/);
+    await database.query(`update clients set client_secret = '*' where client_id = 'github-actions'`);
+    expect(await statuses(service, github)).toEqual([200]);
+    await database.query(`delete from client_subjects where client_id = 'github-actions'`);
+    expect(await statuses(service, github)).toEqual([401]);
+  });
+});
