@@ -16,7 +16,9 @@ export async function startFromEnvironment(
   const files = new Map<string, string | undefined>();
   const configuration = loadConfiguration(environment, (path) => files.set(path, readTextFile(path)).get(path));
   const problems = configuration.ok ? [] : [...configuration.problem];
-  if (isWritableByOthers(environment['KEY_FILE'] ?? '')) problems.push('KEY_FILE: must be writable only by its owner');
+  for (const name of ['KEY_FILE', 'CLIENT_ASSERTION_ISSUERS_FILE']) {
+    if (isWritableByOthers(environment[name] ?? '')) problems.push(`${name}: must be writable only by its owner`);
+  }
   const openFiles = configuration.ok ? openFilesProblem(openFilesPlan(configuration.value.settings)) : undefined;
   if (openFiles !== undefined) problems.push(openFiles);
   if (!configuration.ok || problems.length > 0) return failure(problems);

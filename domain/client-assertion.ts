@@ -110,10 +110,7 @@ function isTime(value: unknown): value is number {
 
 function readObject(encoded: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const bytes = Uint8Array.from(atob(encoded.replaceAll('-', '+').replaceAll('_', '/')), (byte) =>
-      byte.charCodeAt(0),
-    );
-    const text = new TextDecoder('utf-8', UTF8).decode(bytes);
+    const text = decodeText(encoded);
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject && !hasRepeatedMember(text, value) ? (value as Readonly<Record<string, unknown>>) : undefined;
@@ -121,6 +118,14 @@ function readObject(encoded: string): Readonly<Record<string, unknown>> | undefi
     // Not base64, not UTF-8 or not JSON.
     return undefined;
   }
+}
+
+/** The UTF-8 text of a part. Throws if it is not base64 or not UTF-8. */
+function decodeText(encoded: string): string {
+  const bytes = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
+  // ASCII, as most issuers write, is its own UTF-8. Decoding it byte by byte would take as long as a verification.
+  if (!/[\u0080-\u00ff]/.test(bytes)) return bytes;
+  return new TextDecoder('utf-8', UTF8).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }
 
 /** Whether an object in this JSON text names a member twice: two readers could differ on its value (RFC 7519 section 4). */

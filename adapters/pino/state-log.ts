@@ -6,6 +6,7 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   table_unusable: 'error',
   key_directory_unavailable: 'error',
   key_set_unavailable: 'error',
+  key_set_expired: 'error',
   clock_wrong: 'error',
   clock_off: 'warn',
   registration_broken: 'warn',

@@ -8,7 +8,7 @@ import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
 import { type Registration, writeClientsFile } from './registrations.ts';
 import { ServerProcess } from './server-process.ts';
-import type { SigningClients } from './signing-clients.ts';
+import type { AssertionBodies, SigningClients } from './signing-clients.ts';
 
 /** A running server whose tokens are measured. */
 export interface Candidate {
@@ -19,8 +19,8 @@ export interface Candidate {
   readonly keySetUrl: string;
   readonly tree: ProcessTree;
   readonly database?: BenchDatabase;
-  /** The clients that send a new assertion with each request; undefined if the clients send a secret. */
-  readonly signingClients?: SigningClients | undefined;
+  /** The clients that send an assertion with each request; undefined if the clients send a secret. */
+  readonly signingClients?: AssertionBodies | undefined;
 }
 
 export type Store = 'memory' | 'postgres';

@@ -96,6 +96,8 @@ The table shows medians over the rounds; "of RSA limit" compares within a round.
   *secret cache off* sets this to 0. *PostgreSQL* reads the registration on every request.
 - *private_key_jwt*: each request has a new assertion, signed with ES256 before the load begins. On PostgreSQL, used assertions are shared
   between replicas (\`KEY_DIRECTORY=postgres\`), and each is written to the database.
+- *federated_jwt* authenticates with the token of another issuer in place of a secret: the service verifies an RS256 signature for
+  every token, beside the one that it makes. The tokens are minted before the load, and each is presented many times.
 - *single-process replicas* shows what the worker pool costs or gains. The pool is one service: one worker process per core
   behind one port, with one key. The replicas are one service per core (\`WORKERS=1\`), each with a port and a key of its own;
   they share their public keys with \`KEY_DIRECTORY=postgres\`. The load generator drives all ports at the same time with the same

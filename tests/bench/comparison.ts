@@ -3,6 +3,7 @@ import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { BenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres, startPeer, startReplicas } from './candidates.ts';
+import { startFederated } from './federated-load.ts';
 import type { LoadGenerator } from './load-generator.ts';
 import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
@@ -86,6 +87,7 @@ async function startCandidates(
       ...onPostgres,
       signingClients,
     }),
+    await startFederated('this service, memory, federated_jwt (RS256)', opened),
     await startPeer('oidc-provider, one process by default', 'oidc-provider.mjs', plain, opened, { PROCESSES: '1' }),
     await startPeer('oidc-provider, one process per core', 'oidc-provider.mjs', plain, opened),
     await startPeer(`${node}, plain secrets`, 'node-oauth2-server.mjs', plain, opened),

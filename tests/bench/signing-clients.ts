@@ -20,8 +20,16 @@ export interface BodiesFile extends AsyncDisposable {
   readonly path: string;
 }
 
+/** Clients that authenticate with assertions. */
+export interface AssertionBodies {
+  /** The body of a token request of this client. */
+  bodyOf(clientId: string): string;
+  /** Bodies of that many requests, which the clients send in turn. */
+  writeBodies(count: number, clients: number): Promise<BodiesFile>;
+}
+
 /** Clients that authenticate with `private_key_jwt`. They share one ES256 key. */
-export class SigningClients {
+export class SigningClients implements AssertionBodies {
   readonly issuer: string;
   readonly #privateKey: KeyObject;
   readonly #jwk: object;
@@ -67,22 +75,30 @@ export class SigningClients {
     return `grant_type=client_credentials&client_assertion_type=${ASSERTION_TYPE}&client_assertion=${assertion}`;
   }
 
-  /** @param clients the bodies are those of `client-1` to `client-CLIENTS` in turn. */
-  async writeBodies(count: number, clients: number): Promise<BodiesFile> {
-    const folder = await mkdtemp(join(tmpdir(), 'bench-'));
-    const path = join(folder, 'bodies.txt');
-    const file = createWriteStream(path);
-    for (let n = 0; n < count; n += BATCH) {
-      const lines = Array.from(
-        { length: Math.min(BATCH, count - n) },
-        (_, m) => `${this.bodyOf(`client-${1 + ((n + m) % clients)}`)}\n`,
-      );
-      if (!file.write(lines.join(''))) await once(file, 'drain');
-    }
-    file.end();
-    await once(file, 'close');
-    return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+  writeBodies(count: number, clients: number): Promise<BodiesFile> {
+    return writeBodies((clientId) => this.bodyOf(clientId), count, clients);
   }
+}
+
+/** @param clients the bodies are those of `client-1` to `client-CLIENTS` in turn. */
+export async function writeBodies(
+  bodyOf: AssertionBodies['bodyOf'],
+  count: number,
+  clients: number,
+): Promise<BodiesFile> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
+  const path = join(folder, 'bodies.txt');
+  const file = createWriteStream(path);
+  for (let n = 0; n < count; n += BATCH) {
+    const lines = Array.from(
+      { length: Math.min(BATCH, count - n) },
+      (_, m) => `${bodyOf(`client-${1 + ((n + m) % clients)}`)}\n`,
+    );
+    if (!file.write(lines.join(''))) await once(file, 'drain');
+  }
+  file.end();
+  await once(file, 'close');
+  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
 function encode(value: object): string {

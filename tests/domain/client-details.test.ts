@@ -73,6 +73,7 @@ describe('checkDetails', () => {
     ['subjects', { ...SUBJECT, issuer: '' }, /issuer/],
     ['subjects', { ...SUBJECT, subject: 'x'.repeat(2_001) }, /subject/],
     ['subjects', { ...SUBJECT, claims: { '/a': '' } }, /claims/],
+    ['subjects', { ...SUBJECT, claims: { repository_id: '1' } }, /JSON pointers/],
     [
       'subjects',
       { ...SUBJECT, claims: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [n, 'x'])) },

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 async function write(name: string, value: unknown): Promise<string> {
   const file = join(folder, name);
-  await writeFile(file, JSON.stringify(value));
+  await writeFile(file, JSON.stringify(value), { mode: 0o600 });
   return file;
 }
 
@@ -153,6 +153,14 @@ describe('federated_jwt with workers and clients in memory', () => {
     const issuers = await start([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []);
     expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 0: jwks_uri must be an https URL');
     expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 1: it must have either jwks_uri or jwks');
+    await chmod(join(folder, 'issuers.json'), 0o622);
+    await using program = runProgram('config/main.ts', {
+      ...(await settings([])),
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: 'config/demo/clients.json',
+    });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toContain('CLIENT_ASSERTION_ISSUERS_FILE: must be writable only by its owner');
     expect(rules + issuers).not.toMatch(/issuer\.test|other\.test/);
   });
 });
