@@ -6,6 +6,7 @@ import { InMemoryFederatedClients } from '../adapters/memory/in-memory-federated
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { ExplainAssertion } from '../application/explain-assertion.ts';
+import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import type { FederatedClients } from '../application/ports/federated-clients.ts';
 import { type Result, success } from '../domain/result.ts';
 import { TrustedIssuers } from '../domain/trusted-issuers.ts';
@@ -57,6 +58,10 @@ async function openRules({ settings, clients }: Configuration): Promise<{
   }
   const { openClientRepository } = await import('../adapters/postgres/open-adapters.ts');
   const options = { url: DATABASE_URL.reveal(), poolSize: 1, deadlineMs };
-  const { federatedClients, dependency } = await openClientRepository(options, () => {}, ['federated_jwt']);
-  return { clients: federatedClients, close: () => dependency.close() };
+  try {
+    const { federatedClients, dependency } = await openClientRepository(options, () => {}, ['federated_jwt']);
+    return { clients: federatedClients, close: () => dependency.close() };
+  } catch (fault) {
+    throw new DependencyUnavailable('client repository', fault);
+  }
 }

@@ -25,7 +25,7 @@ export interface OpenExplanation {
   close(): Promise<void>;
 }
 
-/** Opens it, or returns what is wrong with the settings. */
+/** Opens it, or returns what is wrong with the settings. Throws DependencyUnavailable without the tables. */
 export type OpenExplain = () => Promise<Result<OpenExplanation, readonly string[]>>;
 
 interface ExplainOptions extends AnswerOptions {
@@ -54,15 +54,14 @@ export function explainCommand(open: OpenExplain, stdin: Input): CommandDefiniti
     async run({ clientId, type }) {
       const assertion = await readAssertion(stdin);
       if (!assertion.ok) return assertion;
-      const opened = await open();
-      if (!opened.ok) return problem(EXIT.usage, ...opened.problem);
       try {
-        return outcomeOf(await opened.value.execute({ assertion: assertion.value, type, clientId }));
+        const opened = await open();
+        if (!opened.ok) return problem(EXIT.usage, ...opened.problem);
+        const { execute, close } = opened.value;
+        return outcomeOf(await execute({ assertion: assertion.value, type, clientId }).finally(close));
       } catch (fault) {
         if (!(fault instanceof DependencyUnavailable)) throw fault;
         return problem(EXIT.databaseUnavailable, `The database cannot be used: ${detailsOf(fault.cause)}`);
-      } finally {
-        await opened.value.close();
       }
     },
   };

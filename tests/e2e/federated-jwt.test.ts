@@ -68,6 +68,12 @@ async function statuses(service: ServiceWithWorkers, issuer: WorkloadIssuer, cou
   return [...new Set((await Promise.all(answers)).map(({ status }) => status))].toSorted();
 }
 
+async function explain(environment: Readonly<Record<string, string>>, assertion: string) {
+  await using program = runProgram('config/clients.ts', environment, ['explain']);
+  program.process.stdin?.end(assertion);
+  return { exitCode: await program.ended(), stderr: program.stderr() };
+}
+
 const isServed = (service: ServiceWithWorkers, issuer: WorkloadIssuer) => async () =>
   (await statuses(service, issuer)).join() === '200';
 
@@ -187,6 +193,11 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
     await using program = runProgram('config/main.ts', environment);
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toContain('table client_subjects does not exist: run npm run migrate');
+    const { exitCode, stderr } = await explain(environment, 'x');
+    expect([exitCode, stderr]).toEqual([
+      3,
+      'The database cannot be used: table client_subjects does not exist: run npm run migrate\n',
+    ]);
   });
 
   it('gives the workloads of five platforms tokens, by the rules that are stored now', async () => {
@@ -199,10 +210,15 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
     for (const { platform } of issuers) await addWorkload(database, platform.name, [ruleOf(platform)]);
     for (const issuer of issuers) await until(isServed(service, issuer), issuer.platform.name);
 
+    const explained = await explain(await onPostgres(issuers), github.mint(AUDIENCE));
+    expect(explained.stderr).toContain('The service accepts it for client github-actions.');
+
     // A row that was changed by hand and that the preset does not allow.
     await database.query(`update client_subjects set claims = '{}' where client_id = 'github-actions'`);
     expect(await statuses(service, github)).toEqual([401]);
     await service.program.printed(/"reason":"federated_rule_refused"/);
+    const { stderr } = await explain(await onPostgres(issuers), github.mint(AUDIENCE));
+    expect(stderr).toContain('rule of client github-actions: does not count, claims must have /repository_id');
     await database.query(`update client_subjects set claims = $1 where client_id = 'github-actions'`, [
       JSON.stringify(github.platform.conditions),
     ]);
