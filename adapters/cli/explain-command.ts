@@ -82,7 +82,7 @@ async function readAssertion(stdin: Input): Promise<Result<string, ReturnType<ty
 /** A refusal is an answer too, but not of the exit code 0: what was found stands in its messages. */
 function outcomeOf(explanation: AssertionExplanation): Outcome {
   const lines = linesOf(explanation);
-  const { reason, clientId, issuer, assertion, signature, rules } = explanation;
+  const { reason, clientId, issuer, assertion, signature } = explanation;
   const isUnverified = typeof signature === 'object';
   if (reason === undefined && !isUnverified) {
     const document = { accepted: true, client_id: clientId, issuer: issuer?.issuer, subject: assertion?.claims.sub };
@@ -92,7 +92,7 @@ function outcomeOf(explanation: AssertionExplanation): Outcome {
   const verdict =
     reason === undefined
       ? `The service would accept it for client ${clientId}, if its signature is right: that could not be verified.`
-      : `The service refuses it: ${reason}. ${ADVICE[reason] ?? ''}${rules.length === 0 ? '' : adviceOf(rules)}`.trimEnd();
+      : `The service refuses it: ${reason}. ${ADVICE[reason] ?? ''}${adviceOf(explanation)}`.trimEnd();
   return failure({ exitCode: EXIT.refused, messages: [...lines, verdict].map(printable) });
 }
 
@@ -145,7 +145,11 @@ const ADVICE: Readonly<Partial<Record<RefusalReason, string>>> = {
   client_disabled: 'The client is disabled.',
 };
 
-function adviceOf(rules: readonly ExplainedRule[]): string {
+/** What is easily overlooked. */
+function adviceOf({ reason, issuer, rules }: AssertionExplanation): string {
+  if (reason === 'assertion_subject_unknown' && issuer?.preset === 'github-actions') {
+    return ' The subject of a repository has two spellings, with and without ids: each needs its own rule.';
+  }
   const isTypeOnly = rules.some(({ unmet }) =>
     unmet.some(({ expected, found }) => typeof found !== 'string' && String(found) === expected),
   );

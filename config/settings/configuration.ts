@@ -69,7 +69,7 @@ function problemsOfRules({ clients, issuers }: Pick<Configuration, 'clients' | '
   return clients.flatMap(({ details }, position) =>
     (details?.subjects ?? []).flatMap((rule, index) => {
       const problem = trusted.problemOf(rule);
-      return problem === undefined ? [] : [`entry ${position}: federated_subjects entry ${index}: ${problem}`];
+      return problem === undefined ? [] : [`entry ${position}: federated_subjects entry ${index} ${problem}`];
     }),
   );
 }

@@ -154,8 +154,8 @@ describe('federated_jwt with workers and clients in memory', () => {
       return program.stderr();
     };
     const rules = await start(entries, [weak, { ...weak, issuer: 'https://other.test' }]);
-    expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0: claims must have /repository_id');
-    expect(rules).toContain('federated_subjects entry 1: issuer is not a trusted issuer');
+    expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0 claims must have /repository_id');
+    expect(rules).toContain('federated_subjects entry 1 issuer is not a trusted issuer');
     const issuers = await start([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []);
     expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 0: jwks_uri must be an https URL');
     expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 1: it must have either jwks_uri or jwks');

@@ -136,6 +136,11 @@ describe('clients explain', () => {
       /assertion_subject_unknown\. No client has a rule/,
     ],
     [
+      'the other spelling of a repository',
+      () => issuer('github-actions').mint(AUDIENCE, { sub: 'repo:octo-org/octo-repo:ref:refs/heads/main' }),
+      /assertion_subject_unknown[\s\S]*two spellings/,
+    ],
+    [
       'the id of another project',
       () => issuer('gitlab').mint(AUDIENCE, { project_id: '21' }),
       /client gitlab-client: \/project_id is "21" and must be "20"[\s\S]*assertion_claims_unmatched/,
