@@ -151,6 +151,11 @@ describe('clients explain', () => {
       /\/project_id is 20 and must be "20"[\s\S]*by a text only/,
     ],
     [
+      'a claim that is an object',
+      () => issuer('gitlab').mint(AUDIENCE, { project_id: { toString: 1, valueOf: 2 } }),
+      /\/project_id is \{"toString":1,"valueOf":2\} and must be "20"/,
+    ],
+    [
       'a claim that is missing',
       () => issuer('gitlab').mint(AUDIENCE, { project_id: undefined }),
       /\/project_id is missing/,
