@@ -38,7 +38,7 @@ describe('key sets of trusted issuers', () => {
       refreshMs: 20,
       staleMs: 60_000,
       log: (event) => events.push(event),
-      onChange: remember,
+      onChange: keep,
       ...options,
     });
     closing.unshift(() => sets.close());
@@ -46,7 +46,7 @@ describe('key sets of trusted issuers', () => {
     return sets;
   }
 
-  function remember(sets: ReadonlyMap<string, IssuerKeySet>): void {
+  function keep(sets: ReadonlyMap<string, IssuerKeySet>): void {
     last = sets;
     changes += 1;
   }
@@ -144,7 +144,7 @@ describe('key sets of trusted issuers', () => {
           source: { keys: [{ kty: 'RSA', n: 'x', e: 'AQAB', kid: 'inline' }] },
         },
       ],
-      { timeoutMs: 1, refreshMs: 1, staleMs: 1, log: () => {}, onChange: remember },
+      { timeoutMs: 1, refreshMs: 1, staleMs: 1, log: () => {}, onChange: keep },
     );
     sets.start();
     expect(kids()).toEqual(['inline']);
