@@ -50,7 +50,7 @@ class Counting implements FederatedClients, AssertionVerifier {
 }
 
 describe('AuthenticateByIdentity', () => {
-  const repository = new InMemoryClientRepository(new RandomIdGenerator());
+  const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(NOW));
   const clients = new InMemoryFederatedClients(repository);
   const add = (
     clientId: string,
