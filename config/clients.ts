@@ -7,6 +7,7 @@ import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { createClientManagement } from '../application/clients/client-management.ts';
 import { success } from '../domain/result.ts';
 import { databaseUrlOf } from './settings/database-url.ts';
+import { readRuleCheck } from './settings/rule-check.ts';
 
 /** `npm run clients`: manages the table `clients`. */
 const encoder = new BcryptSecretEncoder();
@@ -23,9 +24,12 @@ async function openExplain() {
 async function open() {
   const url = databaseUrlOf(process.env, readTextFile);
   if (!url.ok) return url;
+  const checkRule = readRuleCheck(process.env, readTextFile);
+  if (!checkRule.ok) return checkRule;
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
   const { PostgresClientStore } = await import('../adapters/postgres/postgres-client-store.ts');
   const store = await PostgresClientStore.open(url.value);
-  const parts = { store, encoder, clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
+  const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
+  const parts = { store, encoder, checkRule: checkRule.value, ...sources };
   return success({ ...createClientManagement(parts), close: () => store.close() });
 }

@@ -25,7 +25,7 @@ export interface ClientKey {
 
 /** An identity of another issuer that may act as the client (`federated_jwt`). Everything is compared exactly. */
 export interface FederatedSubject {
-  /** Claim `iss`, or the trust domain of a SPIFFE identity. */
+  /** Claim `iss`, or the ID of a SPIFFE trust domain, such as `spiffe://example.org`. */
   readonly issuer: string;
   /** Claim `sub`. */
   readonly subject: string;

@@ -23,6 +23,11 @@ export function presetOf(issuer: string): IssuerPreset {
   return /^https:\/\/[^/]+\.tokens\.sts\.global\.api\.aws$/.test(issuer) ? 'aws' : 'none';
 }
 
+/** The same by the name of the issuer alone, where the file of trusted issuers is not at hand. */
+export function weaknessByName(rule: FederatedSubject): string | undefined {
+  return weaknessOf(presetOf(rule.issuer), rule);
+}
+
 /**
  * Why a rule for a client is too weak for tokens of this platform; undefined if it is not. A name that its owner gives up can
  * be somebody else's tomorrow, so rules name what the platform never gives twice, or what only an administrator can give.

@@ -70,9 +70,10 @@ const SUBJECTS_COMMANDS: readonly EntryCommand<Options>[] = [
     group: 'subjects',
     usage: 'add <client-id>',
     summary: 'let an identity of another issuer act as a client',
-    description: 'Adds a federated subject, for federated_jwt. Everything is compared exactly; wildcards do not exist.',
+    description:
+      'Adds a federated subject, for federated_jwt. Everything is compared exactly; wildcards do not exist. It is checked against CLIENT_ASSERTION_ISSUERS_FILE, if the environment names that file.',
     examples: [
-      `${PROGRAM_NAME} subjects add billing --issuer https://issuer.example --subject billing --claim team=payments`,
+      `${PROGRAM_NAME} subjects add billing --issuer https://issuer.example --subject billing --claim /team=payments`,
     ],
     options: SUBJECT_OPTIONS.map((option) => (option.long === '--claim' ? option : required(option))),
     async run({ changeDetails }, options, clientId) {

@@ -4,6 +4,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
 import { type DescribedClient, describeWithCredentials } from './described-credentials.ts';
+import { type CheckRule, problemOfRules } from './federated-rules.ts';
 import { generateNamedSecret, type NamedSecretRequest } from './named-secrets.ts';
 import type { RotateSecretParts, SecretRequest } from './rotate-secret.ts';
 
@@ -25,6 +26,7 @@ export interface AddedClient extends DescribedClient {
 
 export interface AddClientParts extends RotateSecretParts {
   readonly ids: IdGenerator;
+  readonly checkRule: CheckRule;
 }
 
 export type AddClientProblem = RegistrationProblem | DetailsProblem | 'client_id_taken';
@@ -38,7 +40,7 @@ export class AddClient {
   }
 
   async execute(request: NewClientRequest): Promise<Result<AddedClient, AddClientProblem>> {
-    const { store, ids, clock } = this.#parts;
+    const { store, ids, clock, checkRule } = this.#parts;
     const { clientId = ids.uuid(), clientName, scope } = request;
     const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
     const registration = ClientRegistration.of({ ...fields, id: 'not stored yet' });
@@ -46,6 +48,8 @@ export class AddClient {
     const { secret, clientSecret, secrets } = await this.#secretsOf(request.secret);
     const details = checkDetails({ ...NO_DETAILS, ...request.details, secrets });
     if (!details.ok) return details;
+    const weakRule = problemOfRules(details.value.subjects, checkRule);
+    if (weakRule !== undefined) return failure(weakRule);
     const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
     const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
     if (added === undefined) return failure('client_id_taken');

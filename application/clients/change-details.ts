@@ -3,6 +3,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import type { ClientStore, StoredDetails } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type DescribedClient, describeWithCredentials } from './described-credentials.ts';
+import { type CheckRule, problemOfRules } from './federated-rules.ts';
 
 /** Entries to add. */
 export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
@@ -19,10 +20,12 @@ export type ChangeDetailsProblem = 'client_unknown' | 'entry_unknown' | DetailsP
 export class ChangeDetails {
   readonly #store: ClientStore;
   readonly #clock: Clock;
+  readonly #checkRule: CheckRule;
 
-  constructor(store: ClientStore, clock: Clock) {
+  constructor(store: ClientStore, clock: Clock, checkRule: CheckRule) {
     this.#store = store;
     this.#clock = clock;
+    this.#checkRule = checkRule;
   }
 
   /** Refused if the details would break a rule, such as too many entries or one that is there already. */
@@ -30,6 +33,8 @@ export class ChangeDetails {
     clientId: string,
     request: { readonly add: AddedDetails } | { readonly remove: RemovedDetail },
   ): Promise<Result<DescribedClient, ChangeDetailsProblem>> {
+    const weakRule = 'add' in request ? problemOfRules(request.add.subjects ?? [], this.#checkRule) : undefined;
+    if (weakRule !== undefined) return failure(weakRule);
     const changed = await this.#store.changeDetails<ChangeDetailsProblem>(clientId, ({ clientSecret, details }) => {
       const next = 'add' in request ? checkDetails(including(details, request.add)) : without(details, request.remove);
       return next.ok ? success({ clientSecret, details: next.value }) : next;

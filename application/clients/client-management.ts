@@ -14,7 +14,7 @@ export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
 export function createClientManagement(parts: AddClientParts) {
-  const { store, encoder, clock } = parts;
+  const { store, encoder, clock, checkRule } = parts;
   return {
     addClient: new AddClient(parts),
     listClients: new ListClients(store),
@@ -22,7 +22,7 @@ export function createClientManagement(parts: AddClientParts) {
     rotateSecret: new RotateSecret(parts),
     addSecret: new AddSecret(parts),
     removeSecret: new RemoveSecret(store, clock),
-    changeDetails: new ChangeDetails(store, clock),
+    changeDetails: new ChangeDetails(store, clock, checkRule),
     disableClient: new DisableClient(store),
     enableClient: new EnableClient(store),
     removeClient: new RemoveClient(store),

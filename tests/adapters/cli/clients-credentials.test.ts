@@ -199,6 +199,20 @@ describe('clients add --method', () => {
     expect((await clients(['resources', 'remove', 'billing', 'https://api.example'])).exitCode).toBe(1);
   });
 
+  it('refuses a rule that is too weak for the platform of its issuer, and changes nothing', async () => {
+    await clients([...BILLING, '--json']);
+    const rule = ['--issuer', 'https://gitlab.com', '--subject', 'project_path:a/b:ref_type:branch:ref:main'];
+    const weak = await clients(['subjects', 'add', 'billing', ...rule, '--claim', '/project_id=1']);
+    expect(weak.exitCode).not.toBe(0);
+    expect(weak.stderr).toContain('claims must have /project_id and /namespace_id');
+    const added = await clients(['add', 'other', ...BILLING.slice(2, 6), '--method', 'federated_jwt', ...rule]);
+    expect(added.exitCode).not.toBe(0);
+    expect(await database.query('select client_id from clients')).toEqual([{ client_id: 'billing' }]);
+    expect(await database.query('select * from client_subjects')).toEqual([]);
+    const whole = [...rule, '--claim', '/project_id=1', '--claim', '/namespace_id=2'];
+    expect((await clients(['subjects', 'add', 'billing', ...whole])).exitCode).toBe(0);
+  });
+
   it('refuses a private key and a malformed file, quotes neither, and changes nothing', async () => {
     const privateKey = await writeJson('private.json', { keys: [keyPair().privateKey.export({ format: 'jwk' })] });
     const refused = await clients([...BILLING, '--method', 'private_key_jwt', '--jwks', privateKey]);

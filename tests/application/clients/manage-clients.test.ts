@@ -11,6 +11,7 @@ import { RemoveClient } from '../../../application/clients/remove-client.ts';
 import { RotateSecret } from '../../../application/clients/rotate-secret.ts';
 import { ShowClient } from '../../../application/clients/show-client.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
+import { weaknessByName } from '../../../domain/issuer-preset.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
@@ -46,7 +47,8 @@ function useCases() {
   const ids = new RandomIdGenerator();
   const store = new InMemoryClientStore(ids);
   const clock = new FixedClock();
-  const parts = { store, clock, encoder: new BcryptSecretEncoder(), generator: new RandomSecretGenerator(), ids };
+  const sources = { clock, generator: new RandomSecretGenerator(), ids };
+  const parts = { store, encoder: new BcryptSecretEncoder(), checkRule: weaknessByName, ...sources };
   return {
     store,
     add: new AddClient(parts),

@@ -6,6 +6,7 @@ import { RandomSecretGenerator } from '../../../adapters/system/random-secret-ge
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { createClientManagement } from '../../../application/clients/client-management.ts';
 import { DETAILS_MAX } from '../../../domain/client-details.ts';
+import { weaknessByName } from '../../../domain/issuer-preset.ts';
 import { NO_SECRET, secretIdOf } from '../../../domain/stored-secret.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 
@@ -25,8 +26,8 @@ beforeEach(() => {
   clock = new FixedClock();
   const ids = new RandomIdGenerator();
   store = new InMemoryClientStore(ids);
-  const parts = { store, clock, ids, encoder: new BcryptSecretEncoder(), generator: new RandomSecretGenerator() };
-  use = createClientManagement(parts);
+  const sources = { clock, generator: new RandomSecretGenerator(), ids };
+  use = createClientManagement({ store, encoder: new BcryptSecretEncoder(), checkRule: weaknessByName, ...sources });
 });
 
 async function columnOf(clientId = 'c'): Promise<string | undefined> {

@@ -1,0 +1,22 @@
+import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
+import type { CheckRule } from '../../application/clients/federated-rules.ts';
+import { weaknessByName } from '../../domain/issuer-preset.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { TrustedIssuers } from '../../domain/trusted-issuers.ts';
+import type { Environment } from './read-environment.ts';
+
+/**
+ * The check of rules in a program that manages clients: with the file of trusted issuers if the environment names it, as the
+ * service does; otherwise by the names of the platforms.
+ */
+export function readRuleCheck(
+  { CLIENT_ASSERTION_ISSUERS_FILE: path }: Environment,
+  readTextFile: (path: string) => string | undefined,
+): Result<CheckRule, string> {
+  if (!path) return success(weaknessByName);
+  const text = readTextFile(path);
+  const issuers = text === undefined ? failure(['cannot be read']) : readIssuersFile(text);
+  if (!issuers.ok) return failure(`CLIENT_ASSERTION_ISSUERS_FILE: ${issuers.problem.join('; ')}.`);
+  const trusted = new TrustedIssuers(issuers.value.map((issuer) => ({ ...issuer, audience: '' })));
+  return success((rule) => trusted.problemOf(rule));
+}
