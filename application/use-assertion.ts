@@ -10,9 +10,9 @@ interface WaitingUse {
 }
 
 /**
- * Lets each assertion be used once. The uses of concurrent requests are sent to the store together: while a batch is on its
- * way, the next one collects. So a request alone does not wait, and under load a message or a transaction serves many.
- * As many wait as requests are in progress.
+ * Lets each assertion be used once. The uses of concurrent requests are sent to the store together: those of one pass of the
+ * event loop, and those that collect while a batch is on its way. So a request alone hardly waits, and under load a message
+ * or a transaction serves many. As many wait as requests are in progress.
  */
 export class UseAssertion {
   readonly #store: UsedAssertions;
@@ -33,9 +33,9 @@ export class UseAssertion {
 
   async #send(): Promise<void> {
     this.#sending = true;
-    // What has arrived already is processed first, and joins.
-    await Promise.resolve();
     while (this.#waiting.length > 0) {
+      // What the event loop has read already is processed first, and joins.
+      await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#waiting.slice(0, BATCH_SIZE);
       this.#waiting = this.#waiting.slice(BATCH_SIZE);
       await this.#sendBatch(batch);
