@@ -18,8 +18,10 @@ const FILES_FOR_A_NEW_CLIENT = 30;
 /** A timer may fire during one request, but hardly during each of several, unless the machine is very busy. */
 const REQUESTS = 4;
 
-/** What only timers run: every 250 ms a worker looks at the health of its dependencies. */
+/** What only timers run: heartbeats every 200 ms, and every 250 ms a worker looks at the health of its dependencies. */
 const OF_TIMERS: ReadonlySet<string> = new Set([
+  'adapters/cluster/cpu-use.ts',
+  'adapters/cluster/heartbeat.ts',
   'adapters/cluster/worker-health.ts',
   'adapters/pino/log-destination.ts',
   'adapters/postgres/health.ts',

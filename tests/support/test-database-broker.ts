@@ -15,7 +15,8 @@ export class TestDatabaseBroker {
   #source: Promise<TestDatabaseSource> | undefined;
 
   constructor() {
-    this.#server = createServer((_request, response) => {
+    // Only the caller closes an idle connection. Otherwise it could close just when the next request is sent.
+    this.#server = createServer({ keepAliveTimeout: 0 }, (_request, response) => {
       this.#source ??= startAndSay();
       this.#source.then(
         ({ url }) => response.end(url),
