@@ -15,12 +15,22 @@ export interface CommandProgram {
 }
 
 /** Runs the command that the arguments name, and returns the exit code. Rejects only on a bug. */
-export async function runCommand(
-  { name, description, notes, commands }: CommandProgram,
+export function runCommand(
+  { commands, ...page }: CommandProgram,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
-  const program = new Command(name)
+  const program = createProgram(page, terminal);
+  for (const command of commands) defineCommand(program, terminal, command);
+  return runProgram(program, args, terminal);
+}
+
+/** A program that writes its help page and its complaints to this terminal. */
+export function createProgram(
+  { name, description, notes }: Omit<CommandProgram, 'commands'>,
+  terminal: Terminal,
+): Command {
+  return new Command(name)
     .description(description)
     .configureOutput({
       writeOut: (text) => terminal.writeHelp(text),
@@ -29,7 +39,10 @@ export async function runCommand(
     .exitOverride()
     .showSuggestionAfterError(false)
     .addHelpText('after', notes);
-  for (const command of commands) defineCommand(program, terminal, command);
+}
+
+/** Runs the program with these arguments, and returns the exit code. Rejects only on a bug. */
+export async function runProgram(program: Command, args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (problem) {

@@ -1,6 +1,6 @@
-import { Command, CommanderError } from 'commander';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Result } from '../../domain/result.ts';
+import { createProgram, runProgram } from './command-program.ts';
 import { EXIT } from './outcome.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { detailsOf } from './with-clients.ts';
@@ -18,24 +18,14 @@ Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
 export type Migrate = () => Promise<Result<readonly string[], string>>;
 
 /** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
-export async function runMigrate(args: readonly string[], streams: TerminalStreams, migrate: Migrate): Promise<number> {
+export function runMigrate(args: readonly string[], streams: TerminalStreams, migrate: Migrate): Promise<number> {
   const terminal = new Terminal(streams);
-  const program = new Command('npm run migrate')
-    .description(DESCRIPTION)
-    .configureOutput({
-      writeOut: (text) => terminal.writeHelp(text),
-      writeErr: (text) => terminal.writeUsageError(text),
-    })
-    .exitOverride()
-    .addHelpText('after', NOTES)
-    .action(() => finish(terminal, migrate));
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-  } catch (problem) {
-    if (!(problem instanceof CommanderError)) throw problem;
-    return problem.exitCode === 0 ? EXIT.done : EXIT.usage;
-  }
-  return terminal.exitCode;
+  const program = createProgram({ name: 'npm run migrate --', description: DESCRIPTION, notes: NOTES }, terminal);
+  return runProgram(
+    program.action(() => finish(terminal, migrate)),
+    args,
+    terminal,
+  );
 }
 
 async function finish(terminal: Terminal, migrate: Migrate): Promise<void> {
