@@ -152,9 +152,9 @@ describe('assertions', () => {
     });
   });
 
-  describe('with federated_jwt', () => {
+  describe('with a method for assertions', () => {
     const service = serviceForSuite({
-      environment: { CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,federated_jwt' },
+      environment: { CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt' },
     });
     const malformed = { client_assertion: 'x', client_assertion_type: TYPE };
 
