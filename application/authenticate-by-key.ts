@@ -2,7 +2,6 @@ import type { ClientRegistration } from '../domain/client-registration.ts';
 import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../domain/key-assertion-rules.ts';
 import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
-import { isLocked } from '../domain/stored-secret.ts';
 import type { PresentedAssertion } from './authenticate-client.ts';
 import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
@@ -59,17 +58,12 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     if (lookup.kind === 'broken') return refuse('registration_broken', sub);
     // The registration may have changed since its keys were looked up.
     if (lookup.kind === 'unknown' || lookup.registration.id !== registrationId) return refuse('client_unknown');
-    if (isDisabled(lookup.registration)) return refuse('client_disabled', sub);
+    if (lookup.registration.isDisabled) return refuse('client_disabled', sub);
 
     const keptSeconds = Math.ceil(exp) + CLIENT_SKEW_SECONDS + KEPT_LONGER_SECONDS - now;
     const outcome = await useAssertion.execute({ clientId: sub, assertionId, keptSeconds });
     return outcome === 'first' ? success(lookup.registration) : refuse('assertion_replayed', sub);
   }
-}
-
-/** A plain secret may begin like a lock. */
-function isDisabled({ clientSecret }: ClientRegistration): boolean {
-  return clientSecret.kind === 'unusable' && isLocked(clientSecret.reveal());
 }
 
 function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {

@@ -2,7 +2,6 @@ import { unmetConditions } from '../domain/claim-path.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
-import { isLocked } from '../domain/stored-secret.ts';
 import type { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import {
   FEDERATED_CANDIDATES_MAX,
@@ -37,9 +36,7 @@ export function selectCandidate(
   if (another !== undefined || candidates.length >= FEDERATED_CANDIDATES_MAX) return refuse('client_ambiguous');
   if (match.lookup.kind === 'broken') return refuse('registration_broken', match.clientId);
   const { registration } = match.lookup;
-  return isLocked(registration.clientSecret.reveal())
-    ? refuse('client_disabled', match.clientId)
-    : success(registration);
+  return registration.isDisabled ? refuse('client_disabled', match.clientId) : success(registration);
 }
 
 /** Why the rule of a candidate counts for nothing; undefined if it counts. */

@@ -73,6 +73,7 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
   const problem =
     problemOf('secrets', secrets, ({ secretId }) => secretId, ruleOfSecret) ??
     problemOf('keys', keys, materialOf, ruleOfKey) ??
+    repeatedKid(keys) ??
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
     problemOf('resources', resources, (resource) => resource, ruleOfResource);
   return problem === undefined ? success(details) : failure(problem);
@@ -94,6 +95,13 @@ function problemOf<Entry>(
     seen.add(identityOf(entry));
   }
   return undefined;
+}
+
+/** An assertion names its key by `kid`, and only one key of that name is tried. */
+function repeatedKid(keys: readonly ClientKey[]): DetailsProblem | undefined {
+  const kids = keys.map(({ jwk }) => jwk.kid);
+  const position = kids.findIndex((kid, index) => kid !== undefined && kids.indexOf(kid) < index);
+  return position < 0 ? undefined : { kind: 'keys', position, rule: 'has the kid of another one' };
 }
 
 function materialOf({ jwk: { kid, alg, ...material } }: ClientKey): string {

@@ -1,7 +1,7 @@
 import type { ClientDetails } from './client-details.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
-import { StoredSecret } from './stored-secret.ts';
+import { isLocked, StoredSecret } from './stored-secret.ts';
 
 /** The grant type of every registration (RFC 6749 section 4.4). */
 export const GRANT_TYPE = 'client_credentials';
@@ -65,6 +65,11 @@ export class ClientRegistration {
     this.clientName = fields.clientName;
     this.scope = scope;
     Object.freeze(this);
+  }
+
+  /** Whether a lock on its secret disables the client, however it authenticates. A plain secret may begin like a lock. */
+  get isDisabled(): boolean {
+    return this.clientSecret.kind === 'unusable' && isLocked(this.clientSecret.reveal());
   }
 
   /**

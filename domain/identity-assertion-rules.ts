@@ -7,7 +7,7 @@ import type { TrustedIssuer } from './trusted-issuers.ts';
 const CLOCK_SKEW_SECONDS = 30;
 
 /** A JWT (RFC 7519 section 5.1), or as a JWT-SVID may call itself (JWT-SVID section 2.3). An access token is another type. */
-const TYPES = ['JWT', 'JOSE'];
+const TYPES = ['jwt', 'jose'];
 
 export interface IdentityAssertionLimits {
   /** Now, in seconds since the epoch. */
@@ -26,7 +26,7 @@ export function refusalOfIdentity(
   { audience, algorithms }: TrustedIssuer,
   { now, maxAgeSeconds }: IdentityAssertionLimits,
 ): RefusalReason | undefined {
-  if (header.typ !== undefined && !TYPES.includes(header.typ.toUpperCase())) return 'assertion_type_refused';
+  if (header.typ !== undefined && !TYPES.includes(header.typ.toLowerCase())) return 'assertion_type_refused';
   const algorithm = readAlgorithm(header.alg);
   if (algorithm === undefined || !algorithms.includes(algorithm)) return 'assertion_algorithm_refused';
   if (claims.aud.length !== 1 || claims.aud[0] !== audience) return 'assertion_audience_wrong';

@@ -31,6 +31,8 @@ export type PublicJwk = {
 const RSA_BITS_MIN = 2_048;
 /** With a larger modulus, one verification takes several times as long. */
 const RSA_BITS_MAX = 4_096;
+/** 65537, as everybody uses it: with another exponent, a verification takes another time, which would tell of the key. */
+const EXPONENT = 'AQAB';
 const KID_MAX_LENGTH = 255;
 
 /** Bytes of a coordinate of each curve. */
@@ -90,14 +92,14 @@ export function thumbprintInput({ kid, alg, ...material }: PublicJwk): string {
 function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk, string> {
   const { kty, crv, n, e, x, y } = jwk;
   if (kty === 'RSA') {
-    const [modulus, exponent] = [decodeBase64Url(n), decodeBase64Url(e)];
-    if (modulus === undefined || exponent === undefined) return failure('n and e must be base64url');
+    const modulus = decodeBase64Url(n);
+    if (modulus === undefined) return failure('n must be base64url');
     const bits = bitsOf(modulus);
     if (bits < RSA_BITS_MIN || bits > RSA_BITS_MAX) {
       return failure(`an RSA key must have ${RSA_BITS_MIN} to ${RSA_BITS_MAX} bits`);
     }
-    if (!isExponent(exponent)) return failure('e must be an odd number from 3 to 4294967295');
-    return success({ kty, n: String(n), e: String(e) });
+    if (e !== EXPONENT) return failure(`e must be ${EXPONENT} (65537)`);
+    return success({ kty, n: String(n), e: EXPONENT });
   }
   if (kty === 'EC' && (crv === 'P-256' || crv === 'P-384')) {
     const isPoint = [x, y].every((coordinate) => decodeBase64Url(coordinate)?.length === CURVE_BYTES[crv]);
@@ -111,11 +113,6 @@ function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk,
       : failure(`x must be base64url of ${CURVE_BYTES[crv]} bytes`);
   }
   return failure('must be an RSA, P-256, P-384 or Ed25519 key');
-}
-
-function isExponent(bytes: string): boolean {
-  const value = [...bytes].reduce((sum, byte) => sum * 256 + byte.charCodeAt(0), 0);
-  return bytes.length <= 4 && value >= 3 && value % 2 === 1;
 }
 
 /** The position of the highest bit that is set. */

@@ -50,6 +50,12 @@ describe('checkDetails', () => {
     });
   });
 
+  it('refuses two keys of one name, of which an assertion could only mean one', () => {
+    const named = (kid: string) => ({ jwk: { ...newKey(), kid } });
+    const checked = checkDetails({ ...NO_DETAILS, keys: [{ jwk: newKey() }, named('k'), named('other'), named('k')] });
+    expect(checked).toEqual({ ok: false, problem: { kind: 'keys', position: 3, rule: 'has the kid of another one' } });
+  });
+
   it.each([
     ['secrets', [SECRET, { ...SECRET, name: 'second' }]],
     ['keys', [{ jwk: JWK }, { jwk: { ...JWK, kid: 'another name' } }]],
