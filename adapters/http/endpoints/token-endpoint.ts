@@ -1,26 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
 import type { Caller } from '../../../application/ports/caller.ts';
-import {
-  ASSERTION_TYPES,
-  type AssertionCredentials,
-  type ClientCredentials,
-} from '../../../application/ports/client-credentials.ts';
+import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
+import { ASSERTION_PARAMETERS, readAssertion } from '../parsing/assertion-parameters.ts';
 import { readBasicCredentials } from '../parsing/basic-credentials.ts';
-import { type Form, readForm } from '../parsing/form.ts';
-import type { Authorization, RequestHead } from '../parsing/request-head.ts';
+import { type Form, type ReadParameter, readForm } from '../parsing/form.ts';
+import type { Authorization, PresentAuthorization, RequestHead } from '../parsing/request-head.ts';
 import { dropHead, type Exchange, sendRefusal } from '../server/exchange.ts';
 import type { Handler } from '../server/koa-application.ts';
-import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
-
-type PresentAuthorization = Extract<Authorization, { readonly kind: 'present' }>;
-
-const ASSERTION_PARAMETERS = ['client_assertion_type', 'client_assertion'] as const;
-const ASSERTION_TYPE_PREFIX = 'urn:ietf:params:oauth:client-assertion-type:';
+import { type HttpReason, type HttpRefusal, httpRefusal } from '../server/refusals.ts';
 
 export interface TokenEndpointParts {
   readonly issueToken: IssueToken;
@@ -29,46 +21,49 @@ export interface TokenEndpointParts {
   readonly methods: readonly AuthenticationMethod[];
 }
 
+/** The ways to authenticate that are switched on. */
+interface AcceptedWays {
+  readonly secretInBody: boolean;
+  readonly secretInHeader: boolean;
+  readonly assertion: boolean;
+}
+
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts): Handler {
+  const accepted: AcceptedWays = {
+    secretInBody: methods.includes('client_secret_post'),
+    secretInHeader: methods.includes('client_secret_basic'),
+    assertion: methods.includes('private_key_jwt') || methods.includes('federated_jwt'),
+  };
   return async (ctx) => {
-    const refused = refuseQuery(ctx.querystring, methods) ?? refuseAuthorization(ctx.state.head, methods);
-    if (refused !== undefined) return sendRefusal(ctx, refused);
+    const challenge = challengeOf(ctx.state.head.authorization);
+    const refused = refuseQuery(ctx.querystring, accepted) ?? refuseAuthorization(ctx.state.head, accepted);
+    if (refused !== undefined) return sendRefusal(ctx, challenged(refused, challenge));
 
     const form = await readForm(ctx, load);
     if (!form.ok) return sendRefusal(ctx, httpRefusal(form.problem));
 
-    const { authorization } = ctx.state.head;
-    const request = readTokenRequest(form.value, ctx, methods);
-    if (!request.ok) return sendRefusal(ctx, request.problem);
+    const request = readTokenRequest(form.value, ctx, accepted);
+    if (!request.ok) return sendRefusal(ctx, challenged(httpRefusal(request.problem), challenge));
 
     dropHead(ctx);
     const issued = await issueToken.execute(request.value);
-    if (!issued.ok) return sendRefusal(ctx, challenged(issued.problem, authorization));
+    if (!issued.ok) return sendRefusal(ctx, challenged(issued.problem, challenge));
 
     answer(ctx, request.value, issued.value);
   };
 }
 
 /** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */
-function refuseQuery(query: string, methods: readonly AuthenticationMethod[]): HttpRefusal | undefined {
+function refuseQuery(query: string, { assertion }: AcceptedWays): HttpRefusal | undefined {
   if (query === '') return undefined;
   const parameters = new URLSearchParams(query);
-  const names = [
-    'client_id',
-    'client_secret',
-    'grant_type',
-    ...(methods.some(isAssertionMethod) ? ASSERTION_PARAMETERS : []),
-  ];
-  const found = names.some((name) => parameters.has(name));
-  return found ? httpRefusal('credentials_in_query') : undefined;
+  const names = ['client_id', 'client_secret', 'grant_type', ...(assertion ? ASSERTION_PARAMETERS : [])];
+  return names.some((name) => parameters.has(name)) ? httpRefusal('credentials_in_query') : undefined;
 }
 
 /** Refuses what the header decides. If there is a body, it may contain a secret too, which is a different error: see below. */
-function refuseAuthorization(
-  { authorization, hasBody }: RequestHead,
-  methods: readonly AuthenticationMethod[],
-): HttpRefusal | undefined {
+function refuseAuthorization({ authorization, hasBody }: RequestHead, accepted: AcceptedWays): HttpRefusal | undefined {
   switch (authorization.kind) {
     case 'absent':
       return undefined;
@@ -77,31 +72,30 @@ function refuseAuthorization(
     case 'malformed':
       return httpRefusal('authorization_malformed');
     case 'present':
-      return hasBody || isBasic(authorization, methods) ? undefined : refuseMethod(methods, authorization);
+      return hasBody || isAccepted(authorization, accepted) ? undefined : httpRefusal(unsupported(accepted));
   }
 }
 
-/** An empty parameter counts as absent (RFC 6749 section 3.2). */
+/** An empty parameter counts as absent (RFC 6749 section 3.2). Two authentication methods at once are an error (section 2.3). */
 function readTokenRequest(
   { parameters, resources }: Form,
   ctx: Exchange,
-  methods: readonly AuthenticationMethod[],
-): Result<TokenRequest, HttpRefusal> {
+  accepted: AcceptedWays,
+): Result<TokenRequest, HttpReason> {
   const parameter = (name: string) => parameters.get(name) || undefined;
   const { authorization } = ctx.state.head;
-  const byHeader = authorization.kind === 'present';
-  if (byHeader && !isBasic(authorization, methods)) {
-    const secret = parameter('client_secret');
-    return failure(secret ? httpRefusal('authorization_beside_body') : refuseMethod(methods, authorization));
+  const inHeader = authorization.kind === 'present' ? authorization : undefined;
+  if (inHeader !== undefined && !isAccepted(inHeader, accepted)) {
+    return failure(parameter('client_secret') ? 'authorization_beside_body' : unsupported(accepted));
   }
   const grantType = parameter('grant_type');
-  if (grantType === undefined) return failure(httpRefusal('grant_type_missing'));
-  if (grantType !== GRANT_TYPE) return failure(httpRefusal('grant_type_unsupported'));
+  if (grantType === undefined) return failure('grant_type_missing');
+  if (grantType !== GRANT_TYPE) return failure('grant_type_unsupported');
 
-  const credentials = byHeader
-    ? readHeaderCredentials(authorization, parameter)
-    : readBodyCredentials(parameter, methods);
-  if (!credentials.ok) return failure(challenged(credentials.problem, authorization));
+  const credentials = inHeader
+    ? readBasicCredentials(inHeader.credentials, parameter)
+    : readBodyCredentials(parameter, accepted);
+  if (!credentials.ok) return credentials;
   return success({
     credentials: credentials.value,
     scope: parameter('scope'),
@@ -110,74 +104,33 @@ function readTokenRequest(
   });
 }
 
-type Parameter = (name: string) => string | undefined;
-
-/** `client_secret_basic`. The body may repeat the client id, and must not use another method (RFC 6749 section 2.3). */
-function readHeaderCredentials(
-  { credentials: encoded }: PresentAuthorization,
-  parameter: Parameter,
-): Result<ClientCredentials, HttpRefusal> {
-  if (ASSERTION_PARAMETERS.some(parameter) || parameter('client_secret')) {
-    return failure(httpRefusal('credentials_repeated'));
-  }
-  const credentials = readBasicCredentials(encoded);
-  if (credentials === undefined) return failure(httpRefusal('basic_credentials_malformed'));
-  const { clientId, clientSecret } = credentials;
-  if (clientId === '' || clientSecret === '') return failure(httpRefusal('credentials_missing'));
-  if (!isClientId(clientId)) return failure(httpRefusal('client_id_malformed'));
-  const repeated = parameter('client_id');
-  return repeated === undefined || repeated === clientId
-    ? success(credentials)
-    : failure(httpRefusal('client_id_contradictory'));
-}
-
-/** `client_secret_post`, or an assertion (RFC 7521 section 4.2) if a method for assertions is switched on. */
-function readBodyCredentials(
-  parameter: Parameter,
-  methods: readonly AuthenticationMethod[],
-): Result<ClientCredentials, HttpRefusal> {
+/** `client_secret_post`, or an assertion if a method for assertions is switched on. */
+function readBodyCredentials(parameter: ReadParameter, accepted: AcceptedWays): Result<ClientCredentials, HttpReason> {
   const clientId = copyOf(parameter('client_id'));
   const clientSecret = parameter('client_secret');
-  if (clientId !== undefined && !isClientId(clientId)) return failure(httpRefusal('client_id_malformed'));
-
-  if (methods.some(isAssertionMethod) && ASSERTION_PARAMETERS.some(parameter)) {
-    if (clientSecret !== undefined) return failure(httpRefusal('credentials_repeated'));
-    return readAssertion(parameter, clientId);
-  }
-  if (clientId === undefined || clientSecret === undefined) return failure(httpRefusal('credentials_missing'));
-  return methods.includes('client_secret_post') ? success({ clientId, clientSecret }) : failure(refuseMethod(methods));
+  if (clientId !== undefined && !isClientId(clientId)) return failure('client_id_malformed');
+  if (accepted.assertion && ASSERTION_PARAMETERS.some(parameter)) return readAssertion(parameter, clientId);
+  if (clientId === undefined || clientSecret === undefined) return failure('credentials_missing');
+  return accepted.secretInBody ? success({ clientId, clientSecret }) : failure(unsupported(accepted));
 }
 
-function readAssertion(parameter: Parameter, clientId: string | undefined): Result<AssertionCredentials, HttpRefusal> {
-  const [type, assertion] = ASSERTION_PARAMETERS.map(parameter);
-  if (type === undefined || assertion === undefined) return failure(httpRefusal('assertion_incomplete'));
-  const known = ASSERTION_TYPES.find((name) => type === ASSERTION_TYPE_PREFIX + name);
-  if (known === undefined) return failure(httpRefusal('assertion_type_unsupported'));
-  return success({ type: known, assertion, clientId });
+function isAccepted({ scheme }: PresentAuthorization, { secretInHeader }: AcceptedWays): boolean {
+  return secretInHeader && scheme.toLowerCase() === 'basic';
 }
 
-function isAssertionMethod(method: AuthenticationMethod): boolean {
-  return method === 'private_key_jwt' || method === 'federated_jwt';
+/** A method that is not switched on (RFC 6749 section 5.2): the answer says what to do instead, whatever was sent. */
+function unsupported({ secretInBody }: AcceptedWays): HttpReason {
+  return secretInBody ? 'authorization_method_unsupported' : 'method_unsupported';
 }
 
-function isBasic({ scheme }: PresentAuthorization, methods: readonly AuthenticationMethod[]): boolean {
-  return scheme.toLowerCase() === 'basic' && methods.includes('client_secret_basic');
+/** What a 401 tells a client that tried to authenticate in the header: its own scheme (RFC 6749 section 5.2). */
+function challengeOf(authorization: Authorization): string | undefined {
+  return authorization.kind === 'present' ? `${authorization.scheme} realm="token endpoint"` : undefined;
 }
 
-/** A method that is not switched on (RFC 6749 section 5.2): says which one to use instead, whatever was sent. */
-function refuseMethod(methods: readonly AuthenticationMethod[], authorization?: PresentAuthorization): HttpRefusal {
-  const reason = methods.includes('client_secret_post') ? 'authorization_method_unsupported' : 'method_unsupported';
-  return httpRefusal(reason, authorization && { 'WWW-Authenticate': challengeOf(authorization) });
-}
-
-/** A 401 to a client that authenticated in the header names its scheme (RFC 6749 section 5.2). */
-function challenged(refusal: HttpRefusal, authorization: Authorization): HttpRefusal {
-  if (refusal.code !== 'invalid_client' || authorization.kind !== 'present') return refusal;
-  return { ...refusal, headers: { ...refusal.headers, 'WWW-Authenticate': challengeOf(authorization) } };
-}
-
-function challengeOf({ scheme }: PresentAuthorization): string {
-  return `${scheme} realm="token endpoint"`;
+function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRefusal {
+  if (refusal.code !== 'invalid_client' || challenge === undefined) return refusal;
+  return { ...refusal, headers: { 'WWW-Authenticate': challenge } };
 }
 
 /**

@@ -13,6 +13,9 @@ export interface Form {
   readonly resources: readonly string[];
 }
 
+/** The value of a parameter; undefined if it is absent or empty. */
+export type ReadParameter = (name: string) => string | undefined;
+
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;

@@ -7,7 +7,13 @@ export type Authorization =
   | { readonly kind: 'absent' }
   | { readonly kind: 'repeated' }
   | { readonly kind: 'malformed' }
-  | { readonly kind: 'present'; readonly scheme: string; readonly credentials: string };
+  | PresentAuthorization;
+
+export interface PresentAuthorization {
+  readonly kind: 'present';
+  readonly scheme: string;
+  readonly credentials: string;
+}
 
 /** What the service reads of a request before its body. */
 export interface RequestHead {
