@@ -50,7 +50,7 @@ export function readIssuersFile(json: string): Result<readonly IssuerEntry[], re
   return problems.length === 0 ? success(read) : failure(problems);
 }
 
-/** Only https: an attacker who can change the keys in transit can sign as any workload. On loopback nobody can. */
+/** Only https, except on loopback: an attacker who can change the keys in transit can sign in the name of every workload. */
 function isKeySetUri(value: unknown): boolean {
   const url = typeof value === 'string' && !/[#\s]/.test(value) ? URL.parse(value) : null;
   if (url === null || url.username !== '' || url.password !== '') return false;

@@ -40,6 +40,7 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
 
   /** Deletes and counts now and from now on, until `close`. */
   start(): void {
+    // A fault is reported by the health of the table, and the next sweep does the rest.
     const sweep = () => void this.sweep().catch(() => {});
     sweep();
     this.#timer = setInterval(sweep, SWEEP_EVERY_MS).unref();

@@ -32,8 +32,8 @@ const CLIENT = Object.entries(CLIENTS.columns)
 
 /**
  * One round trip, by the index of identities and then by the clients' own. Parameters: issuer, subject, and a client id or an
- * empty text for any. A text that was written and read has no collation of its own, so the comparison takes the one of the
- * column of `clients`, as any application may have created it, and with it the index of that column.
+ * empty text for all. A text that was written and read has no collation of its own, so the comparison takes the collation of
+ * the column of `clients`, which another application may have chosen, and can use the index of that column.
  */
 export const FIND_BY_SUBJECT = {
   name: 'find_by_subject',
