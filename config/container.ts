@@ -47,14 +47,14 @@ import { IssueToken } from '../application/issue-token.ts';
 import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
-import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import { UseAssertion } from '../application/use-assertion.ts';
 import type { AuthenticationMethod } from '../domain/authentication-method.ts';
-import { countExpiring, type ExpiringCredentials } from '../domain/client-details.ts';
+import { countExpiring } from '../domain/client-details.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import { TrustedIssuers } from '../domain/trusted-issuers.ts';
+import { measureExpiring, measureProcess, serviceState } from './compose-metrics.ts';
 import { openDependencies } from './open-dependencies.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -72,10 +72,6 @@ const KEY_SET_TIMEOUT_MS = 5_000;
 
 /** Replaces parts, in a worker or in a test. */
 export type Override = (container: DependencyContainer) => void;
-
-function attemptCounts(slots: ClosableVerificationSlots): number {
-  return slots instanceof AttemptLimiter ? slots.pairs : 0;
-}
 
 /** The composition root: every part of the service, created once, when it is first needed. */
 export async function buildContainer(
@@ -273,20 +269,7 @@ export async function buildContainer(
   part(PARTS.managementServer, () => {
     const metrics = new MetricsScrape({
       process: get(PARTS.processMetrics),
-      service: () => ({
-        ready: healthChecks().every((check) => check.readiness().ready),
-        workers: role === 'primary' ? settings.WORKERS : 1,
-        listening: pool()?.listening ?? Number(get(PARTS.httpServer).listening),
-        verifications: {
-          ...get(PARTS.verificationQueue).load,
-          shares: get(PARTS.verificationQueue).shares,
-          paced: get(PARTS.pacedAttempts).size,
-        },
-        refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
-        usedAssertions: isOn('private_key_jwt') ? get(PARTS.usedAssertionsStore).load : undefined,
-        issuerKeySets: get(PARTS.issuerKeySets).counts(),
-        clockOffsetSeconds: get(PARTS.keyRing).clockOffsetSeconds(),
-      }),
+      service: () => serviceState(container, settings, healthChecks()),
       workers: async () => (await pool()?.metrics()) ?? new Map(),
     });
     const routes = managementRoutes(healthChecks, () => metrics.scrape());
@@ -295,34 +278,8 @@ export async function buildContainer(
   });
 
   override(container);
-  get(PARTS.processMetrics).measure(
-    'auth_verified_secrets',
-    'Secrets of clients that are cached as verified.',
-    () => get(PARTS.verifiedSecrets).size,
-  );
-  get(PARTS.processMetrics).measure(
-    'auth_failed_attempt_counts',
-    'Pairs of client id and address whose failed attempts are counted.',
-    () => attemptCounts(get(PARTS.verificationSlots)),
-  );
-  if (isOn('private_key_jwt', 'federated_jwt')) {
-    get(PARTS.processMetrics).measure(
-      'auth_assertion_keys',
-      'Public keys that have verified an assertion and are kept ready for the next one.',
-      () => get(PARTS.assertionVerifier).importedKeys,
-    );
-  }
+  measureProcess(container, settings);
   container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
-  if (container.isRegistered(PARTS.expiringCredentials)) {
-    const expiring = get(PARTS.expiringCredentials);
-    const measure = (kind: keyof ExpiringCredentials, what: string) =>
-      get(PARTS.processMetrics).measure(
-        `auth_client_${kind}_expiring`,
-        `Valid ${what} of clients that expire within 30 days.`,
-        () => expiring()?.[kind],
-      );
-    measure('secrets', 'secrets');
-    measure('keys', 'keys');
-  }
+  measureExpiring(container);
   return container;
 }

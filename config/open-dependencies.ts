@@ -1,5 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import { createStateLog } from '../adapters/pino/state-log.ts';
+import type { PoolLoad } from '../adapters/postgres/connection.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
@@ -16,11 +17,15 @@ export async function openDependencies(
 ): Promise<readonly Dependency[]> {
   const { DATABASE_POOL_SIZE: poolSize, KEY_PUBLICATION_SECONDS: publicationSeconds } = settings;
   const log = container.resolve(PARTS.log);
+  const connection = () => ({
+    ...connectionOptions(settings),
+    measure: (use: string, pool: () => PoolLoad) => container.resolve(PARTS.processMetrics).measureDatabase(use, pool),
+  });
   const opened: Dependency[] = [];
   try {
     if (role !== 'primary' && !container.isRegistered(PARTS.clientRepository)) {
       const { openClientRepository } = await loadPostgres();
-      const options = { ...connectionOptions(settings), poolSize };
+      const options = { ...connection(), poolSize };
       const { CLIENT_AUTHENTICATION_METHODS: methods } = settings;
       const clients = await openClientRepository(options, createStateLog(log), methods);
       const { adapter, expiring, dependency } = clients;
@@ -35,7 +40,7 @@ export async function openDependencies(
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();
       const keyLog = createStateLog(log.child({ dependency: 'key directory' }));
-      const { adapter, dependency } = await openKeyDirectory(connectionOptions(settings), keyLog);
+      const { adapter, dependency } = await openKeyDirectory(connection(), keyLog);
       opened.push(dependency);
       container.registerInstance(PARTS.keyDirectory, adapter);
     }
@@ -43,7 +48,7 @@ export async function openDependencies(
     if (role !== 'worker' && replaysMatter && !container.isRegistered(PARTS.usedAssertionsStore)) {
       const { openUsedAssertions } = await loadPostgres();
       const usesLog = createStateLog(log.child({ dependency: 'used assertions' }));
-      const { adapter, dependency } = await openUsedAssertions(connectionOptions(settings), usesLog);
+      const { adapter, dependency } = await openUsedAssertions(connection(), usesLog);
       opened.push(dependency);
       container.registerInstance(PARTS.usedAssertionsStore, adapter);
     }

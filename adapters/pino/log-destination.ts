@@ -64,6 +64,10 @@ export class LogDestination extends sonicBoom.SonicBoom implements HealthCheck {
     return this._len;
   }
 
+  get bufferedBytesMax(): number {
+    return LOG_BUFFER_BYTES;
+  }
+
   /** Always ready: without a log the service still works. The note says why lines are lost now. */
   readiness(): Readiness {
     if (this.#fault !== undefined) return { ready: true, note: `log lines are lost: ${this.#fault}` };

@@ -3,6 +3,19 @@ import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 
+/** The connections of a pool at one moment. */
+export interface PoolLoad {
+  readonly open: number;
+  readonly max: number;
+  /** Open ones that no statement uses. */
+  readonly idle: number;
+  /** Statements that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** Takes how a statement ended, and its duration in seconds, with the wait for a connection. */
+export type CountStatement = (outcome: 'answered' | 'failed', seconds: number) => void;
+
 export interface ConnectionOptions {
   /** PostgreSQL connection URL, with its password. A secret. */
   readonly url: string;
@@ -10,6 +23,8 @@ export interface ConnectionOptions {
   readonly poolSize: number;
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
   readonly deadlineMs: number;
+  /** Called once with what the connections are for. Returns a function that is called after each statement of a request, and that must not throw. */
+  readonly measure?: (use: string, pool: () => PoolLoad) => CountStatement;
   /** What the ORM needs beyond that, to migrate. */
   readonly ormOptions?: Pick<Options, 'extensions' | 'migrations'>;
 }
@@ -53,6 +68,10 @@ export async function openConnection(
   return {
     pool,
     deadlineMs,
+    load(): PoolLoad {
+      const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
+      return { open, max: poolSize, idle, waiting };
+    },
     /** The statements that create the table with this name, as one text. */
     async createTableSql(table: string): Promise<string> {
       const statements = (await orm.schema.getCreateSchemaSQL({ wrap: false })).split('\n');

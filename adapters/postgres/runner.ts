@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { acquireTimeoutMs, type Connection } from './connection.ts';
+import { acquireTimeoutMs, type Connection, type CountStatement } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
 
@@ -16,10 +16,12 @@ export interface Statement {
 export class Runner {
   readonly #connection: Connection;
   readonly #health: DatabaseHealth;
+  readonly #count: CountStatement;
 
-  constructor(connection: Connection, health: DatabaseHealth) {
+  constructor(connection: Connection, health: DatabaseHealth, count: CountStatement = () => {}) {
     this.#connection = connection;
     this.#health = health;
+    this.#count = count;
   }
 
   /**
@@ -30,13 +32,20 @@ export class Runner {
   async run<Row>(statement: Statement, empty?: RegExp): Promise<readonly Row[]> {
     const health = this.#health;
     if (!health.prepared) throw new DependencyUnavailable(health.name, health.fault);
+    const begin = performance.now();
+    let outcome: Parameters<CountStatement>[0] = 'answered';
     try {
       return await runStatement<Row>(this.#connection, statement);
     } catch (fault) {
       if (empty !== undefined && hasState(fault, empty)) return [];
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
-      if (!hasState(fault, SQLSTATE.dataException)) health.failed(fault);
+      if (!hasState(fault, SQLSTATE.dataException)) {
+        outcome = 'failed';
+        health.failed(fault);
+      }
       throw new DependencyUnavailable(health.name, loggableFault(fault));
+    } finally {
+      this.#count(outcome, (performance.now() - begin) / 1_000);
     }
   }
 

@@ -83,7 +83,12 @@ export async function openTable(
     await close();
     throw problem;
   }
-  return { name, runner: new Runner(connection, health), readiness: () => health.readiness(), close };
+  const runner = new Runner(
+    connection,
+    health,
+    options.measure?.(name, () => connection.load()),
+  );
+  return { name, runner, readiness: () => health.readiness(), close };
 }
 
 /** Takes the lock and needs the privileges of every read of the table. */

@@ -1,7 +1,9 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
+import { type CountStatement, DatabaseMetrics, type MeasuredPool } from './database-metrics.ts';
 import { type MeasuredHttpLoad, registerHttpMetrics } from './http-metrics.ts';
+import { addGauge, addTotal, type MeasuredValue, type ReadValue } from './measured-value.ts';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
 import { createRequestCounter } from './request-counter.ts';
 
@@ -19,45 +21,45 @@ const QUANTILES = [
 export interface MeasuredLog {
   readonly linesLost: number;
   readonly bufferedBytes: number;
+  /** The bound of `bufferedBytes`. */
+  readonly bufferedBytesMax: number;
 }
+
+const NO_LOG: MeasuredLog = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
 
 /** What one process measures: the requests that it answers, its log, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
   readonly #process: string;
+  #databases: DatabaseMetrics | undefined;
   /** Counts a request; see {@link createRequestCounter}. */
   readonly count = createRequestCounter(this.#registry);
 
   /** @param process label `process` of the metrics that describe the process itself. */
-  constructor(process: string, log: MeasuredLog = { linesLost: 0, bufferedBytes: 0 }) {
+  constructor(process: string, log = NO_LOG) {
     this.#process = process;
-    const registers = [this.#registry];
     registerProcessGauges(this.#registry, process, log);
-    new Counter({
-      name: 'auth_log_lines_lost_total',
-      help: 'Log lines that were lost because standard output could not be written, or not fast enough.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(log.linesLost);
-      },
-    });
+    this.countTotal(
+      'auth_log_lines_lost_total',
+      'Log lines that were lost because standard output could not be written, or not fast enough.',
+      () => log.linesLost,
+    );
   }
 
-  /** Adds the size of something that this process holds or counts; undefined while it is not known. */
-  measure(name: string, help: string, read: () => number | undefined): void {
-    const process = this.#process;
-    const registers = [this.#registry];
-    new Gauge({
-      name,
-      help,
-      labelNames: ['process'],
-      registers,
-      collect() {
-        const value = read();
-        if (value !== undefined) this.set({ process }, value);
-      },
-    });
+  /** Adds the size of something that this process holds. */
+  measure(value: MeasuredValue): void {
+    addGauge(this.#registry, this.#process, value);
+  }
+
+  /** Adds something that this process has counted since it started. */
+  countTotal(name: string, help: string, read: () => number): void {
+    addTotal(this.#registry, name, help, read);
+  }
+
+  /** Adds what a database is used for. Returns the function that counts its statements. */
+  measureDatabase(dependency: string, pool: () => MeasuredPool): CountStatement {
+    this.#databases ??= new DatabaseMetrics(this.#registry, this.#process);
+    return this.#databases.add(dependency, pool);
   }
 
   /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
@@ -78,17 +80,8 @@ export class ProcessMetrics {
 function registerProcessGauges(registry: Registry, process: string, log: MeasuredLog): void {
   const registers = [registry];
   const labelNames = ['process'];
-  const gauge = (name: string, help: string, read: () => number | Promise<number | undefined>) =>
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      async collect() {
-        const value = await read();
-        if (value !== undefined) this.set({ process }, value);
-      },
-    });
+  const gauge = (name: string, help: string, read: ReadValue, max?: ReadValue) =>
+    addGauge(registry, process, { name, help, read, max });
 
   const delay = monitorEventLoopDelay({ resolution: SAMPLE_EVERY_MS });
   delay.enable();
@@ -117,12 +110,31 @@ function registerProcessGauges(registry: Registry, process: string, log: Measure
       this.inc({ process }, (user + system) / 1e6);
     },
   });
-  gauge('auth_log_buffered_bytes', 'Bytes of log lines that wait to be written.', () => log.bufferedBytes);
+  gauge(
+    'auth_log_buffered_bytes',
+    'Bytes of log lines that wait to be written.',
+    () => log.bufferedBytes,
+    () => log.bufferedBytesMax,
+  );
   const startedAt = Math.round(performance.timeOrigin) / 1e3;
   gauge('auth_process_start_time_seconds', 'When the process started, in seconds since 1970.', () => startedAt);
-  gauge('auth_process_open_fds', 'Open file descriptors, most of which are connections. On Linux only.', async () => {
-    const open = await readdir('/proc/self/fd').catch(() => undefined);
-    // Less the one that reading the folder takes.
-    return open && open.length - 1;
-  });
+  gauge(
+    'auth_process_open_fds',
+    'Open file descriptors, most of which are connections. On Linux only.',
+    countOpenFiles,
+    readOpenFilesLimit,
+  );
+}
+
+async function countOpenFiles(): Promise<number | undefined> {
+  const open = await readdir('/proc/self/fd').catch(() => undefined);
+  // Less the one that reading the folder takes.
+  return open && open.length - 1;
+}
+
+/** Undefined where there is no limit. */
+async function readOpenFilesLimit(): Promise<number | undefined> {
+  const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
+  const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return soft === undefined ? undefined : Number(soft);
 }

@@ -70,6 +70,10 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     return this.#availableAt.size;
   }
 
+  get pairsMax(): number {
+    return this.#pairsMax;
+  }
+
   hasAttemptsLeft(clientId: string, address: string): boolean {
     if (this.#availableAt.size === 0) return true;
     const pair = pairOf(clientId, address);

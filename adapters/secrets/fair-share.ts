@@ -20,6 +20,10 @@ export class FairShare<Flow> {
     return this.#finished.size;
   }
 
+  get max(): number {
+    return this.#flowsMax;
+  }
+
   /** The next of these flows. */
   next(waiting: Iterable<Flow>): Flow | undefined {
     this.moveOn(waiting);

@@ -35,6 +35,10 @@ export class OverflowQueue<Item extends Waiting> {
     return this.#clients.size + this.#addresses.size;
   }
 
+  get sharesMax(): number {
+    return this.#clients.max + this.#addresses.max;
+  }
+
   /** When the queue is full, the newest request of the client or address that has the most is evicted. */
   add(item: Item, isRegistered: boolean): void {
     if (this.waiting.size >= this.#max) this.#evict();

@@ -59,6 +59,10 @@ export class PacedAttempts {
     return this.#size;
   }
 
+  get max(): number {
+    return this.#options.max;
+  }
+
   /** Whether an attempt of this pair waits. */
   isWaiting(pair: string): boolean {
     return this.#rooms.has(pair);

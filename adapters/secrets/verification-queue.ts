@@ -76,6 +76,15 @@ export class VerificationQueue implements ClosableVerificationSlots {
     return this.#waiting.shares;
   }
 
+  /** What bounds `load`; the FIFO queue is bounded by the work in it. */
+  get limits(): VerificationQueueLimits {
+    return this.#limits;
+  }
+
+  get sharesMax(): number {
+    return this.#waiting.sharesMax;
+  }
+
   /** Attempts are not limited here. */
   hasAttemptsLeft(): boolean {
     return true;

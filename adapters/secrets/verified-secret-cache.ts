@@ -49,6 +49,8 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   // With a KeyObject, a digest takes a fifth of the time that it takes with the key's bytes.
   readonly #key: KeyObject;
   readonly #entries: LRUCache<string, VerifiedSecret>;
+  #lookUps = 0;
+  #hits = 0;
 
   constructor(clock: Clock, options: VerifiedSecretCacheOptions) {
     this.#clock = clock;
@@ -62,7 +64,24 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     return this.#entries.size;
   }
 
+  /** The most secrets in the cache. */
+  get max(): number {
+    return this.#entries.max;
+  }
+
+  /** Look-ups since the start, one for each presented secret. */
+  get lookUps(): number {
+    return this.#lookUps;
+  }
+
+  /** The look-ups that spared a verification. */
+  get hits(): number {
+    return this.#hits;
+  }
+
   lookUp({ clientId, clientSecret, secretId }: PresentedSecret): CachedVerification {
+    this.#lookUps += 1;
+    let isHit = false;
     const presented = this.#digest('presented', clientId, clientSecret);
     const place = placeOf(clientId, secretId);
     const entry = () => {
@@ -73,7 +92,12 @@ export class VerifiedSecretCache implements VerifiedSecrets {
       state: () => this.#stateOf(entry()),
       isFor: (stored) => {
         const expected = entry()?.stored;
-        return expected !== undefined && isEqual(expected, this.#digestOf(clientId, stored));
+        const isForStored = expected !== undefined && isEqual(expected, this.#digestOf(clientId, stored));
+        if (isForStored && !isHit) {
+          isHit = true;
+          this.#hits += 1;
+        }
+        return isForStored;
       },
       add: (stored) => {
         const digests = { presented, stored: this.#digestOf(clientId, stored) };

@@ -30,6 +30,10 @@ export class WaitingVerifications<Item extends Waiting> {
     return this.#overflow.shares;
   }
 
+  get sharesMax(): number {
+    return this.#overflow.sharesMax;
+  }
+
   /** Adds a request to the FIFO queue. Returns false if it has no room there; a renewal always has, since its secret was right. */
   addToFifo(item: Item): boolean {
     let rounds = 2 ** item.request.cost;

@@ -8,6 +8,18 @@ import { jwksOf } from './trusted-keys.ts';
 
 export type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
 
+/** The keys at one moment, in seconds; undefined where there is nothing to tell. */
+export interface KeyRingTimes {
+  /** Since the key began to sign; negative until it does. */
+  readonly age: number | undefined;
+  /** Until the key may not sign any more, unless the directory answers. */
+  readonly lease: number | undefined;
+  /** Until the next key is due to sign; negative if it is late. */
+  readonly rotation: number | undefined;
+  /** Since the query whose answer has the keys that are trusted. */
+  readonly directoryAge: number | undefined;
+}
+
 /**
  * The keys that this process signs with, and all keys that it verifies with. They change only in `advance`, which has to
  * be called regularly.
@@ -69,6 +81,17 @@ export class KeyRing implements KeyProvider {
   clockOffsetSeconds(): number | undefined {
     const { clock } = this.#parts;
     return this.#clockWindow && clock.wallSeconds() - clock.seconds() - this.#clockWindow.exact;
+  }
+
+  times(): KeyRingTimes {
+    const now = this.#parts.clock.now();
+    const [signing, rotation, readAt] = [this.#signing, this.#own.nextRotation(), this.#directory.readAt];
+    return {
+      age: signing && now - signing.from,
+      lease: signing && signing.until - now,
+      rotation: Number.isFinite(rotation) ? rotation - now : undefined,
+      directoryAge: Number.isFinite(readAt) ? now - readAt : undefined,
+    };
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {

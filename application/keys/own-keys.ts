@@ -127,6 +127,12 @@ export class OwnKeys {
     return this.#parts.schedule.successorPublishedAt(this.#signing.from);
   }
 
+  /** When the next key is due to sign, in the past if it is late; Infinity without rotation, or before there is a key. */
+  nextRotation(): number {
+    if (this.#signing === undefined) return Infinity;
+    return this.#parts.schedule.successorSignsAt(this.#signing.from, this.#publishedNext()?.publishedAt ?? -Infinity);
+  }
+
   /** Drops revoked keys. The next key takes the place of a revoked one that signs, as soon as every verifier can know it. */
   #drop(revoked: ReadonlySet<string>, now: number): void {
     const isLeft = (key: { readonly pair: KeyPair } | undefined) => key !== undefined && !revoked.has(key.pair.kid);

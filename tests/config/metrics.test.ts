@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
+import { documentedMetrics, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
@@ -144,11 +144,57 @@ describe('the metrics of the management port', () => {
   });
 
   it('are all in the table of docs/operations.md, and no others', async () => {
-    const documented = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| `(auth_\w+)` \|/gm);
     const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
-    // A directory in memory has no clock.
-    const here = [...documented].map(([, name]) => name).filter((name) => name !== 'auth_clock_offset_seconds');
+    const elsewhere = new Set(METRICS_OF_POSTGRES);
+    const here = documentedMetrics().filter((name) => !elsewhere.has(name));
     expect([...exposed].map(([, name]) => name).toSorted()).toEqual(here.toSorted());
+  });
+
+  it('show the bound of each thing that is bounded', async () => {
+    const now = await samples();
+    const bounds = now.filter(({ name }) => name.endsWith('_max'));
+    expect(bounds.length).toBeGreaterThan(15);
+    for (const { name, labels, value } of bounds) {
+      expect(value).toBeGreaterThan(0);
+      if (name === 'auth_clock_offset_seconds_max') continue;
+      const bounded = now.filter((sample) => sample.name === name.slice(0, -'_max'.length));
+      const same = bounded.filter((sample) =>
+        Object.entries(labels).every(([key, text]) => sample.labels[key] === text),
+      );
+      expect(same).toHaveLength(1);
+      expect(same[0]?.value).toBeLessThanOrEqual(value);
+    }
+  });
+
+  it('show each check of /readyz', async () => {
+    const { checks } = JSON.parse((await send(url, '/readyz')).text);
+    const checked = (await samples()).flatMap(({ name, labels, value }) =>
+      name === 'auth_check_severity' ? [{ name: labels['check'], ready: value === 0 }] : [],
+    );
+    expect(checked).toEqual(checks);
+  });
+
+  it('show how old the key is, how long it may sign, and when the next one is due', async () => {
+    const now = await samples();
+    expect(total(now, 'auth_trusted_keys')).toBeGreaterThanOrEqual(1);
+    expect(total(now, 'auth_signing_key_age_seconds')).toBeLessThan(600);
+    expect(total(now, 'auth_signing_key_lease_seconds')).toBeGreaterThan(3_500);
+    const age = total(now, 'auth_signing_key_age_seconds');
+    expect(total(now, 'auth_signing_key_rotation_seconds')).toBe(86_400 - age);
+    expect(total(now, 'auth_key_directory_age_seconds')).toBeLessThan(60);
+  });
+
+  it('count the hits of the cache of verified secrets among all look-ups', async () => {
+    const counts = async () => {
+      const now = await samples();
+      return [total(now, 'auth_verified_secret_lookups_total'), total(now, 'auth_verified_secret_hits_total')];
+    };
+    await requestToken(service.url, FORM);
+    const [lookUps = 0, hits = 0] = await counts();
+    for (let time = 0; time < 3; time += 1) await requestToken(service.url, FORM);
+    await requestToken(service.url, { ...FORM, client_secret: 'wrong-secret' });
+    await requestToken(service.url, { ...FORM, client_id: 'unknown-client' });
+    expect(await counts()).toEqual([lookUps + 5, hits + 3]);
   });
 
   it('show one process, named primary, which answers requests', async () => {

@@ -33,11 +33,15 @@ export class LoadLimit {
     return this.#inFlight;
   }
 
+  /** The most requests in progress now: fewer while the event loop is late. */
+  get max(): number {
+    const { inFlight, inFlightWhenLate, lateMs } = this.#limits;
+    return this.#eventLoop.delayMs < lateMs ? inFlight : inFlightWhenLate;
+  }
+
   /** Whether one more request is admitted. Each that is must `leave`. */
   enter(): boolean {
-    const { inFlight, inFlightWhenLate, lateMs } = this.#limits;
-    const limit = this.#eventLoop.delayMs < lateMs ? inFlight : inFlightWhenLate;
-    if (this.#inFlight >= limit) return false;
+    if (this.#inFlight >= this.max) return false;
     this.#inFlight += 1;
     return true;
   }

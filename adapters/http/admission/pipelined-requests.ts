@@ -23,6 +23,10 @@ export class PipelinedRequests {
     return this.#bytes;
   }
 
+  get maxBytes(): number {
+    return MAX_BYTES;
+  }
+
   get full(): boolean {
     return this.#bytes > MAX_BYTES;
   }

@@ -29,6 +29,10 @@ export class RejectionDelay {
     return this.#waiting;
   }
 
+  get max(): number {
+    return this.#limits.waiting;
+  }
+
   /** Whether no further rejection may wait. It is sent at once then, and ends its connection. */
   get full(): boolean {
     return this.#waiting >= this.#limits.waiting;

@@ -42,15 +42,20 @@ export interface HttpServerParts extends ApplicationParts {
 /** What a server holds at one moment, and what it has refused to hold. */
 export interface HttpLoad {
   readonly connections: number;
+  readonly connectionsMax: number;
   /** Connections closed since the start because there were too many. */
   readonly dropped: number;
   /** Requests that are being answered, without those that upload their body or wait. */
   readonly inProgress: number;
+  /** Fewer while the event loop is late. */
+  readonly inProgressMax: number;
   /** Requests whose refusal is delayed. */
   readonly delayed: number;
+  readonly delayedMax: number;
   /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
   readonly pipelined: number;
   readonly pipelinedBytes: number;
+  readonly pipelinedBytesMax: number;
 }
 
 /**
@@ -65,12 +70,14 @@ export class HttpServer {
   readonly #parts: Pick<ApplicationParts, 'load' | 'rejectionDelay'>;
   readonly #connections = new Map<Duplex, Connection>();
   readonly #pipelined = new PipelinedRequests();
+  readonly #connectionsMax: number;
   #dropped = 0;
   #retired = false;
 
   constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, ...parts }: HttpServerParts) {
     this.#handle = createApplication(parts).callback();
     this.#parts = parts;
+    this.#connectionsMax = connectionsMax;
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
@@ -113,11 +120,15 @@ export class HttpServer {
     const { load, rejectionDelay } = this.#parts;
     return {
       connections: this.#connections.size,
+      connectionsMax: this.#connectionsMax,
       dropped: this.#dropped,
       inProgress: load.inFlight,
+      inProgressMax: load.max,
       delayed: rejectionDelay.waiting,
+      delayedMax: rejectionDelay.max,
       pipelined: this.#pipelined.waiting,
       pipelinedBytes: this.#pipelined.bytes,
+      pipelinedBytesMax: this.#pipelined.maxBytes,
     };
   }
 

@@ -56,12 +56,13 @@ describe('ProcessMetrics of requests', () => {
 
 describe('ProcessMetrics of the process', () => {
   it('have the lines that its log lost, and the bytes that wait', async () => {
-    const log = { linesLost: 0, bufferedBytes: 0 };
+    const log = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1_000 };
     const metrics = new ProcessMetrics('primary', log);
     Object.assign(log, { linesLost: 3, bufferedBytes: 700 });
     const samples = await samplesOf(metrics);
     expect(total(samples, 'auth_log_lines_lost_total', {})).toBe(3);
     expect(total(samples, 'auth_log_buffered_bytes', { process: 'primary' })).toBe(700);
+    expect(total(samples, 'auth_log_buffered_bytes_max', { process: 'primary' })).toBe(1_000);
   });
 
   it('name the process that they describe', async () => {

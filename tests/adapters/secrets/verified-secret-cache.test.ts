@@ -43,6 +43,20 @@ describe('VerifiedSecretCache', () => {
     expect(state()).toBe('absent');
   });
 
+  it('counts look-ups, and as hits those that spared a verification, each once', () => {
+    const { cache, add, state } = world();
+    const counts = () => [cache.lookUps, cache.hits];
+    state();
+    add();
+    expect(counts()).toEqual([2, 0]);
+    const cached = cache.lookUp(CREDENTIALS);
+    expect([cached.isFor(STORED), cached.isFor(STORED)]).toEqual([true, true]);
+    expect(counts()).toEqual([3, 1]);
+    state({ clientSecret: 'wrong' });
+    state({ stored: StoredSecret.parse(`!${ENCODING}`) });
+    expect(counts()).toEqual([5, 1]);
+  });
+
   it('finds the entry again for a registration that was read again', () => {
     const { add, state } = world();
     add();

@@ -77,6 +77,45 @@ describe('the rotation of a key', () => {
     expect(await kidsOf(ring)).toContain(await signingKid(ring));
   });
 
+  it('tells how old the key is, how long it may sign, and when the next one is due', async () => {
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
+    const ring = unstartedKeyRing({ clock, directory, ...TIMES });
+    expect(ring.times()).toEqual({ age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined });
+    await ring.advance();
+    expect(ring.times()).toEqual({ age: 0, lease: 3_600, rotation: ROTATION, directoryAge: 0 });
+
+    clock.advance(ROTATION - PUBLICATION);
+    await ring.advance();
+    clock.advance(30);
+    expect(ring.times()).toEqual({
+      age: ROTATION - PUBLICATION + 30,
+      lease: 3_570,
+      rotation: PUBLICATION - 30,
+      directoryAge: 30,
+    });
+  });
+
+  it('tells by how much the next key is late while the directory is unavailable', async () => {
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    directory.available = false;
+    clock.advance(ROTATION + 20);
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    const late = { age: ROTATION + 20, lease: 3_600 - ROTATION - 20, rotation: -20, directoryAge: ROTATION + 20 };
+    expect(ring.times()).toEqual(late);
+
+    directory.available = true;
+    await ring.advance();
+    // It is published now, and signs when every verifier can know it.
+    expect(ring.times()).toMatchObject({ rotation: PUBLICATION, directoryAge: 0 });
+  });
+
+  it('tells no time of a rotation that does not come', async () => {
+    expect((await freshKeyRing()).times().rotation).toBeUndefined();
+  });
+
   it('trusts and publishes a retired key until the last token that it signed has expired, and not a second longer', async () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, ...TIMES });

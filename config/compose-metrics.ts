@@ -1,0 +1,90 @@
+import type { DependencyContainer } from 'tsyringe';
+import { IMPORTED_KEYS_MAX } from '../adapters/jwt/jose-assertion-verifier.ts';
+import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
+import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { ExpiringCredentials } from '../domain/client-details.ts';
+import { CLOCK_OFFSET_SECONDS_MAX } from '../domain/clock-offset.ts';
+import { PARTS } from './parts.ts';
+import type { Settings } from './settings/settings.ts';
+
+/** Measures what each process that answers requests holds, whatever its storage. */
+export function measureProcess(container: DependencyContainer, { CLIENT_AUTHENTICATION_METHODS }: Settings): void {
+  const metrics = container.resolve(PARTS.processMetrics);
+  const secrets = () => container.resolve(PARTS.verifiedSecrets);
+  metrics.measure({
+    name: 'auth_verified_secrets',
+    help: 'Secrets of clients that are cached as verified.',
+    read: () => secrets().size,
+    max: () => secrets().max,
+  });
+  metrics.countTotal(
+    'auth_verified_secret_lookups_total',
+    'Presented secrets that were looked up in the cache of verified secrets.',
+    () => secrets().lookUps,
+  );
+  metrics.countTotal(
+    'auth_verified_secret_hits_total',
+    'Presented secrets that were found in the cache of verified secrets, and needed no verification.',
+    () => secrets().hits,
+  );
+  const limiter = () => {
+    const slots = container.resolve(PARTS.verificationSlots);
+    return slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
+  };
+  metrics.measure({
+    name: 'auth_failed_attempt_counts',
+    help: 'Pairs of client id and address whose failed attempts are counted.',
+    read: () => limiter().pairs,
+    max: () => limiter().pairsMax,
+  });
+  if (['private_key_jwt', 'federated_jwt'].some((name) => CLIENT_AUTHENTICATION_METHODS.some((on) => on === name))) {
+    metrics.measure({
+      name: 'auth_assertion_keys',
+      help: 'Public keys that have verified an assertion and are kept ready for the next one.',
+      read: () => container.resolve(PARTS.assertionVerifier).importedKeys,
+      max: () => IMPORTED_KEYS_MAX,
+    });
+  }
+}
+
+/** Measures the credentials that expire soon, in a process that knows them. */
+export function measureExpiring(container: DependencyContainer): void {
+  if (!container.isRegistered(PARTS.expiringCredentials)) return;
+  const expiring = container.resolve(PARTS.expiringCredentials);
+  const measure = (kind: keyof ExpiringCredentials) =>
+    container.resolve(PARTS.processMetrics).measure({
+      name: `auth_client_${kind}_expiring`,
+      help: `Valid ${kind} of clients that expire within 30 days.`,
+      read: () => expiring()?.[kind],
+    });
+  measure('secrets');
+  measure('keys');
+}
+
+/** What is measured of the service as a whole, in the process that has the verification queue. */
+export function serviceState(
+  container: DependencyContainer,
+  settings: Settings,
+  checks: readonly HealthCheck[],
+): ServiceState {
+  const get: DependencyContainer['resolve'] = (token) => container.resolve(token);
+  const [queue, paced, keyRing] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts), get(PARTS.keyRing)];
+  const pool = container.isRegistered(PARTS.workerPool) ? get(PARTS.workerPool) : undefined;
+  const { concurrent: running, overflow, unanswered } = queue.limits;
+  return {
+    checks,
+    workers: pool === undefined ? 1 : settings.WORKERS,
+    listening: pool?.listening ?? Number(get(PARTS.httpServer).listening),
+    verifications: { ...queue.load, shares: queue.shares, paced: paced.size },
+    verificationsMax: { running, overflow, unanswered, shares: queue.sharesMax, paced: paced.max },
+    refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
+    usedAssertions: settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt')
+      ? get(PARTS.usedAssertionsStore).load
+      : undefined,
+    issuerKeySets: get(PARTS.issuerKeySets).counts(),
+    clockOffsetSeconds: keyRing.clockOffsetSeconds(),
+    clockOffsetSecondsMax: CLOCK_OFFSET_SECONDS_MAX,
+    keys: { ...keyRing.times(), trusted: new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size },
+  };
+}

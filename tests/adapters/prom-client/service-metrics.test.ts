@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { exposition } from '../../../adapters/prom-client/metrics-snapshot.ts';
+import { type ServiceState, serviceMetrics } from '../../../adapters/prom-client/service-metrics.ts';
+import type { Readiness } from '../../../application/ports/health-check.ts';
+import { readSamples, total } from '../../support/read-samples.ts';
+
+const NO_KEYS = { trusted: 0, age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined };
+
+const STATE: ServiceState = {
+  checks: [],
+  workers: 2,
+  listening: 2,
+  verifications: { running: 1, fifo: 2, overflow: 3, shares: 4, paced: 5, unanswered: 6 },
+  verificationsMax: { running: 10, overflow: 30, shares: 40, paced: 50, unanswered: 60 },
+  refusalCost: 10,
+  usedAssertions: undefined,
+  issuerKeySets: { current: 0, stale: 0, absent: 0 },
+  clockOffsetSeconds: undefined,
+  clockOffsetSecondsMax: 10,
+  keys: NO_KEYS,
+};
+
+async function samplesOf(state: Partial<ServiceState>) {
+  const { text } = await exposition([await serviceMetrics({ ...STATE, ...state })]);
+  return readSamples(text);
+}
+
+const check = (name: string, readiness: Readiness) => ({ name, readiness: () => readiness });
+
+describe('the metrics of the service as a whole', () => {
+  it('show how severe the state of each check is, and whether the service is ready', async () => {
+    const noted = [
+      check('log', { ready: true }),
+      check('key directory', { ready: true, note: 'database unavailable (ECONNREFUSED)' }),
+    ];
+    const failed = [...noted, check('client repository', { ready: false, reason: 'database unavailable' })];
+    const severities = (samples: Awaited<ReturnType<typeof samplesOf>>) =>
+      samples.filter(({ name }) => name === 'auth_check_severity').map(({ labels, value }) => [labels['check'], value]);
+    const [degraded, unready] = [await samplesOf({ checks: noted }), await samplesOf({ checks: failed })];
+    expect(severities(degraded)).toEqual([
+      ['log', 0],
+      ['key directory', 1],
+    ]);
+    expect(severities(unready).at(-1)).toEqual(['client repository', 2]);
+    expect([total(degraded, 'auth_ready'), total(unready, 'auth_ready')]).toEqual([1, 0]);
+  });
+
+  it('contain no reason and no note of a check', async () => {
+    const { text } = await exposition([
+      await serviceMetrics({ ...STATE, checks: [check('log', { ready: true, note: 'log lines are lost: ENOSPC' })] }),
+    ]);
+    expect(text).not.toContain('ENOSPC');
+  });
+
+  it('show the bounds of the verification queue beside what is in it', async () => {
+    const samples = await samplesOf({});
+    const both = (name: string, labels = {}) => [total(samples, name, labels), total(samples, `${name}_max`, labels)];
+    expect(both('auth_secret_verifications_running')).toEqual([1, 10]);
+    expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 30]);
+    expect(both('auth_secret_verifications_waiting', { queue: 'paced' })).toEqual([5, 50]);
+    expect(both('auth_secret_verifications_unanswered')).toEqual([6, 60]);
+    expect(both('auth_secret_verification_shares')).toEqual([4, 40]);
+  });
+
+  it('leave out what is not known: before the first key, without rotation, without a clock to compare with', async () => {
+    const names = (await samplesOf({})).map(({ name }) => name);
+    expect(
+      names.filter((name) => /signing_key|directory_age|clock_offset_seconds$|used_assertions/.test(name)),
+    ).toEqual([]);
+    const known = await samplesOf({ keys: { trusted: 3, age: -5, lease: 3_600, rotation: -1, directoryAge: 7 } });
+    const value = (name: string) => total(known, name);
+    expect(value('auth_trusted_keys')).toBe(3);
+    expect(value('auth_signing_key_age_seconds')).toBe(-5);
+    expect(value('auth_signing_key_lease_seconds')).toBe(3_600);
+    expect(value('auth_signing_key_rotation_seconds')).toBe(-1);
+    expect(value('auth_key_directory_age_seconds')).toBe(7);
+  });
+
+  it('show the cores and the memory that the service can use', async () => {
+    const samples = await samplesOf({});
+    expect(total(samples, 'auth_host_cores')).toBeGreaterThanOrEqual(1);
+    expect(total(samples, 'auth_host_memory_bytes')).toBeGreaterThan(2 ** 26);
+    expect(total(samples, 'auth_host_memory_bytes')).toBeLessThan(Infinity);
+  });
+});

@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+
+/** What a service without PostgreSQL does not have. */
+export const METRICS_OF_POSTGRES: readonly string[] = [
+  // A directory in memory has no clock.
+  'auth_clock_offset_seconds',
+  'auth_database_connections',
+  'auth_database_connections_idle',
+  'auth_database_connections_max',
+  'auth_database_statement_duration_seconds',
+  'auth_database_statements_waiting',
+];
+
+/** The names in the table of metrics of docs/operations.md. A row may have several. */
+export function documentedMetrics(): readonly string[] {
+  const rows = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| (`auth_\w+`(?:, `auth_\w+`)*) \|/gm);
+  return [...rows].flatMap(([, names = '']) => names.replaceAll('`', '').split(', '));
+}
