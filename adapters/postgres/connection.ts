@@ -13,8 +13,11 @@ export interface PoolLoad {
   readonly waiting: number;
 }
 
-/** Takes how a statement ended, and its duration in seconds, with the wait for a connection. */
-export type CountStatement = (outcome: 'answered' | 'failed', seconds: number) => void;
+/** Takes the duration of a statement in seconds, with the wait for a connection, by how it ended. Must not throw. */
+export interface StatementTimes {
+  answered(seconds: number): void;
+  failed(seconds: number): void;
+}
 
 export interface ConnectionOptions {
   /** PostgreSQL connection URL, with its password. A secret. */
@@ -23,8 +26,8 @@ export interface ConnectionOptions {
   readonly poolSize: number;
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
   readonly deadlineMs: number;
-  /** Called once with what the connections are for. Returns a function that is called after each statement of a request, and that must not throw. */
-  readonly measure?: (use: string, pool: () => PoolLoad) => CountStatement;
+  /** Called once with what the connections are for. Returns what takes the duration of each statement of a request. */
+  readonly measure?: (use: string, pool: () => PoolLoad) => StatementTimes;
   /** What the ORM needs beyond that, to migrate. */
   readonly ormOptions?: Pick<Options, 'extensions' | 'migrations'>;
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { acquireTimeoutMs, type Connection, type CountStatement } from './connection.ts';
+import { acquireTimeoutMs, type Connection, type StatementTimes } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
 
@@ -12,16 +12,18 @@ export interface Statement {
   readonly values?: string[];
 }
 
+const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
+
 /** Runs statements for requests, and keeps the health of the database up to date with what they find. */
 export class Runner {
   readonly #connection: Connection;
   readonly #health: DatabaseHealth;
-  readonly #count: CountStatement;
+  readonly #times: StatementTimes;
 
-  constructor(connection: Connection, health: DatabaseHealth, count: CountStatement = () => {}) {
+  constructor(connection: Connection, health: DatabaseHealth, times = NOT_MEASURED) {
     this.#connection = connection;
     this.#health = health;
-    this.#count = count;
+    this.#times = times;
   }
 
   /**
@@ -33,7 +35,7 @@ export class Runner {
     const health = this.#health;
     if (!health.prepared) throw new DependencyUnavailable(health.name, health.fault);
     const begin = performance.now();
-    let outcome: Parameters<CountStatement>[0] = 'answered';
+    let outcome: keyof StatementTimes = 'answered';
     try {
       return await runStatement<Row>(this.#connection, statement);
     } catch (fault) {
@@ -45,7 +47,7 @@ export class Runner {
       }
       throw new DependencyUnavailable(health.name, loggableFault(fault));
     } finally {
-      this.#count(outcome, (performance.now() - begin) / 1_000);
+      this.#times[outcome]((performance.now() - begin) / 1_000);
     }
   }
 

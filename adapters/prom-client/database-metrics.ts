@@ -13,8 +13,11 @@ export interface MeasuredPool {
   readonly waiting: number;
 }
 
-/** Takes the duration of a statement of a request, in seconds. Takes less than a microsecond, and never throws. */
-export type CountStatement = (outcome: 'answered' | 'failed', seconds: number) => void;
+/**
+ * Takes the duration of a statement of a request, in seconds. The functions are the library's own, take half a microsecond,
+ * and throw nothing: no file of ours runs between a statement and its count.
+ */
+export type StatementTimes = Readonly<Record<'answered' | 'failed', (seconds: number) => void>>;
 
 /** What one process uses databases for, by the names that `/readyz` has: a pool of connections, and statements of requests. */
 export class DatabaseMetrics {
@@ -49,13 +52,12 @@ export class DatabaseMetrics {
   }
 
   /** Adds a use, once. */
-  add(dependency: string, pool: () => MeasuredPool): CountStatement {
+  add(dependency: string, pool: () => MeasuredPool): StatementTimes {
     this.#pools.set(dependency, pool);
-    const seriesOf = (outcome: 'answered' | 'failed') => {
+    const seriesOf = (outcome: keyof StatementTimes) => {
       this.#duration.zero({ dependency, outcome });
-      return this.#duration.labels(dependency, outcome);
+      return this.#duration.labels(dependency, outcome).observe;
     };
-    const series = { answered: seriesOf('answered'), failed: seriesOf('failed') };
-    return (outcome, seconds) => series[outcome].observe(seconds);
+    return { answered: seriesOf('answered'), failed: seriesOf('failed') };
   }
 }

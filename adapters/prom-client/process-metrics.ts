@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
-import { type CountStatement, DatabaseMetrics, type MeasuredPool } from './database-metrics.ts';
+import { DatabaseMetrics, type MeasuredPool, type StatementTimes } from './database-metrics.ts';
 import { type MeasuredHttpLoad, registerHttpMetrics } from './http-metrics.ts';
 import { addGauge, addTotal, type MeasuredValue, type ReadValue } from './measured-value.ts';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
@@ -56,8 +56,8 @@ export class ProcessMetrics {
     addTotal(this.#registry, name, help, read);
   }
 
-  /** Adds what a database is used for. Returns the function that counts its statements. */
-  measureDatabase(dependency: string, pool: () => MeasuredPool): CountStatement {
+  /** Adds what a database is used for. Returns what takes the duration of its statements. */
+  measureDatabase(dependency: string, pool: () => MeasuredPool): StatementTimes {
     this.#databases ??= new DatabaseMetrics(this.#registry, this.#process);
     return this.#databases.add(dependency, pool);
   }
