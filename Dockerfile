@@ -12,6 +12,7 @@ COPY domain domain
 COPY application application
 COPY adapters adapters
 COPY config config
+COPY docs/openapi.json docs/
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS production

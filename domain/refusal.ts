@@ -4,7 +4,7 @@
  *
  * Codes: RFC 6749 section 5.2, RFC 8628 section 3.5 and RFC 8707 section 2 (token endpoint), RFC 6750 section 3.1 (bearer tokens).
  */
-const CODE_OF_REASON = {
+export const CODE_OF_REASON = {
   client_unknown: 'invalid_client',
   registration_broken: 'invalid_client',
   stored_secret_unusable: 'invalid_client',

@@ -122,7 +122,7 @@ describe('the architecture', () => {
 
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'architecture-'));
-    for (const name of [...FOLDERS, '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {
+    for (const name of [...FOLDERS, 'docs', '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {
       await cp(join(ROOT, name), join(tree, name), { recursive: true });
     }
     await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { documentedAs } from '../support/documented-answers.ts';
 import { until } from '../support/until.ts';
 import { type ExpectedAnswer, FORM, get, type HostileRequest, post, UNAUTHORIZED } from './hostile-request.ts';
 import { type HostileService, SECRETS } from './hostile-service.ts';
@@ -56,7 +57,9 @@ function summary({ status, body }: RawAnswer): [number, unknown] {
 }
 
 function expectForm(answer: RawAnswer, expected: ExpectedAnswer): void {
-  const { headers } = answer;
+  const { headers, status, body: text } = answer;
+  // Throws if docs/openapi.json does not have it.
+  if (!expected.isHead) documentedAs({ request: undefined, status, headers: Object.fromEntries(headers), body: text });
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(headers.get('cache-control')).toBe('no-store');
   expect(headers.get('pragma')).toBe('no-cache');

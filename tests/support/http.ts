@@ -1,5 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
+import { readAnswers } from '../hostile/raw-exchange.ts';
+import { isRecorded, recordAnswer } from './answer-record.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -29,9 +31,11 @@ export function send(
       incoming.on('error', reject);
       incoming.on('end', () => {
         const text = Buffer.concat(chunks).toString();
+        const { statusCode: status = 0, headers: answered } = incoming;
+        recordAnswer(Number(port), { request: { method, target: path }, status, headers: answered, body: text });
         resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
+          status,
+          headers: answered,
           text,
           json: () => JSON.parse(text) as Record<string, unknown>,
         });
@@ -84,10 +88,23 @@ export function sendRaw(port: number, ...chunks: readonly (string | Buffer)[]): 
     socket.on('data', (text) => {
       received += text;
     });
-    socket.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ECONNRESET' ? resolve(received) : reject(error),
-    );
-    socket.on('close', () => resolve(received));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET') reject(error);
+    });
+    socket.on('close', () => {
+      if (isRecorded(port)) recordRaw(port, String(chunks[0]), received);
+      resolve(received);
+    });
     for (const chunk of chunks) socket.write(chunk);
   });
+}
+
+/** Only the first request can be told with certainty: what follows may be part of its body. */
+function recordRaw(port: number, sent: string, received: string): void {
+  const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.[01]\r\n/.exec(sent) ?? [];
+  const first = method !== undefined && target !== undefined ? { method, target } : undefined;
+  for (const [index, { status, headers, body }] of readAnswers(received, () => method === 'HEAD').entries()) {
+    const request = index === 0 ? first : undefined;
+    recordAnswer(port, { request, status, headers: Object.fromEntries(headers), body });
+  }
 }

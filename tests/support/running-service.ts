@@ -3,6 +3,7 @@ import type { Override } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
 import { startService } from '../../config/service.ts';
 import { type Configuration, loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
+import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 
@@ -32,6 +33,8 @@ export interface ServiceOptions {
   readonly override?: Override;
   /** Limits that no setting changes. */
   readonly limits?: Pick<Configuration, 'httpTimeouts'>;
+  /** Paths of routes that the test adds, which docs/openapi.json does not have. */
+  readonly addedPaths?: readonly string[];
 }
 
 export interface ServiceUnderTest extends AsyncDisposable {
@@ -42,6 +45,7 @@ export interface ServiceUnderTest extends AsyncDisposable {
   /** The lines of the log so far, oldest first. */
   logLines(): readonly Record<string, unknown>[];
   logText(): string;
+  /** Fails if the service gave the test an answer that docs/openapi.json does not have. */
   stop(): Promise<void>;
 }
 
@@ -70,13 +74,26 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   });
   if (built === undefined) throw new Error('the service was built without its container');
 
+  recordAnswersOf(service.port);
+  const stop = async () => {
+    await service.stop('immediate');
+    await expectDocumented(service.port, options.addedPaths);
+  };
   return {
     port: service.port,
     url: `http://${service.host}:${service.port}`,
     container: built,
     logText: text,
     logLines: lines,
-    stop: () => service.stop('immediate'),
-    [Symbol.asyncDispose]: () => service.stop('immediate'),
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
+}
+
+async function expectDocumented(port: number, addedPaths: readonly string[] = []): Promise<void> {
+  const answers = takeAnswersOf(port).filter(({ request }) => !addedPaths.includes(request?.target ?? ''));
+  if (answers.length === 0) return;
+  // Loaded here, since most files of tests start no service.
+  const { documentedAs } = await import('./documented-answers.ts');
+  for (const answer of answers) documentedAs(answer);
 }

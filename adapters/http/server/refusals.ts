@@ -38,7 +38,7 @@ export const ANSWERS = {
 export type AnswerCode = keyof typeof ANSWERS;
 
 /** The reasons of refusals that adapters/http decides, and of those that a fault becomes, with the code of each. */
-const CODE_OF_HTTP_REASON = {
+export const CODE_OF_HTTP_REASON = {
   request_malformed: 'invalid_request',
   host_malformed: 'invalid_request',
   header_fields_too_large: 'header_fields_too_large',

@@ -203,6 +203,7 @@ describe('every other path', () => {
 describe('valid token, route that requires a scope', () => {
   const service = serviceForSuite({
     environment: { TOKEN_SCOPE_CLAIM: 'true' },
+    addedPaths: ['/both', '/write'],
     override: (container) => {
       const scope = Scope.parse('write admin');
       if (!scope.ok) throw new Error('no scope');
