@@ -5,6 +5,7 @@ import { RemoteUsedAssertions } from '../adapters/cluster/remote-used-assertions
 import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
+import { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
@@ -51,7 +52,9 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
   const logDestination = new LogDestination();
-  const metrics = new ProcessMetrics(`worker-${start.worker}`, logDestination);
+  const name = `worker-${start.worker}`;
+  const metrics = new ProcessMetrics(name, logDestination);
+  const refusalRecords = new RefusalRecords(clock, name);
   const container = await buildContainer(configuration, 'worker', (parts) => {
     parts.registerInstance(PARTS.clock, clock);
     parts.registerInstance(PARTS.log, createJsonLog(logDestination, { worker: start.worker }));
@@ -62,6 +65,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     parts.registerInstance(PARTS.keyProvider, keyProvider);
     parts.registerInstance(PARTS.issuerKeys, issuerKeys);
     parts.registerInstance(PARTS.processMetrics, metrics);
+    parts.registerInstance(PARTS.refusalRecords, refusalRecords);
   });
   const verifier = container.resolve(PARTS.bcryptVerifier);
   for (const cost of start.costs) verifier.includeCost(cost);
@@ -76,7 +80,8 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     takeIssuerKeys: (sets) => issuerKeys.replace(sets),
     isRegistered: slots.isRegistered,
     includeCost: (cost) => verifier.includeCost(cost),
-    metrics: () => metrics.snapshot(),
+    metrics: (reader) => metrics.snapshot(reader),
+    findRefusals: (query) => refusalRecords.find(query),
     stop: (mode) => service.stop(mode),
   };
 }

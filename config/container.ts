@@ -56,6 +56,7 @@ import { TokenPolicy } from '../domain/token-policy.ts';
 import { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import { measureExpiring, measureProcess, serviceState } from './compose-metrics.ts';
 import { openDependencies } from './open-dependencies.ts';
+import { measureOperatorParts, operatorRoutes, registerOperatorParts, requestCounter } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { assertionAudiences, keyTimes, tokenPolicyOptions } from './settings/domain-options.ts';
@@ -248,13 +249,14 @@ export async function buildContainer(
     onFault: createStateLog(get(PARTS.log)),
   });
   part(PARTS.httpServer, () => {
-    const parts = { log: get(PARTS.log), metrics: get(PARTS.processMetrics), load: get(PARTS.loadLimit) };
+    const metrics = requestCounter(container, settings);
+    const parts = { log: get(PARTS.log), metrics, load: get(PARTS.loadLimit) };
     const { TRUSTED_PROXIES: trusted } = settings;
     const behindProxies = trusted && { clientAddress: clientAddressBehind(trusted) };
     const connectionsMax = Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings)));
     const own = { routes: get(PARTS.routes), connectionsMax };
     const server = new HttpServer({ ...serverParts(), ...parts, ...behindProxies, ...own });
-    parts.metrics.measureHttp(() => server.load);
+    get(PARTS.processMetrics).measureHttp(() => server.load);
     return server;
   });
 
@@ -266,19 +268,24 @@ export async function buildContainer(
     ...(pool()?.healthChecks([get(PARTS.logDestination)]) ?? [get(PARTS.logDestination)]),
     ...get(PARTS.dependencies),
   ];
-  part(PARTS.managementServer, () => {
-    const metrics = new MetricsScrape({
+  part(PARTS.metricsScrape, () => {
+    return new MetricsScrape({
       process: get(PARTS.processMetrics),
       service: () => serviceState(container, settings, healthChecks()),
-      workers: async () => (await pool()?.metrics()) ?? new Map(),
+      workers: async (reader) => (await pool()?.metrics(reader)) ?? new Map(),
     });
-    const routes = managementRoutes(healthChecks, () => metrics.scrape());
+  });
+  registerOperatorParts(container, settings, role, healthChecks);
+  part(PARTS.managementServer, () => {
+    const open = managementRoutes(healthChecks, () => get(PARTS.metricsScrape).scrape());
+    const routes = [...open, ...operatorRoutes(container, settings)];
     const parts = { log: NO_LOG, load: new LoadLimit(LOAD_LIMITS), connectionsMax: MANAGEMENT_CONNECTIONS_MAX };
     return new HttpServer({ ...serverParts(), ...parts, routes });
   });
 
   override(container);
   measureProcess(container, settings);
+  measureOperatorParts(container, settings, role);
   container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
   measureExpiring(container);
   return container;

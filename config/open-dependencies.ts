@@ -40,9 +40,10 @@ export async function openDependencies(
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();
       const keyLog = createStateLog(log.child({ dependency: 'key directory' }));
-      const { adapter, dependency } = await openKeyDirectory(connection(), keyLog);
+      const { adapter, replicas, dependency } = await openKeyDirectory(connection(), keyLog);
       opened.push(dependency);
       container.registerInstance(PARTS.keyDirectory, adapter);
+      container.registerInstance(PARTS.replicaRegister, replicas);
     }
     const replaysMatter = settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt');
     if (role !== 'worker' && replaysMatter && !container.isRegistered(PARTS.usedAssertionsStore)) {

@@ -2,14 +2,19 @@ import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
+import type { OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
+import type { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
+import type { ServiceStatus } from '../adapters/http/status/service-status.ts';
 import type { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
 import type { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
 import type { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import type { LogDestination } from '../adapters/pino/log-destination.ts';
+import type { ReplicaRegister } from '../adapters/postgres/replica-register.ts';
+import type { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
@@ -98,5 +103,10 @@ export const PARTS = {
   routes: token<readonly Route[]>('Route[]'),
   httpServer: token<HttpServer>('HttpServer'),
   lifecycle: token<Lifecycle>('Lifecycle'),
+  metricsScrape: token<MetricsScrape>('MetricsScrape'),
+  operatorChecks: token<OperatorChecks>('OperatorChecks'),
+  refusalRecords: token<RefusalRecords>('RefusalRecords'),
+  replicaRegister: token<Pick<ReplicaRegister, 'latest' | 'start'>>('ReplicaRegister'),
+  serviceStatus: token<ServiceStatus>('ServiceStatus'),
   managementServer: token<HttpServer>('management HttpServer'),
 };

@@ -1,6 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { SharedPort } from '../adapters/cluster/shared-port.ts';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
+import { startOperatorParts } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -20,6 +21,8 @@ export function startProcess(
     { token: PARTS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
     { token: PARTS.httpServer, host: settings.HOST, ...publicPort },
   ].filter(({ token, port }) => (token === PARTS.managementServer ? port !== 0 : role !== 'primary'));
+  const isWatched = role !== 'worker' && settings.MANAGEMENT_TOKEN !== undefined;
+  const status = isWatched ? container.resolve(PARTS.serviceStatus) : undefined;
   const pool = role === 'primary' ? container.resolve(PARTS.workerPool) : undefined;
   return startServer({
     ...(pool && {
@@ -33,12 +36,13 @@ export function startProcess(
     publish: async () => {
       if (role !== 'worker') await container.resolve(PARTS.keyRotation).start();
       await pool?.sendKeys();
+      if (isWatched) startOperatorParts(container);
     },
     lifecycle: container.resolve(PARTS.lifecycle),
     graceMs,
     drainMs,
     endWaits: () => container.resolve(PARTS.verificationSlots).close(),
-    closables: container.resolve(PARTS.dependencies),
+    closables: [...container.resolve(PARTS.dependencies), ...(status ? [status] : [])],
     log: (event, address) => {
       const more = pool !== undefined && event === 'started' ? { workers } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });

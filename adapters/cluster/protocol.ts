@@ -46,6 +46,31 @@ export type SentMetrics = readonly {
   }[];
 }[];
 
+/** Who reads metrics: what a scrape resets, the status page does not. */
+export type MetricsReader = 'scrape' | 'status';
+
+/** Refused requests to find: of one request id, of one registered client, or of so many clients that were refused last. */
+export type SentRefusalQuery =
+  | { readonly requestId: string }
+  | { readonly clientId: string }
+  | { readonly latestClients: number };
+
+/** A refused request, as the status page shows it. */
+export interface SentRefusal {
+  readonly request_id: string;
+  readonly at: number;
+  readonly status: number;
+  readonly error: string;
+  readonly reason: string;
+  readonly dependency?: string | undefined;
+  readonly route: string;
+  readonly method: string;
+  readonly remote_address: string;
+  readonly client_id?: string | undefined;
+  readonly duration_seconds: number;
+  readonly process: string;
+}
+
 /** Everything that a worker needs before it starts. */
 export interface WorkerStart {
   readonly worker: number;
@@ -102,6 +127,7 @@ export interface WorkerFunctions {
   isRegistered(id: number): Promise<boolean | SentFault>;
   /** A stored secret has this BCrypt cost. */
   includeCost(cost: number): void;
-  metrics(): Promise<SentMetrics>;
+  metrics(reader: MetricsReader): Promise<SentMetrics>;
+  findRefusals(query: SentRefusalQuery): readonly SentRefusal[];
   stop(mode: ShutdownMode): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts'
 export type RunningWorker = WorkerAddress &
   Pick<
     WorkerFunctions,
-    'takeKeys' | 'cacheSecret' | 'takeIssuerKeys' | 'isRegistered' | 'includeCost' | 'metrics' | 'stop'
+    'takeKeys' | 'cacheSecret' | 'takeIssuerKeys' | 'isRegistered' | 'includeCost' | 'metrics' | 'findRefusals' | 'stop'
   >;
 
 /**
@@ -45,7 +45,8 @@ export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe
       takeIssuerKeys: (sets) => running().takeIssuerKeys(sets),
       isRegistered: (id) => running().isRegistered(id),
       includeCost: (cost) => running().includeCost(cost),
-      metrics: () => running().metrics(),
+      metrics: (reader) => running().metrics(reader),
+      findRefusals: (query) => running().findRefusals(query),
       async stop(mode) {
         await worker?.stop(mode);
         // Without its pipe, nothing keeps the process alive.

@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
-import type { SentMetrics, ShutdownMode, WorkerAddress } from './protocol.ts';
+import type {
+  MetricsReader,
+  SentMetrics,
+  SentRefusal,
+  SentRefusalQuery,
+  ShutdownMode,
+  WorkerAddress,
+} from './protocol.ts';
 import type { SharedPort } from './shared-port.ts';
 import { worstHealth } from './worker-health.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -16,8 +23,8 @@ const REPLACEMENT_DELAY_MS_MAX = 5_000;
  */
 const HANGS_AFTER_MS = { ownSockets: 2_250, oneSocket: 10_000 };
 
-/** A scraper gives up after ten seconds. The other processes' metrics do not wait that long for a worker that hangs. */
-const METRICS_WITHIN_MS = 1_000;
+/** A scraper gives up after ten seconds. What the other processes answer does not wait that long for a worker that hangs. */
+const ANSWER_WITHIN_MS = 1_000;
 
 export interface WorkerPoolParts {
   readonly size: number;
@@ -102,11 +109,25 @@ export class WorkerPool implements HealthCheck {
   }
 
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
-  async metrics(): Promise<ReadonlyMap<number, SentMetrics | undefined>> {
+  async metrics(reader: MetricsReader): Promise<ReadonlyMap<number, SentMetrics | undefined>> {
     const answers = [...this.#parts.workers].map(
-      async (worker) => [worker.id, await worker.metrics(METRICS_WITHIN_MS)] as const,
+      async (worker) => [worker.id, await worker.metrics(reader, ANSWER_WITHIN_MS)] as const,
     );
     return new Map(await Promise.all(answers));
+  }
+
+  /** The refusals of all workers, and whether each of them has answered in time. */
+  async findRefusals(
+    query: SentRefusalQuery,
+  ): Promise<{ readonly records: readonly SentRefusal[]; readonly complete: boolean }> {
+    const workers = [...this.#parts.workers];
+    const answers = await Promise.all(workers.map((worker) => worker.findRefusals(query, ANSWER_WITHIN_MS)));
+    return { records: answers.flatMap((records) => records ?? []), complete: !answers.includes(undefined) };
+  }
+
+  /** Every worker, and whether it accepts requests. */
+  states(): readonly { readonly id: number; readonly listening: boolean }[] {
+    return [...this.#parts.workers].map(({ id, listening }) => ({ id, listening }));
   }
 
   /** Lets all workers finish the requests in flight. Kills those that have not ended within that many milliseconds. */

@@ -5,11 +5,14 @@ import { readCpuUse } from './cpu-use.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
 import type {
+  MetricsReader,
   PrimaryFunctions,
   SentHealth,
   SentIssuerKeys,
   SentKeys,
   SentMetrics,
+  SentRefusal,
+  SentRefusalQuery,
   ShutdownMode,
   WorkerAddress,
   WorkerStart,
@@ -134,11 +137,20 @@ export class WorkerProcess {
   }
 
   /** Its metrics; undefined if it has not started, has ended, or does not answer within that many milliseconds. */
-  async metrics(withinMs: number): Promise<SentMetrics | undefined> {
+  metrics(reader: MetricsReader, withinMs: number): Promise<SentMetrics | undefined> {
+    return this.#ask((pipe) => pipe.metrics(reader), withinMs);
+  }
+
+  /** The refusals that it has answered; undefined as above. */
+  findRefusals(query: SentRefusalQuery, withinMs: number): Promise<readonly SentRefusal[] | undefined> {
+    return this.#ask((pipe) => pipe.findRefusals(query), withinMs);
+  }
+
+  async #ask<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>, withinMs: number): Promise<Answer | undefined> {
     if (!this.#listening) return undefined;
     const answered = new AbortController();
     try {
-      return await Promise.race([this.#pipe.metrics(), delay(withinMs, undefined, { signal: answered.signal })]);
+      return await Promise.race([call(this.#pipe), delay(withinMs, undefined, { signal: answered.signal })]);
     } catch {
       return undefined;
     } finally {

@@ -12,6 +12,7 @@ import { PostgresClientResources } from './postgres-client-resources.ts';
 import { PostgresFederatedClients } from './postgres-federated-clients.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { PostgresUsedAssertions } from './postgres-used-assertions.ts';
+import { ReplicaRegister } from './replica-register.ts';
 import { CLIENT_SUBJECTS } from './subject-table.ts';
 import { openTable } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
@@ -63,7 +64,16 @@ export async function openClientRepository(
 export async function openKeyDirectory(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
   const keysOptions = { ...options, poolSize: KEYS_POOL_SIZE };
   const table = await openTable('key directory', SIGNING_KEYS, keysOptions, log, undefined, SIGNING_KEY_STATES);
-  return { adapter: new PostgresKeyDirectory(table.runner), dependency: { ...table, readiness: alwaysReady(table) } };
+  const replicas = new ReplicaRegister(table.runner);
+  const close = () => {
+    replicas.close();
+    return table.close();
+  };
+  return {
+    adapter: new PostgresKeyDirectory(table.runner),
+    replicas,
+    dependency: { ...table, readiness: alwaysReady(table), close },
+  };
 }
 
 /**

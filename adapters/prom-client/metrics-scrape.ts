@@ -1,5 +1,5 @@
-import { type Exposition, exposition, type MetricsSnapshot } from './metrics-snapshot.ts';
-import type { ProcessMetrics } from './process-metrics.ts';
+import { type Exposition, exposition, type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
+import type { MetricsReader, ProcessMetrics } from './process-metrics.ts';
 import { type ServiceState, serviceMetrics } from './service-metrics.ts';
 import { WorkerTotals } from './worker-totals.ts';
 
@@ -7,13 +7,15 @@ export interface MetricsScrapeParts {
   readonly process: ProcessMetrics;
   readonly service: () => ServiceState;
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
-  readonly workers?: () => Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
+  readonly workers?: (reader: MetricsReader) => Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
 }
 
 /** The metrics of the whole service, of all of its processes. Belongs in the process that has the verification queue. */
 export class MetricsScrape {
   readonly #parts: MetricsScrapeParts;
   readonly #totals = new WorkerTotals();
+  /** The number of readings so far. */
+  #readings = 0;
 
   constructor(parts: MetricsScrapeParts) {
     this.#parts = parts;
@@ -21,11 +23,22 @@ export class MetricsScrape {
 
   /** For a worker that does not answer, the totals of its last answer count, and the gauges of its process are left out. */
   async scrape(): Promise<Exposition> {
+    return exposition(await this.#read('scrape'));
+  }
+
+  /** The same as data, for the status page. A scrape does not notice. */
+  async measure(): Promise<MetricsSnapshot> {
+    return mergeSnapshots(await this.#read('status')).getMetricsAsJSON();
+  }
+
+  async #read(reader: MetricsReader): Promise<readonly MetricsSnapshot[]> {
     const { process, service } = this.#parts;
-    const workers = (await this.#parts.workers?.()) ?? new Map<number, MetricsSnapshot>();
-    const processes = [...workers].map(([id, snapshot]) => (snapshot ? this.#totals.take(id, snapshot) : []));
+    this.#readings += 1;
+    const reading = this.#readings;
+    const workers = (await this.#parts.workers?.(reader)) ?? new Map<number, MetricsSnapshot>();
+    const processes = [...workers].map(([id, snapshot]) => (snapshot ? this.#totals.take(id, snapshot, reading) : []));
     const totals = await this.#totals.all(new Set(workers.keys()));
-    const own = await Promise.all([serviceMetrics(service()), process.snapshot()]);
-    return exposition([...own, ...processes, ...totals]);
+    const own = await Promise.all([serviceMetrics(service()), process.snapshot(reader)]);
+    return [...own, ...processes, ...totals];
   }
 }

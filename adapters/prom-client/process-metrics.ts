@@ -1,21 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Registry } from '@prometheus-io/client';
+import { Counter, Registry } from '@prometheus-io/client';
 import { DatabaseMetrics, type MeasuredPool, type StatementTimes } from './database-metrics.ts';
+import { EventLoopDelay } from './event-loop-delay.ts';
 import { type MeasuredHttpLoad, registerHttpMetrics } from './http-metrics.ts';
 import { addGauge, addTotal, type MeasuredValue, type ReadValue } from './measured-value.ts';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
 import { createRequestCounter } from './request-counter.ts';
 
-/** The interval at which Node.js samples the event loop. Its figures include the interval; ours do not. */
-const SAMPLE_EVERY_MS = 20;
+/** Who reads metrics. Each reader gets the event loop delays since its own last reading; those of `status` cover some seconds. */
+export type MetricsReader = 'scrape' | 'status';
 
-/** Label `quantile` and percentile; the last is the maximum. */
-const QUANTILES = [
-  ['0.5', 50],
-  ['0.99', 99],
-  ['1', 100],
-] as const;
+/** The least that the delays for the status page cover, in milliseconds. Its samples are 5 s apart, with readings between. */
+const STATUS_DELAYS_MS = 4_000;
 
 /** The log of the process, as far as it is measured. */
 export interface MeasuredLog {
@@ -32,12 +28,15 @@ export class ProcessMetrics {
   readonly #registry = new Registry();
   readonly #process: string;
   #databases: DatabaseMetrics | undefined;
+  readonly #scrapedDelay: EventLoopDelay;
+  #statusDelay: EventLoopDelay | undefined;
   /** Counts a request; see {@link createRequestCounter}. */
   readonly count = createRequestCounter(this.#registry);
 
   /** @param process label `process` of the metrics that describe the process itself. */
   constructor(process: string, log = NO_LOG) {
     this.#process = process;
+    this.#scrapedDelay = new EventLoopDelay(process);
     registerProcessGauges(this.#registry, process, log);
     this.countTotal(
       'auth_log_lines_lost_total',
@@ -67,9 +66,13 @@ export class ProcessMetrics {
     registerHttpMetrics(this.#registry, this.#process, read);
   }
 
-  /** The event loop delays cover the time since the last call. */
-  snapshot(): Promise<MetricsSnapshot> {
-    return this.#registry.getMetricsAsJSON();
+  /** All metrics of the process now. */
+  async snapshot(reader: MetricsReader = 'scrape'): Promise<MetricsSnapshot> {
+    // Made when it is first needed: a monitor has a timer.
+    if (reader === 'status') this.#statusDelay ??= new EventLoopDelay(this.#process, STATUS_DELAYS_MS);
+    const delay = (reader === 'status' ? this.#statusDelay : undefined) ?? this.#scrapedDelay;
+    const [metrics, delays] = await Promise.all([this.#registry.getMetricsAsJSON(), delay.read()]);
+    return [...metrics, ...delays];
   }
 }
 
@@ -83,20 +86,6 @@ function registerProcessGauges(registry: Registry, process: string, log: Measure
   const gauge = (name: string, help: string, read: ReadValue, max?: ReadValue) =>
     addGauge(registry, process, { name, help, read, max });
 
-  const delay = monitorEventLoopDelay({ resolution: SAMPLE_EVERY_MS });
-  delay.enable();
-  new Gauge({
-    name: 'auth_event_loop_delay_seconds',
-    help: 'Seconds by which timers came late since the last scrape: median, 99th percentile and (1) maximum.',
-    labelNames: ['process', 'quantile'],
-    registers,
-    collect() {
-      for (const [quantile, percentile] of QUANTILES) {
-        this.set({ process, quantile }, Math.max(0, delay.percentile(percentile) / 1e9 - SAMPLE_EVERY_MS / 1e3));
-      }
-      delay.reset();
-    },
-  });
   const { memoryUsage, cpuUsage } = globalThis.process;
   gauge('auth_process_resident_memory_bytes', 'Bytes of memory that the process holds.', () => memoryUsage.rss());
   new Counter({

@@ -2,6 +2,7 @@ import type { ClockWindow } from '../../domain/clock-offset.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
+import type { KeyPeriod } from './key-period.ts';
 import { clockFault, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
 import { jwksOf } from './trusted-keys.ts';
@@ -118,6 +119,24 @@ export class KeyRing implements KeyProvider {
       readAt: this.#directory.readAt,
       clockWindow: this.#clockWindow,
     };
+  }
+
+  /** The published keys of this process, and those of others that it trusts, for people. */
+  periods(): readonly KeyPeriod[] {
+    const { clock } = this.#parts;
+    const own = this.#own.periods();
+    const others = this.#directory.trusted().filter(({ jwk }) => own.every(({ kid }) => kid !== jwk.kid));
+    const offset = clock.wallSeconds() - clock.seconds();
+    const ofDay = (at = Infinity) => (Number.isFinite(at) ? Math.round(at + offset) : undefined);
+    return [
+      ...own,
+      ...others.map(({ jwk, trustedUntil: until }) => ({
+        kid: jwk.kid,
+        state: 'trusted' as const,
+        from: undefined,
+        until,
+      })),
+    ].map((period) => ({ ...period, from: ofDay(period.from), until: ofDay(period.until) }));
   }
 
   async #advance(): Promise<void> {

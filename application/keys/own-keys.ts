@@ -4,6 +4,7 @@ import type { MonotonicClock } from '../ports/clock.ts';
 import type { KeyFactory, KeyPair } from '../ports/key-factory.ts';
 import type { KeyHandle } from '../ports/key-provider.ts';
 import type { Publication } from './directory-keys.ts';
+import type { KeyPeriod } from './key-period.ts';
 import type { TrustedKey } from './trusted-keys.ts';
 
 /** A key, and when it may sign: from the second `from`, up to and without the second `until`. */
@@ -30,7 +31,7 @@ export class OwnKeys {
   #next: { readonly pair: KeyPair; readonly publishedAt: number } | undefined;
   /** The key that signs, or that is published and will be the first to sign. */
   #signing: { readonly pair: KeyPair; readonly from: number } | undefined;
-  #retired: readonly { readonly pair: KeyPair; readonly trustedUntil: number }[] = [];
+  #retired: readonly { readonly pair: KeyPair; readonly retiredAt: number; readonly trustedUntil: number }[] = [];
   /** When the directory last accepted the keys. */
   #publishedAt = -Infinity;
   /** The id of the last key that was revoked. */
@@ -60,7 +61,7 @@ export class OwnKeys {
     if (!current || !next || now < schedule.successorSignsAt(current.from, next.publishedAt)) return false;
     // Rounded up, since a token may be issued until the end of this second.
     const trustedUntil = schedule.trustedUntil(Math.ceil(clock.seconds()));
-    this.#retired = [...this.#trusted(), { pair: current.pair, trustedUntil }];
+    this.#retired = [...this.#trusted(), { pair: current.pair, retiredAt: now, trustedUntil }];
     this.#signing = { pair: next.pair, from: now };
     this.#next = undefined;
     this.#record('key_signing', next.pair.kid, now);
@@ -74,7 +75,7 @@ export class OwnKeys {
     const trustedUntil = schedule.trustedUntil(schedule.maySignUntil(now));
     const active = [this.#signing, this.#next].filter((key) => key !== undefined);
     const keys = [...this.#trusted(), ...active.map(({ pair }) => ({ pair, trustedUntil }))];
-    return keys.map(({ pair, ...key }) => ({ jwk: pair.jwk, ...key }));
+    return keys.map(({ pair, trustedUntil }) => ({ jwk: pair.jwk, trustedUntil }));
   }
 
   /**
@@ -119,6 +120,26 @@ export class OwnKeys {
   listPublished(): readonly TrustedKey[] {
     const unpublished = this.#publishedNext() === undefined ? this.#next?.pair.kid : undefined;
     return this.toPublish(this.#publishedAt).filter(({ jwk }) => jwk.kid !== unpublished);
+  }
+
+  /** The state of each published key, with its times in seconds of the monotonic clock; Infinity for ever. */
+  periods(): readonly KeyPeriod[] {
+    const [signing, next] = [this.#signing, this.#publishedNext()];
+    const periods: KeyPeriod[] = this.#trusted().map(({ pair, retiredAt, trustedUntil }) => ({
+      kid: pair.kid,
+      state: 'retired',
+      from: retiredAt,
+      until: trustedUntil,
+    }));
+    if (signing === undefined) return periods;
+    const successorSignsAt = this.nextRotation();
+    const { kid } = signing.pair;
+    if (this.#parts.clock.now() < signing.from)
+      periods.push({ kid, state: 'published', from: undefined, until: signing.from });
+    else periods.push({ kid, state: 'signing', from: signing.from, until: successorSignsAt });
+    if (next === undefined) return periods;
+    const { pair, publishedAt } = next;
+    return [...periods, { kid: pair.kid, state: 'published', from: publishedAt, until: successorSignsAt }];
   }
 
   /** When the next key is published; Infinity if that is not known yet. */

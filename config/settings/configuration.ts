@@ -7,6 +7,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/trusted-issuers.ts';
 import { readDatabaseUrl } from './database-url.ts';
+import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -46,9 +47,11 @@ export function loadConfiguration(
     environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', readClientsFile) : success(undefined);
   const keyFile = load('KEY_FILE', readKeyFile);
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
+  const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
   const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', readIssuersFile);
-  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && issuersFile.ok) {
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && managementToken.ok && issuersFile.ok) {
     const { DATABASE_URL = databaseUrl.value, TOKEN_ISSUER, CLIENT_AUTHENTICATION_METHODS: methods } = settings.value;
+    const { MANAGEMENT_TOKEN = managementToken.value } = settings.value;
     const issuers = (issuersFile.value ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({
       audience,
       ...issuer,
@@ -56,10 +59,10 @@ export function loadConfiguration(
     const files = { clients: clients.value ?? [], keyFile: keyFile.value, issuers };
     const problems = methods.includes('federated_jwt') ? problemsOfRules(files) : [];
     if (problems.length > 0) return failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
-    const known = Object.freeze({ ...settings.value, DATABASE_URL });
+    const known = Object.freeze({ ...settings.value, DATABASE_URL, MANAGEMENT_TOKEN });
     return success({ settings: known, ...files, httpTimeouts: HTTP_TIMEOUTS });
   }
-  const loaded = [settings, clients, keyFile, databaseUrl, issuersFile];
+  const loaded = [settings, clients, keyFile, databaseUrl, managementToken, issuersFile];
   return failure(loaded.flatMap((part) => (part.ok ? [] : part.problem)));
 }
 

@@ -7,6 +7,7 @@ import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
 import { isDatabaseUrl } from './database-url.ts';
+import { isManagementToken, MANAGEMENT_TOKEN_RULE } from './management-token.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
 import { isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
@@ -36,6 +37,8 @@ export const SETTINGS_SCHEMA = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   MANAGEMENT_HOST: text().default('127.0.0.1'),
   MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081),
+  MANAGEMENT_TOKEN: managementToken().optional(),
+  MANAGEMENT_TOKEN_FILE: text().optional(),
   SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000),
   SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000).default(10_000),
   BASE_URL: baseUrl().optional(),
@@ -101,6 +104,12 @@ function contradictions(given: Environment): readonly string[] {
     given['DATABASE_URL'] && given['DATABASE_URL_FILE']
       ? ['DATABASE_URL: must not be set if DATABASE_URL_FILE is set']
       : [],
+    given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_TOKEN_FILE']
+      ? ['MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set']
+      : [],
+    ...['MANAGEMENT_TOKEN', 'MANAGEMENT_TOKEN_FILE'].map((name) =>
+      given[name] && given['MANAGEMENT_PORT'] === '0' ? [`${name}: must not be set if MANAGEMENT_PORT is 0`] : [],
+    ),
     required('TOKEN_AUDIENCE', 'TOKEN_PROFILE', 'rfc9068'),
     given['METADATA_COMPATIBILITY'] === 'mcp' && given['PUBLIC_METADATA'] !== 'true'
       ? ['PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token']
@@ -125,6 +134,13 @@ function databaseUrl() {
   return z
     .string()
     .refine(isDatabaseUrl, 'must be a postgresql:// URL')
+    .transform((value) => new SecretText(value));
+}
+
+function managementToken() {
+  return z
+    .string()
+    .refine(isManagementToken, MANAGEMENT_TOKEN_RULE)
     .transform((value) => new SecretText(value));
 }
 

@@ -52,4 +52,24 @@ describe('loadConfiguration', () => {
       });
     });
   });
+
+  describe('with MANAGEMENT_TOKEN_FILE', () => {
+    const FROM_FILE = { ...MEMORY, MANAGEMENT_TOKEN_FILE: '/run/secrets/token' };
+    const read = (text: string | undefined) =>
+      loadConfiguration(FROM_FILE, (path) => (path === '/run/secrets/token' ? text : '[]'));
+
+    it.each(['', '\n', '\r\n'])('reads the token of that file, which may end in %j, and never shows it', (end) => {
+      const configuration = read(`an-operator-token${end}`);
+      if (!configuration.ok) throw new Error(configuration.problem.join());
+      expect(configuration.value.settings.MANAGEMENT_TOKEN?.reveal()).toBe('an-operator-token');
+      expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain('an-operator-token');
+    });
+
+    it.each([
+      ['does not exist', undefined, 'cannot be read'],
+      ['has two lines', 'an-operator-token\nx', 'must contain one line of 16 to 1024 letters, digits and -._~+/='],
+    ])('names the setting and never the value if the file %s', (_name, text, problem) => {
+      expect(read(text)).toEqual({ ok: false, problem: [`MANAGEMENT_TOKEN_FILE: ${problem}`] });
+    });
+  });
 });

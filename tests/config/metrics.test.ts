@@ -7,6 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { OPERATOR_TOKEN } from '../support/status.ts';
 import { until } from '../support/until.ts';
 
 const REQUESTS = 'auth_requests_total';
@@ -21,7 +22,11 @@ describe('the metrics of the management port', () => {
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
     service = await startServiceUnderTest({
-      environment: { MANAGEMENT_PORT: String(port), CLIENT_AUTHENTICATION_METHODS: METHODS },
+      environment: {
+        MANAGEMENT_PORT: String(port),
+        CLIENT_AUTHENTICATION_METHODS: METHODS,
+        MANAGEMENT_TOKEN: OPERATOR_TOKEN,
+      },
     });
   });
   afterAll(async () => service.stop());

@@ -61,6 +61,16 @@ describe('readSettings', () => {
       ['DATABASE_URL: must not be set if DATABASE_URL_FILE is set'],
     ],
     [
+      'two tokens of the operator',
+      { ...MEMORY, MANAGEMENT_TOKEN: 'an-operator-token', MANAGEMENT_TOKEN_FILE: 'token.txt' },
+      ['MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set'],
+    ],
+    [
+      'a token for a management port that does not exist',
+      { ...MEMORY, MANAGEMENT_TOKEN: 'an-operator-token', MANAGEMENT_PORT: '0' },
+      ['MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0'],
+    ],
+    [
       'tokens of RFC 9068 without an audience',
       { ...MEMORY, TOKEN_PROFILE: 'rfc9068' },
       ['TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
@@ -106,6 +116,7 @@ describe('readSettings', () => {
     ],
     ['DATABASE_URL', ['mysql://a', 'a', 'postgresql://a\nb']],
     ['DATABASE_URL_FILE', [' url.txt']],
+    ['MANAGEMENT_TOKEN', ['15-characters--', 'a-token with-a-space', 'a-token-with-ümlaut', 'x'.repeat(1_025)]],
     [
       'TRUSTED_PROXIES',
       ['localhost', '10.1.0.0/0', '::/0', '10.1.0.0/33', 'fd00::/129', '10.1.0.0/', '10.1.0.0/08', '10.0.0/8'],

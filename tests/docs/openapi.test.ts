@@ -14,6 +14,8 @@ import { startServiceUnderTest } from '../support/running-service.ts';
 const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   client_disconnected: 'nobody is there to get it',
   scope_insufficient: 'no route of the service requires a scope',
+  operator_token_wrong: 'only the management port asks for the token of the operator',
+  operator_checks_exhausted: 'only the management port asks for the token of the operator',
 };
 
 /** Every refusal that the code can give: its status and its body. */

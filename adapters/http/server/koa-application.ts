@@ -3,14 +3,18 @@ import Koa from 'koa';
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { type Exchange, type ExchangeParts, type ExchangeState, exchange, sendRefusal } from './exchange.ts';
+import type { OperatorAccess } from './operator-access.ts';
 import { httpRefusal } from './refusals.ts';
 import { requireBearer } from './require-bearer.ts';
 
 /** Answers a request that has access to its route. */
 export type Handler = (ctx: Exchange) => Promise<void>;
 
-/** Who has access: everyone, or the bearer of a valid token that holds these scopes. There is no third kind and no default. */
-export type Access = { readonly kind: 'public' } | { readonly kind: 'bearer'; readonly scope?: Scope };
+/** Who has access: everyone, the bearer of a valid token that holds these scopes, or the operator. There is no default. */
+export type Access =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'bearer'; readonly scope?: Scope }
+  | { readonly kind: 'operator'; readonly operator: OperatorAccess };
 
 /** One path and the methods that it answers. */
 export interface Route {
@@ -44,6 +48,7 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
       ctx.state.route = route.path;
       const { access } = route;
       if (access.kind === 'bearer' && !(await requireBearer(ctx, authorizeRequest, access.scope))) return;
+      if (access.kind === 'operator' && !(await access.operator.admits(ctx))) return;
       await answer(ctx, route);
     });
   }

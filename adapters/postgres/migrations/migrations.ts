@@ -1,5 +1,6 @@
 import { ClientDetailsMigration } from './0001-client-details.ts';
 import { UsedAssertionsMigration } from './0002-used-assertions.ts';
+import { ServiceReplicasMigration } from './0003-service-replicas.ts';
 
 /**
  * Every migration, in order. They only go forward, and each keeps replicas of the version before it working: it adds
@@ -8,4 +9,5 @@ import { UsedAssertionsMigration } from './0002-used-assertions.ts';
 export const MIGRATIONS = [
   { name: '0001-client-details', class: ClientDetailsMigration },
   { name: '0002-used-assertions', class: UsedAssertionsMigration },
+  { name: '0003-service-replicas', class: ServiceReplicasMigration },
 ];

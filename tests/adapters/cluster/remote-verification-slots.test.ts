@@ -60,6 +60,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       includeCost: notCalled,
       takeIssuerKeys: notCalled,
       metrics: notCalled,
+      findRefusals: notCalled,
       stop: notCalled,
     });
     const remote = new RemoteVerificationSlots(toPrimary);

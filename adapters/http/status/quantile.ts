@@ -1,0 +1,20 @@
+import type { Buckets } from './measurements.ts';
+
+/**
+ * A quantile of the observations between two readings of a histogram, as `histogram_quantile` of Prometheus estimates it: the
+ * observations of a bucket are taken for evenly distributed, and those above the last bound for equal to it. `null` without any.
+ */
+export function quantileBetween(before: Buckets | undefined, after: Buckets, quantile: number): number | null {
+  const counts = [...after]
+    .map(([bound, count]) => ({ bound, count: count - (before?.get(bound) ?? 0) }))
+    .sort((one, other) => one.bound - other.bound);
+  const all = counts.at(-1)?.count ?? 0;
+  if (all <= 0) return null;
+  const rank = quantile * all;
+  let [from, below] = [0, 0];
+  for (const { bound, count } of counts) {
+    if (count >= rank) return bound === Infinity ? from : from + (bound - from) * ((rank - below) / (count - below));
+    [from, below] = [bound, count];
+  }
+  return null;
+}

@@ -1,0 +1,145 @@
+import 'reflect-metadata';
+import { hostname } from 'node:os';
+import { type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe';
+import { OPERATOR_LIMITS, OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
+import type { Access, Route } from '../adapters/http/server/koa-application.ts';
+import { OperatorAccess } from '../adapters/http/server/operator-access.ts';
+import type { RequestLine } from '../adapters/http/server/request-log.ts';
+import { CLIENTS_MAX, RefusalRecords } from '../adapters/http/status/refusal-records.ts';
+import { ServiceStatus } from '../adapters/http/status/service-status.ts';
+import { SAMPLES_MAX } from '../adapters/http/status/status-history.ts';
+import { statusRoutes } from '../adapters/http/status/status-routes.ts';
+import { concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { PACED_ATTEMPTS } from '../adapters/secrets/paced-attempts.ts';
+import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
+import { packageVersion } from '../adapters/system/package-version.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
+import { PARTS, type ProcessRole } from './parts.ts';
+import type { Settings } from './settings/settings.ts';
+
+// What is used only with MANAGEMENT_TOKEN: the status of the service for its operator.
+
+/** Registers these parts. None of them is made before it is needed. */
+export function registerOperatorParts(
+  container: DependencyContainer,
+  settings: Settings,
+  role: ProcessRole,
+  checks: () => readonly HealthCheck[],
+): void {
+  const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
+  const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
+    container.register(token, { useFactory: instanceCachingFactory(create) });
+
+  // Without a shared key directory there are no others.
+  container.registerInstance(PARTS.replicaRegister, { latest: [], start: async () => {} });
+  part(PARTS.operatorChecks, () => new OperatorChecks());
+  part(PARTS.refusalRecords, () => new RefusalRecords(get(PARTS.clock), 'primary'));
+  part(PARTS.serviceStatus, () => {
+    const pool = () => (role === 'primary' ? get(PARTS.workerPool) : undefined);
+    const isListening = () => (role === 'primary' ? null : get(PARTS.httpServer).listening);
+    const workers = () => pool()?.states() ?? [];
+    const records = get(PARTS.refusalRecords);
+    return new ServiceStatus({
+      clock: get(PARTS.clock),
+      version: packageVersion(),
+      baseUrl: settings.BASE_URL,
+      issuer: settings.TOKEN_ISSUER,
+      checks,
+      measure: () => get(PARTS.metricsScrape).measure(),
+      queueBounds: queueBounds(settings),
+      keys: () => get(PARTS.keyRing).periods(),
+      replicas: () => [
+        {
+          name: `${hostname()}:${process.pid}`,
+          clock_offset_seconds: get(PARTS.keyRing).clockOffsetSeconds() ?? null,
+          seen_at: null,
+        },
+        ...get(PARTS.replicaRegister).latest,
+      ],
+      processes: () => [
+        { name: 'primary', listening: isListening() },
+        ...workers().map(({ id, listening }) => ({ name: `worker-${id}`, listening })),
+      ],
+      findRefusals: async (query) => pool()?.findRefusals(query) ?? { records: records.find(query), complete: true },
+    });
+  });
+}
+
+/** Where the public port counts its requests. */
+export function requestCounter(container: DependencyContainer, { MANAGEMENT_TOKEN: token }: Settings) {
+  const metrics = container.resolve(PARTS.processMetrics);
+  if (token === undefined) return metrics;
+  const records = container.resolve(PARTS.refusalRecords);
+  return {
+    count(line: RequestLine): void {
+      metrics.count(line);
+      records.add(line);
+    },
+  };
+}
+
+/** The routes of the management port that need MANAGEMENT_TOKEN; none without it. */
+export function operatorRoutes(
+  container: DependencyContainer,
+  { MANAGEMENT_TOKEN: token }: Settings,
+): readonly Route[] {
+  if (token === undefined) return [];
+  const operator = new OperatorAccess(token.reveal(), container.resolve(PARTS.operatorChecks));
+  const access: Access = { kind: 'operator', operator };
+  return statusRoutes(access, container.resolve(PARTS.serviceStatus));
+}
+
+/** Starts what these parts do in the background, once the keys are published. */
+export function startOperatorParts(container: DependencyContainer): void {
+  container.resolve(PARTS.serviceStatus).start();
+  const keyRing = container.resolve(PARTS.keyRing);
+  void container.resolve(PARTS.replicaRegister).start(() => keyRing.clockOffsetSeconds());
+}
+
+/** Adds what these parts hold to the metrics of a process of this role. */
+export function measureOperatorParts(
+  container: DependencyContainer,
+  { MANAGEMENT_TOKEN: token }: Settings,
+  role: ProcessRole,
+): void {
+  if (token === undefined) return;
+  const metrics = container.resolve(PARTS.processMetrics);
+  if (role !== 'primary') {
+    const records = container.resolve(PARTS.refusalRecords);
+    metrics.measure({
+      name: 'auth_refusal_records',
+      help: 'Refused requests that can be looked up.',
+      read: () => records.size,
+    });
+    metrics.measure({
+      name: 'auth_refused_clients',
+      help: 'Registered clients whose last refusals are kept.',
+      read: () => records.clients,
+      max: () => CLIENTS_MAX,
+    });
+  }
+  if (role !== 'worker') {
+    const checks = container.resolve(PARTS.operatorChecks);
+    metrics.measure({
+      name: 'auth_operator_checks_waiting',
+      help: 'Requests whose operator token waits to be checked.',
+      read: () => checks.waiting,
+      max: () => OPERATOR_LIMITS.waiting,
+    });
+    const status = container.resolve(PARTS.serviceStatus);
+    metrics.measure({
+      name: 'auth_status_samples',
+      help: 'Samples in the history of the status.',
+      read: () => status.samples,
+      max: () => SAMPLES_MAX,
+    });
+  }
+}
+
+/** In verifications; the FIFO queue at the least cost of a refusal. */
+function queueBounds({ WORKERS: workers, CLIENT_SECRET_COST: cost }: Settings) {
+  const { fifoRounds, overflow, unanswered } = VERIFICATION_QUEUE_LIMITS;
+  const running = concurrentVerifications(workers);
+  const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
+  return { running, fifo, overflow, paced: PACED_ATTEMPTS.max, unanswered };
+}

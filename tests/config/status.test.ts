@@ -1,0 +1,198 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PARTS } from '../../config/parts.ts';
+import { freePort } from '../support/free-port.ts';
+import { requestToken, send } from '../support/http.ts';
+import { readSamples, total } from '../support/read-samples.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  ISSUER,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../support/running-service.ts';
+import { asOperator, OPERATOR_TOKEN, readRefusal, readStatus } from '../support/status.ts';
+
+const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+const WRONG = { ...FORM, client_secret: 'wrong-secret' };
+
+describe('the status of the service', () => {
+  let service: ServiceUnderTest;
+  let url: string;
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    service = await startServiceUnderTest({
+      environment: { MANAGEMENT_PORT: String(port), MANAGEMENT_TOKEN: OPERATOR_TOKEN },
+    });
+  });
+  afterAll(async () => service.stop());
+
+  it('says what the service is, and that it is ready', async () => {
+    const status = await readStatus(url);
+    expect(status.service).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      started_at: expect.any(Number),
+      base_url: ISSUER,
+      issuer: ISSUER,
+      ready: true,
+    });
+    expect(Math.abs(status.at - Date.now() / 1_000)).toBeLessThan(60);
+    expect(status.checks).toEqual((await send(url, '/readyz')).json()['checks']);
+    expect(status.database).toBeNull();
+  });
+
+  it('has the figures of /metrics', async () => {
+    for (let count = 0; count < 3; count += 1) await requestToken(service.url, FORM);
+    await requestToken(service.url, WRONG);
+    await requestToken(service.url, { ...FORM, scope: 'admin' });
+    await send(service.url, '/nowhere');
+    const samples = readSamples((await send(url, '/metrics')).text);
+    const { totals, queue, workers } = await readStatus(url);
+    const requests = (labels = {}) => total(samples, 'auth_requests_total', labels);
+    expect(totals).toMatchObject({
+      tokens: requests({ route: '/oauth2/token', status: '200' }),
+      requests: requests(),
+      connections_dropped: total(samples, 'auth_http_connections_dropped_total'),
+      log_lines_lost: total(samples, 'auth_log_lines_lost_total'),
+    });
+    const reasons = new Set(samples.flatMap(({ labels }) => labels['reason'] ?? []));
+    reasons.delete('none');
+    expect(totals.refusals).toEqual(Object.fromEntries([...reasons].map((reason) => [reason, requests({ reason })])));
+    expect(Object.keys(totals.refusals).toSorted()).toEqual(['scope_not_registered', 'secret_wrong', 'token_missing']);
+    for (const name of ['running', 'unanswered'] as const) {
+      expect(queue[name]).toBe(total(samples, `auth_secret_verifications_${name}`));
+    }
+    for (const name of ['fifo', 'overflow', 'paced'] as const) {
+      expect(queue[name]).toBe(total(samples, 'auth_secret_verifications_waiting', { queue: name }));
+    }
+    expect(queue.bounds).toEqual({
+      running: expect.any(Number),
+      fifo: expect.any(Number),
+      overflow: 512,
+      paced: 2_048,
+      unanswered: 8_192,
+    });
+    expect(workers).toEqual([
+      {
+        name: 'primary',
+        listening: true,
+        cpu_seconds: expect.any(Number),
+        memory_bytes: expect.any(Number),
+        event_loop_p99: expect.any(Number),
+        connections: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('has the latency of tokens and refusals in the last minute, as the histogram tells it', async () => {
+    await requestToken(service.url, FORM);
+    await requestToken(service.url, WRONG);
+    const { latency } = await readStatus(url);
+    for (const { p50, p95, p99 } of [latency.token_issued, latency.token_refused]) {
+      expect(p50).toBeGreaterThan(0);
+      expect(p95).toBeGreaterThanOrEqual(p50 ?? Infinity);
+      expect(p99).toBeGreaterThanOrEqual(p95 ?? Infinity);
+      expect(p99).toBeLessThanOrEqual(5);
+    }
+  });
+
+  it('has a history, of which a reader can get only what is new', async () => {
+    const status = service.container.resolve(PARTS.serviceStatus);
+    const before = (await readStatus(url)).history;
+    await requestToken(service.url, FORM);
+    await status.sample();
+    const { history, totals } = await readStatus(url);
+    expect(history).toHaveLength(before.length + 1);
+    expect(history.at(-1)).toMatchObject({ tokens: totals.tokens, waiting: 0, p50: expect.any(Number) });
+    await status.sample();
+    expect((await readStatus(url)).history.at(-1)).toMatchObject({ tokens: totals.tokens, p50: null, p99: null });
+    const { at } = history[0] ?? { at: 0 };
+    expect((await readStatus(url, `?since=${at - 1}`)).history).toHaveLength(history.length + 1);
+    expect((await readStatus(url, `?since=${at + 60}`)).history).toEqual([]);
+    expect((await readStatus(url, '?since=yesterday')).history).toHaveLength(history.length + 1);
+  });
+
+  it('has the signing key with its time, and the next one', async () => {
+    const { keys, replicas } = await readStatus(url);
+    const now = Date.now() / 1_000;
+    expect(keys.map(({ state }) => state)).toContain('signing');
+    const signing = keys.find(({ state }) => state === 'signing');
+    expect(Math.abs((signing?.from ?? 0) - now)).toBeLessThan(60);
+    expect(signing?.until).toBe((signing?.from ?? 0) + 86_400);
+    expect(replicas).toEqual([{ name: expect.stringMatching(/:\d+$/), clock_offset_seconds: null, seen_at: null }]);
+  });
+
+  it('answers why a request was refused', async () => {
+    const refused = await requestToken(service.url, WRONG);
+    const record = await readRefusal(url, String(refused.headers['x-request-id']));
+    expect(record).toEqual({
+      request_id: refused.headers['x-request-id'],
+      at: expect.any(Number),
+      status: 401,
+      error: 'invalid_client',
+      reason: 'secret_wrong',
+      route: '/oauth2/token',
+      method: 'POST',
+      remote_address: '127.0.0.1',
+      client_id: GOOD_CLIENT.client_id,
+      duration_seconds: expect.any(Number),
+      process: 'primary',
+    });
+  });
+
+  it.each([
+    [
+      'a request that was not refused',
+      async () => String((await requestToken(service.url, FORM)).headers['x-request-id']),
+    ],
+    ['an id that no request had', async () => '00000000-0000-4000-8000-000000000000'],
+    ['no id', async () => '%00'],
+  ])('answers 404 for %s', async (_what, requestId) => {
+    const answer = await asOperator(url, `/status/refusals/${await requestId()}`);
+    expect(answer.status).toBe(404);
+    expect(answer.json()).toEqual({ error: 'not_found' });
+  });
+
+  it('has the last refusals of registered clients, and of one', async () => {
+    const refused = await requestToken(service.url, WRONG);
+    const { clients } = await readStatus(url);
+    expect(clients.map(({ client_id: id }) => id)).toEqual([GOOD_CLIENT.client_id]);
+    expect(clients[0]?.refusals[0]).toEqual({
+      at: expect.any(Number),
+      reason: 'secret_wrong',
+      status: 401,
+      request_id: refused.headers['x-request-id'],
+      remote_address: '127.0.0.1',
+    });
+    expect((await readStatus(url, `?client=${GOOD_CLIENT.client_id}`)).clients).toEqual(clients);
+    expect((await readStatus(url, '?client=nobody')).clients).toEqual([]);
+  });
+
+  it('never has an id that is not registered, which may be a secret, nor a secret, a token or a path', async () => {
+    const secret = 'a-secret-in-the-wrong-field';
+    const answers = [
+      await requestToken(service.url, { ...FORM, client_id: secret, client_secret: 'x' }),
+      await requestToken(service.url, WRONG),
+      await send(service.url, `/private-path/${secret}`, { headers: { Authorization: `Bearer ${secret}` } }),
+    ];
+    const texts = await Promise.all(
+      answers.map(async ({ headers }) => JSON.stringify(await readRefusal(url, String(headers['x-request-id'])))),
+    );
+    texts.push(JSON.stringify(await readStatus(url)));
+    expect(texts.join()).not.toMatch(/a-secret-in|wrong-secret|private-path|eyJ/);
+  });
+
+  it('resets nothing that a scrape resets', async () => {
+    const metrics = service.container.resolve(PARTS.processMetrics);
+    await metrics.snapshot('scrape');
+    // The first interval after a reset is not measured.
+    await delay(60);
+    const end = performance.now() + 100;
+    while (performance.now() < end);
+    await delay(60);
+    for (let count = 0; count < 2; count += 1) await readStatus(url);
+    const samples = readSamples((await send(url, '/metrics')).text);
+    expect(total(samples, 'auth_event_loop_delay_seconds', { quantile: '1' })).toBeGreaterThan(0.05);
+  });
+});

@@ -1,0 +1,24 @@
+import type { RefusalRecord, StatusData } from '../../adapters/http/status/status-data.ts';
+import { type HttpAnswer, send } from './http.ts';
+
+export const OPERATOR_TOKEN = 'operator-token-of-the-tests';
+
+/** Sends a request to the management port as the operator. */
+export function asOperator(managementUrl: string, path: string): Promise<HttpAnswer> {
+  return send(managementUrl, path, { headers: { Authorization: `Bearer ${OPERATOR_TOKEN}` } });
+}
+
+/** The data of the status page. Throws unless the answer is 200. */
+export async function readStatus(managementUrl: string, query = ''): Promise<StatusData> {
+  return answerOf(await asOperator(managementUrl, `/status/data${query}`)) as unknown as StatusData;
+}
+
+/** One refused request. Throws unless the answer is 200. */
+export async function readRefusal(managementUrl: string, requestId: string): Promise<RefusalRecord> {
+  return answerOf(await asOperator(managementUrl, `/status/refusals/${requestId}`)) as unknown as RefusalRecord;
+}
+
+function answerOf(answer: HttpAnswer): Record<string, unknown> {
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+  return answer.json();
+}
