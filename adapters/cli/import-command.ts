@@ -1,4 +1,5 @@
 import { type FileHandle, open as openFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { Option } from 'commander';
 import {
   type ImportEntry,
@@ -39,13 +40,13 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
       JSON_OPTION,
     ],
     async *run(options, path = '') {
-      const file = await openFile(path).catch(() => undefined);
-      if (file === undefined) return yield unreadable(path);
+      const file = await openFile(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? 'unknown fault');
+      if (typeof file === 'string') return yield unreadable(path, file);
       try {
         yield* streamWithClients(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
       } catch (fault) {
         if (!isReadFault(fault)) throw fault;
-        yield unreadable(path);
+        yield unreadable(path, fault.code);
       } finally {
         await file.close();
       }
@@ -96,8 +97,8 @@ async function* documentOf({ ids }: ImportedClients): AsyncGenerator<Success<Ans
   yield success({ text: ']}\n' });
 }
 
-function unreadable(path: string): Failure<Problem> {
-  return problem(EXIT.refused, `The file ${path} cannot be read.`);
+function unreadable(path: string, code: string): Failure<Problem> {
+  return problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
 }
 
 function refusal(path: string, problems: readonly ImportProblem[]): Failure<Problem> {
@@ -107,6 +108,6 @@ function refusal(path: string, problems: readonly ImportProblem[]): Failure<Prob
 }
 
 /** A directory can be opened, but not read. */
-function isReadFault(fault: unknown): boolean {
-  return fault instanceof Error && 'syscall' in fault && fault.syscall === 'read';
+function isReadFault(fault: unknown): fault is { readonly code: string } {
+  return fault instanceof Error && 'code' in fault && 'syscall' in fault && fault.syscall === 'read';
 }

@@ -6,7 +6,7 @@ const BATCH_BYTES = 1_048_576;
 const BATCH_ENTRIES = 1_000;
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = ['"', '\\', ',', '[', ']'].map((text) => text.charCodeAt(0));
-const [OPEN_OBJECT, CLOSE_OBJECT] = ['{', '}'].map((text) => text.charCodeAt(0));
+const [OPEN_OBJECT, CLOSE_OBJECT, LINE_FEED] = ['{', '}', '\n'].map((text) => text.charCodeAt(0));
 
 /** Why the text is not a JSON array. The position is that of the entry, counted from 0; undefined before the array. */
 export interface JsonProblem {
@@ -41,6 +41,8 @@ class ArraySplitter {
   #isString = false;
   #isEscaped = false;
   #position = 0;
+  /** The line of the text that has been read, counted from 1. */
+  #line = 1;
   /** The bytes of the entry that earlier chunks had. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
@@ -57,6 +59,7 @@ class ArraySplitter {
         if (byte === QUOTE) this.#isString = false;
         else if (byte === BACKSLASH) this.#isEscaped = true;
       } else if (this.#state !== 'inside') {
+        if (byte === LINE_FEED) this.#line += 1;
         if (this.#state === 'before' && byte === OPEN) this.#state = 'inside';
         else if (!isSpace(byte)) return yield this.#problem('must be a JSON array');
         start = index + 1;
@@ -99,9 +102,14 @@ class ArraySplitter {
     this.#begun = [];
     this.#begunBytes = 0;
     if (isLast && this.#position === 0 && /^[\t\n\r ]*$/.test(text)) return true;
+    const isMissing = isLast && text.trim() === '';
+    const line = this.#line + (isMissing ? 0 : linesOf(/^\s*/.exec(text)?.[0] ?? ''));
+    this.#line += linesOf(text);
     const entry = size > ENTRY_MAX ? undefined : parse(text);
     if (entry === undefined) {
-      this.#problem(size > ENTRY_MAX ? `is longer than ${ENTRY_MAX} bytes` : 'is not JSON');
+      if (size > ENTRY_MAX) this.#problem(`is longer than ${ENTRY_MAX} bytes`);
+      else if (isMissing) this.#problem(`is missing: a comma before the end of the array, in line ${line}`);
+      else this.#problem(`is not JSON; it begins in line ${line}`);
       return false;
     }
     this.#batch.push(success(entry.value));
@@ -130,6 +138,13 @@ function parse(text: string): { readonly value: unknown } | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The line breaks in a text. */
+function linesOf(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
 }
 
 function isSpace(byte: number | undefined): boolean {

@@ -115,7 +115,12 @@ describe('clients import', () => {
     [
       'is not JSON at one position',
       JSON.stringify([GOOD_CLIENT]).replace(/\]$/, ', nothing]'),
-      'entry 1: it is not JSON',
+      'entry 1: it is not JSON; it begins in line 1',
+    ],
+    [
+      'has a comma before its end',
+      `${JSON.stringify([GOOD_CLIENT], undefined, 2).replace(/\n\]$/, ',\n]')}`,
+      'entry 1: it is missing: a comma before the end of the array, in line 7',
     ],
     [
       'has an entry of 2 MB',
@@ -168,12 +173,12 @@ describe('clients import', () => {
     expect(await clients(['import', 'no-such-file'])).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: 'The file no-such-file cannot be read.\n',
+      stderr: `The file ${process.cwd()}/no-such-file cannot be read (ENOENT).\n`,
     });
     expect(await clients(['import', folder])).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: `The file ${folder} cannot be read.\n`,
+      stderr: `The file ${folder} cannot be read (EISDIR).\n`,
     });
   });
 });

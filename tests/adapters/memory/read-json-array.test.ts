@@ -61,8 +61,10 @@ describe('readJsonArray', () => {
     ['\ufeff[]', undefined, 'must be a JSON array'],
     ['[1, 2', 1, 'is not complete: the text ends inside the array'],
     ['[1, {"a": "b', 1, 'is not complete: the text ends inside the array'],
-    ['[1, 2,]', 2, 'is not JSON'],
-    ['[1, [}, 3]', 1, 'is not JSON'],
+    ['[1, 2,]', 2, 'is missing: a comma before the end of the array, in line 1'],
+    ['[1,\n 2,\n]', 2, 'is missing: a comma before the end of the array, in line 2'],
+    ['[1, [}, 3]', 1, 'is not JSON; it begins in line 1'],
+    ['\n[1,\n\n [},\n 3]', 1, 'is not JSON; it begins in line 4'],
   ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
     for (const size of [1, 100]) {
       expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });
