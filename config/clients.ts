@@ -1,6 +1,7 @@
 import { run } from '../adapters/cli/run.ts';
 import { streamClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
+import { programVersion } from '../adapters/system/program-version.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
@@ -13,7 +14,14 @@ import { readRuleCheck } from './settings/rule-check.ts';
 const encoder = new BcryptSecretEncoder();
 const clock = new SystemClock();
 
-process.exitCode = await run(process.argv.slice(2), process, { open, openExplain, encoder, clock, streamClientsFile });
+process.exitCode = await run(process.argv.slice(2), process, {
+  open,
+  openExplain,
+  encoder,
+  clock,
+  streamClientsFile,
+  version: programVersion(),
+});
 
 /** Loaded here, since only one command needs the settings of the service. */
 async function openExplain() {

@@ -8,7 +8,7 @@ import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { createKeyFactory, PrivateKeys } from '../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
-import { buildContainer } from './container.ts';
+import { buildContainer, type Override } from './container.ts';
 import { PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
@@ -24,8 +24,9 @@ const WORKER_FILE = `${import.meta.dirname}/worker-main${extname(import.meta.fil
  */
 export async function startPrimary(
   configuration: Configuration,
-  files: ReadonlyMap<string, string | undefined>,
+  files: ReadonlyMap<string, string>,
   environment: Environment,
+  override: Override = () => {},
 ): Promise<RunningServer> {
   const { settings } = configuration;
   const privateKeys = new PrivateKeys();
@@ -41,6 +42,7 @@ export async function startPrimary(
       logCost(cost);
       for (const worker of workers) worker.sendCost(cost);
     });
+    override(parts);
   });
   const keyRing = container.resolve(PARTS.keyRing);
   const slots = container.resolve(PARTS.verificationSlots);

@@ -18,6 +18,7 @@ import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
+import { success } from '../domain/result.ts';
 import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
@@ -97,7 +98,7 @@ function limited(slots: RemoteVerificationSlots, settings: Settings): ClosableVe
 
 /** Read from the same texts as the primary's. The connections to the database are shared out between the workers. */
 function configurationOf({ files }: WorkerStart): Configuration {
-  const loaded = loadConfiguration(process.env, (path) => files.get(path));
+  const loaded = loadConfiguration(process.env, (path) => success(files.get(path) ?? ''));
   if (!loaded.ok) throw new Error(loaded.problem.join('\n'));
   const { settings } = loaded.value;
   const connections = Math.max(1, Math.floor(settings.DATABASE_POOL_SIZE / settings.WORKERS));

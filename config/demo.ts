@@ -1,5 +1,8 @@
 import { fileURLToPath } from 'node:url';
+import { holdLines } from '../adapters/pino/hold-lines.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
+import { DEMO_PAGE } from './help-pages.ts';
+import { PARTS } from './parts.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 
@@ -11,7 +14,16 @@ const environment = {
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
 // Its terminal was closed: nobody would stop it.
-const service = await run('The service', () => startFromEnvironment(environment), 'stop');
+let releaseLog = () => {};
+const service = await run(
+  DEMO_PAGE,
+  () =>
+    startFromEnvironment(environment, (parts) => {
+      // What people see first is what they can paste.
+      releaseLog = holdLines(parts.resolve(PARTS.logDestination));
+    }),
+  'stop',
+);
 
 if (service !== undefined) {
   const baseUrl = `http://${service.host}:${service.port}`;
@@ -32,3 +44,5 @@ Stop it with Ctrl-C.
 `,
   );
 }
+
+releaseLog();

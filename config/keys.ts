@@ -1,10 +1,11 @@
 import { runKeys } from '../adapters/cli/run-keys.ts';
+import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { success } from '../domain/result.ts';
 import { databaseUrlOf } from './settings/database-url.ts';
 
 /** `npm run keys`: shows and revokes the keys of the shared key directory. */
-process.exitCode = await runKeys(process.argv.slice(2), process, open);
+process.exitCode = await runKeys(process.argv.slice(2), process, { open, version: programVersion() });
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function open() {

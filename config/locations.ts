@@ -1,13 +1,16 @@
 import { createJsonLog } from '../adapters/pino/json-log.ts';
+import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
-import { success } from '../domain/result.ts';
 import { startResourceServer } from './compose-locations.ts';
+import { LOCATIONS_PAGE } from './help-pages.ts';
 import { run } from './run.ts';
 import { readLocationsSettings } from './settings/locations-settings.ts';
 
-await run('The resource server', async () => {
+await run(LOCATIONS_PAGE, async () => {
   const settings = readLocationsSettings(process.env);
-  return settings.ok
-    ? success(await startResourceServer(settings.value, new SystemClock(), createJsonLog()))
-    : settings;
+  if (!settings.ok) return settings;
+  const { HOST: host, PORT: port } = settings.value;
+  return namePortProblem([{ portSetting: 'PORT', hostSetting: 'HOST', host, port }], () =>
+    startResourceServer(settings.value, new SystemClock(), createJsonLog()),
+  );
 });

@@ -1,4 +1,5 @@
+import { SERVICE_PAGE } from './help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 
-await run('The service', () => startFromEnvironment(process.env));
+await run(SERVICE_PAGE, () => startFromEnvironment(process.env));

@@ -1,10 +1,11 @@
 import { runMigrate } from '../adapters/cli/run-migrate.ts';
+import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { success } from '../domain/result.ts';
 import { databaseUrlOf } from './settings/database-url.ts';
 
 /** `npm run migrate`: creates and changes the service's own tables. */
-process.exitCode = await runMigrate(process.argv.slice(2), process, migrate);
+process.exitCode = await runMigrate(process.argv.slice(2), process, { migrate, version: programVersion() });
 
 /** The URL comes from the environment: every user of the machine can see arguments. */
 async function migrate() {

@@ -1,3 +1,4 @@
+import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
 import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
 import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
@@ -14,14 +15,22 @@ const START_MS = 30_000;
  * that does not end in time is killed. Where the server cannot start, reports every reason on standard error, sets a
  * non-zero exit code and resolves with undefined.
  *
- * @param name the subject of that report, such as `The service`.
+ * With arguments it does not start: `--help` and `--version` are answered, and others refused with exit code 2.
+ *
+ * @param page what the program is called, and how it is used.
  * @param onHangup what SIGHUP does. It does not end a service: it is reserved for reopening files.
  */
 export async function run(
-  name: string,
+  page: ServerPage,
   start: () => Promise<Result<RunningServer, readonly string[]>>,
   onHangup: 'ignore' | 'stop' = 'ignore',
 ): Promise<RunningServer | undefined> {
+  const answer = answerArguments(page, process.argv.slice(2));
+  if (answer !== undefined) {
+    process.exitCode = answer.exitCode;
+    writeForPeople(answer.exitCode === 0 ? process.stdout : process.stderr, answer.text);
+    return undefined;
+  }
   const starting = start().catch((error: unknown) =>
     failure([error instanceof Error ? error.message : 'unknown fault']),
   );
@@ -49,7 +58,7 @@ export async function run(
   const started = await starting;
   if (started.ok) return started.value;
   const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
-  writeForPeople(process.stderr, `${name} does not start:\n${problems}`);
+  writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.cure}\n`);
   process.exitCode = 1;
   return undefined;
 }

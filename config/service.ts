@@ -1,29 +1,47 @@
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import { type ListeningPlace, namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';
-import { failure, type Result, success } from '../domain/result.ts';
+import { failure, type Result } from '../domain/result.ts';
 import { startPrimary } from './compose-primary.ts';
 import { buildContainer, type Override } from './container.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
+import type { Settings } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /** Starts the service in one process or several. Fails with every problem of the settings before a port is open; rejects as below. */
 export async function startFromEnvironment(
   environment: Environment,
+  override?: Override,
 ): Promise<Result<RunningServer, readonly string[]>> {
-  const files = new Map<string, string | undefined>();
-  const configuration = loadConfiguration(environment, (path) => files.set(path, readTextFile(path)).get(path));
+  const files = new Map<string, string>();
+  const configuration = loadConfiguration(environment, (path) => {
+    const text = readTextFile(path);
+    if (text.ok) files.set(path, text.value);
+    return text;
+  });
   const problems = configuration.ok ? [] : [...configuration.problem];
   for (const name of ['KEY_FILE', 'CLIENT_ASSERTION_ISSUERS_FILE']) {
-    if (isWritableByOthers(environment[name] ?? '')) problems.push(`${name}: must be writable only by its owner`);
+    if (isWritableByOthers(environment[name] ?? ''))
+      problems.push(`${name}: must be writable only by its owner (chmod go-w)`);
   }
   const openFiles = configuration.ok ? openFilesProblem(openFilesPlan(configuration.value.settings)) : undefined;
   if (openFiles !== undefined) problems.push(openFiles);
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
-  return success(await (value.settings.WORKERS === 1 ? startService(value) : startPrimary(value, files, environment)));
+  const { settings } = value;
+  return namePortProblem(listeningPlaces(settings), () =>
+    settings.WORKERS === 1 ? startService(value, override) : startPrimary(value, files, environment, override),
+  );
+}
+
+function listeningPlaces({ HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT }: Settings): readonly ListeningPlace[] {
+  return [
+    { portSetting: 'PORT', hostSetting: 'HOST', host: HOST, port: PORT },
+    { portSetting: 'MANAGEMENT_PORT', hostSetting: 'MANAGEMENT_HOST', host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
+  ];
 }
 
 /**

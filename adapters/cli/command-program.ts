@@ -5,6 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 /** A program of several commands. */
 export interface CommandProgram {
+  readonly version: string;
   /** How users call it, such as `npm run clients --`. */
   readonly name: string;
   readonly description: string;
@@ -27,7 +28,7 @@ export function runCommand(
 
 /** A program that writes its help page and its complaints to this terminal. */
 export function createProgram(
-  { name, description, notes }: Omit<CommandProgram, 'commands'>,
+  { name, version, description, notes }: Omit<CommandProgram, 'commands'>,
   terminal: Terminal,
 ): Command {
   return new Command(name)
@@ -37,7 +38,8 @@ export function createProgram(
       writeErr: (text) => terminal.writeUsageError(text),
     })
     .exitOverride()
-    .showSuggestionAfterError(false)
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this page, or that of a command')
     .addHelpText('after', notes);
 }
 

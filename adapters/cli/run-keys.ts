@@ -24,10 +24,14 @@ const COLUMNS = ['kid', 'state', 'replica', 'published_at', 'trusted_until', 're
 export type OpenKeys = () => Promise<Result<KeyRecords & { close(): Promise<void> }, string>>;
 
 /** `npm run keys`: shows the keys of the shared directory, and revokes one. Returns the exit code. Rejects only on a bug. */
-export function runKeys(args: readonly string[], streams: TerminalStreams, open: OpenKeys): Promise<number> {
+export function runKeys(
+  args: readonly string[],
+  streams: TerminalStreams,
+  { open, version }: { readonly open: OpenKeys; readonly version: string },
+): Promise<number> {
   const description = 'Shows and revokes the keys that the replicas of the authorization service share.';
   const commands = [listCommand(open), revokeCommand(open)];
-  return runCommand({ name: NAME, description, notes: NOTES, commands }, args, new Terminal(streams));
+  return runCommand({ name: NAME, version, description, notes: NOTES, commands }, args, new Terminal(streams));
 }
 
 function listCommand(open: OpenKeys): CommandDefinition {

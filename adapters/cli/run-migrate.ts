@@ -18,9 +18,14 @@ Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
 export type Migrate = () => Promise<Result<readonly string[], string>>;
 
 /** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
-export function runMigrate(args: readonly string[], streams: TerminalStreams, migrate: Migrate): Promise<number> {
+export function runMigrate(
+  args: readonly string[],
+  streams: TerminalStreams,
+  { migrate, version }: { readonly migrate: Migrate; readonly version: string },
+): Promise<number> {
   const terminal = new Terminal(streams);
-  const program = createProgram({ name: 'npm run migrate --', description: DESCRIPTION, notes: NOTES }, terminal);
+  const page = { name: 'npm run migrate --', version, description: DESCRIPTION, notes: NOTES };
+  const program = createProgram(page, terminal);
   return runProgram(
     program.action(() => finish(terminal, migrate)),
     args,

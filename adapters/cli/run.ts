@@ -21,6 +21,7 @@ export interface CommandParts {
   readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
   readonly openExplain: OpenExplain;
+  readonly version: string;
 }
 
 const NOTES = `
@@ -33,7 +34,7 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export async function run(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encoder, clock, streamClientsFile, openExplain }: CommandParts,
+  { open, encoder, clock, streamClientsFile, openExplain, version }: CommandParts,
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const { stdin } = terminal;
@@ -49,5 +50,5 @@ export async function run(
     explainCommand(openExplain, stdin),
   ];
   const description = 'Manages the clients that the authorization service issues tokens to.';
-  return runCommand({ name: PROGRAM_NAME, description, notes: NOTES, commands }, args, terminal);
+  return runCommand({ name: PROGRAM_NAME, version, description, notes: NOTES, commands }, args, terminal);
 }

@@ -76,7 +76,7 @@ export interface WorkerStart {
   readonly worker: number;
   readonly sharedPort: SharedPort;
   /** The text of each file that the settings name, as the primary read it. */
-  readonly files: ReadonlyMap<string, string | undefined>;
+  readonly files: ReadonlyMap<string, string>;
   readonly keys: SentKeys;
   /** The key of the cache of verified secrets. */
   readonly cacheKey: Uint8Array;

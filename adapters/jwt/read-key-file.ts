@@ -12,6 +12,17 @@ export interface KeyFile {
 /** Printable characters: no control, format, private or unassigned ones, and no line separators. */
 const KID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
 
+const CONVERT = 'convert it with openssl pkey -in <this file> -out <new file>';
+
+/** What people give in place of it, by the label of the PEM (RFC 7468), and what to do then. */
+const KINDS = [
+  { label: 'RSA PRIVATE KEY', cure: `; this is PKCS#1: ${CONVERT}` },
+  { label: 'ENCRYPTED PRIVATE KEY', cure: `; this one has a passphrase: ${CONVERT}` },
+  { label: 'EC PRIVATE KEY', cure: '; this is an elliptic curve, and tokens need an RSA key' },
+  { label: 'PUBLIC KEY', cure: '; this is the public key' },
+  { label: 'CERTIFICATE', cure: '; this is a certificate' },
+] as const;
+
 /**
  * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517), which must be for signatures with
  * RS256 by its `use`, `alg` and `key_ops`, where it has them. A problem never quotes the file.
@@ -19,7 +30,10 @@ const KID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
 export function readKeyFile(text: string): Result<KeyFile, readonly string[]> {
   const jwk = parseObject(text);
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
-  if (key === undefined) return failure(['must be a private key as PKCS#8 PEM without a passphrase, or as a JWK']);
+  if (key === undefined) {
+    const kind = KINDS.find(({ label }) => text.includes(`-----BEGIN ${label}-----`));
+    return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.cure ?? ''}`]);
+  }
   if (key.asymmetricKeyType !== 'rsa') return failure(['must be an RSA key']);
   const publicKey = createPublicKey(key);
   const handle = publicKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, true, ['verify']);

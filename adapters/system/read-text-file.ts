@@ -1,12 +1,45 @@
 import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { failure, type Result, success } from '../../domain/result.ts';
 
-/** The text of a file in UTF-8, or undefined where it cannot be read. */
-export function readTextFile(path: string): string | undefined {
+/** What the codes of the system mean for somebody who has to mend a path. */
+const CAUSES: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: (path) => `there is no file ${path}`,
+  ENOTDIR: (path) => `there is no file ${path}`,
+  EACCES: (path) => `the user of this process may not read ${path}`,
+  EISDIR: (path) => `${path} is a directory`,
+};
+
+/** Reads a text file. Fails with the reason, in words for an operator. */
+export type ReadTextFile = (path: string) => Result<string, string>;
+
+/** Of a value that may be a secret. */
+const NOT_SHOWN = 'it must be the path of a file, not what the file contains; a relative path begins in';
+
+/** The text of a file in UTF-8. Fails with the whole path and the code of the system, in words for an operator. */
+export function readTextFile(path: string): Result<string, string> {
   try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+    return success(readFileSync(path, 'utf8'));
+  } catch (fault) {
+    const { code = 'no code' } = fault as NodeJS.ErrnoException;
+    return failure(`cannot be read: ${isPath(path) ? causeOf(code, path) : `${NOT_SHOWN} ${process.cwd()}`} (${code})`);
   }
+}
+
+function causeOf(code: string, path: string): string {
+  // A relative path depends on where the process was started.
+  const whole = resolve(path);
+  const home = path.startsWith('~') ? '; only a shell replaces ~' : '';
+  return `${CAUSES[code]?.(whole) ?? whole}${home}`;
+}
+
+/** Whether a text is shown as a path: not the URL, the token or the key that somebody gave in place of the file that contains it. */
+function isPath(text: string): boolean {
+  return (
+    text.length <= 1_000 &&
+    !/[\p{C}"'{}[\]]|:\/\/|-----/u.test(text) &&
+    /^(~|\.{0,2}[/\\]|[A-Za-z]:[/\\])|\.[a-z]{1,5}$/.test(text)
+  );
 }
 
 /** Group and others. */

@@ -3,6 +3,8 @@ import type { IssuerSource } from '../../adapters/jwks-client/fetch-issuer-keys.
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';
+import { jsonReader } from '../../adapters/system/json-fault.ts';
+import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/trusted-issuers.ts';
@@ -26,9 +28,6 @@ export interface Configuration {
 /** A trusted issuer and the source of its keys. */
 export type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
 
-/** Reads a text file, or returns undefined where it cannot be read. */
-export type ReadTextFile = (path: string) => string | undefined;
-
 /** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
 export function loadConfiguration(
   environment: Environment,
@@ -39,16 +38,20 @@ export function loadConfiguration(
     const path = environment[name];
     if (!path) return success(undefined);
     const text = readTextFile(path);
-    const parsed = text === undefined ? failure(['cannot be read']) : parse(text);
+    const parsed = text.ok ? parse(text.value) : failure([text.problem]);
     return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));
   }
   const settings = readSettings(environment);
   const clients =
-    environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', readClientsFile) : success(undefined);
-  const keyFile = load('KEY_FILE', readKeyFile);
+    environment['CLIENT_REPOSITORY'] === 'memory'
+      ? load('CLIENTS_FILE', jsonReader(readClientsFile))
+      : success(undefined);
+  const keyFile = load('KEY_FILE', (text) =>
+    (text.trimStart().startsWith('{') ? jsonReader(readKeyFile) : readKeyFile)(text),
+  );
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
   const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
-  const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', readIssuersFile);
+  const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));
   if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && managementToken.ok && issuersFile.ok) {
     const { DATABASE_URL = databaseUrl.value, TOKEN_ISSUER, CLIENT_AUTHENTICATION_METHODS: methods } = settings.value;
     const { MANAGEMENT_TOKEN = managementToken.value } = settings.value;

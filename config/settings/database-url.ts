@@ -1,28 +1,46 @@
+import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import type { Environment } from './read-environment.ts';
+import { settingMeantBy } from './similar-names.ts';
 
-export function isDatabaseUrl(value: string): boolean {
-  return /^postgres(ql)?:\/\//.test(value) && !/[\r\n]/.test(value) && URL.canParse(value);
+const RULE = 'must be a URL such as postgresql://role:password@host:5432/database';
+
+/** In role and password these characters have another meaning (RFC 3986 sections 2.1 and 3.2). */
+const RESERVED = 'in the role and the password write # as %23, / as %2F, ? as %3F, @ as %40 and % as %25';
+
+/** What is wrong with the URL of a database; undefined if nothing is. Never quotes it. */
+export function databaseUrlProblem(value: string): string | undefined {
+  const [, rest] = /^postgres(?:ql)?:\/\/([^\r\n]*)$/.exec(value) ?? [];
+  if (rest === undefined) return RULE;
+  // A reserved character in the password ends the authority, so that the @ stands behind it.
+  const isCut = /^[^/?#@]*[/?#][^=]*@/.test(rest);
+  return isCut || !URL.canParse(value) ? `${RULE}: ${RESERVED}` : undefined;
 }
 
 /** The URL in a file of one line, as container engines mount secrets. Fails with the rule, never with the text. */
 export function readDatabaseUrl(text: string): Result<SecretText, readonly string[]> {
   const url = text.replace(/[\r\n]+$/, '');
-  return isDatabaseUrl(url) ? success(new SecretText(url)) : failure(['must contain one line, a postgresql:// URL']);
+  const problem = databaseUrlProblem(url);
+  return problem === undefined ? success(new SecretText(url)) : failure([`must contain one line, and it ${problem}`]);
 }
 
 /** The URL of a program that needs no other setting. Fails with the setting and the rule, never with a value. */
-export function databaseUrlOf(
-  { DATABASE_URL, DATABASE_URL_FILE }: Environment,
-  readTextFile: (path: string) => string | undefined,
-): Result<string, string> {
+export function databaseUrlOf(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
+  const { DATABASE_URL, DATABASE_URL_FILE } = environment;
   if (DATABASE_URL && DATABASE_URL_FILE) return failure('DATABASE_URL: must not be set if DATABASE_URL_FILE is set.');
   if (DATABASE_URL_FILE) {
     const text = readTextFile(DATABASE_URL_FILE);
-    const read = text === undefined ? failure(['cannot be read']) : readDatabaseUrl(text);
+    const read = text.ok ? readDatabaseUrl(text.value) : failure([text.problem]);
     return read.ok ? success(read.value.reveal()) : failure(`DATABASE_URL_FILE: ${read.problem.join()}.`);
   }
-  if (DATABASE_URL && isDatabaseUrl(DATABASE_URL)) return success(DATABASE_URL);
-  return failure('DATABASE_URL: must be set in the environment, to a postgresql:// URL.');
+  if (DATABASE_URL) {
+    const problem = databaseUrlProblem(DATABASE_URL);
+    return problem === undefined ? success(DATABASE_URL) : failure(`DATABASE_URL: ${problem}.`);
+  }
+  const similar = Object.keys(environment).find((name) => settingMeantBy(name, OWN_NAMES) !== undefined);
+  const hint = similar === undefined ? '' : ` ${similar} is set: did you mean ${settingMeantBy(similar, OWN_NAMES)}?`;
+  return failure(`DATABASE_URL: must be set in the environment, to a postgresql:// URL.${hint}`);
 }
+
+const OWN_NAMES = ['DATABASE_URL', 'DATABASE_URL_FILE'];

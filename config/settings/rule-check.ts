@@ -1,4 +1,6 @@
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
+import { jsonReader } from '../../adapters/system/json-fault.ts';
+import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import type { CheckRule } from '../../application/clients/federated-rules.ts';
 import { weaknessByName } from '../../domain/issuer-preset.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -11,11 +13,11 @@ import type { Environment } from './read-environment.ts';
  */
 export function readRuleCheck(
   { CLIENT_ASSERTION_ISSUERS_FILE: path }: Environment,
-  readTextFile: (path: string) => string | undefined,
+  readTextFile: ReadTextFile,
 ): Result<CheckRule, string> {
   if (!path) return success(weaknessByName);
   const text = readTextFile(path);
-  const issuers = text === undefined ? failure(['cannot be read']) : readIssuersFile(text);
+  const issuers = text.ok ? jsonReader(readIssuersFile)(text.value) : failure([text.problem]);
   if (!issuers.ok) return failure(`CLIENT_ASSERTION_ISSUERS_FILE: ${issuers.problem.join('; ')}.`);
   const trusted = new TrustedIssuers(issuers.value.map((issuer) => ({ ...issuer, audience: '' })));
   return success((rule) => trusted.problemOf(rule));

@@ -9,7 +9,10 @@ export function text() {
 }
 
 export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
-  return z.enum(choices, `must be ${choices.join(' or ')}`);
+  const rule = choices.join(' or ');
+  return z.enum(choices, {
+    error: ({ input }) => (input === undefined ? `must be set, to ${rule}` : `must be ${rule}`),
+  });
 }
 
 /** Some of these choices, each at most once, separated by commas. */

@@ -6,7 +6,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
-import { isDatabaseUrl } from './database-url.ts';
+import { databaseUrlProblem } from './database-url.ts';
 import { isManagementToken, MANAGEMENT_TOKEN_RULE } from './management-token.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
 import { isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
@@ -84,9 +84,17 @@ export function readSettings(environment: Environment): Result<Settings, readonl
   if (values.CLIENT_SECRET_COST_MAX < values.CLIENT_SECRET_COST) {
     return failure(['CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST']);
   }
+  if (values.PORT === values.MANAGEMENT_PORT && values.PORT !== 0 && overlap(values.HOST, values.MANAGEMENT_HOST)) {
+    return failure([`PORT: ${values.PORT} is MANAGEMENT_PORT too: set one of them to another port`]);
+  }
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   const WORKERS = values.WORKERS ?? availableParallelism();
   return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+/** Whether two addresses to listen on are the same, or one of them is every address of the machine. */
+function overlap(one: string, other: string): boolean {
+  return one === other || [one, other].some((host) => host === '0.0.0.0' || host === '::');
 }
 
 /** The problems that no setting has by itself. */
@@ -133,7 +141,10 @@ function isBaseUrl(value: string): boolean {
 function databaseUrl() {
   return z
     .string()
-    .refine(isDatabaseUrl, 'must be a postgresql:// URL')
+    .superRefine((value, { addIssue }) => {
+      const problem = databaseUrlProblem(value);
+      if (problem !== undefined) addIssue({ code: 'custom', message: problem });
+    })
     .transform((value) => new SecretText(value));
 }
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
+import { failure, success } from '../../domain/result.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 
@@ -9,21 +10,21 @@ describe('loadConfiguration', () => {
     const asked: string[] = [];
     const configuration = loadConfiguration(MEMORY, (path) => {
       asked.push(path);
-      return '[]';
+      return success('[]');
     });
     expect(asked).toEqual(['clients.json']);
     expect(configuration).toMatchObject({ ok: true, value: { clients: [] } });
   });
 
   it('reports that the file cannot be read', () => {
-    expect(loadConfiguration(MEMORY, () => undefined)).toEqual({
+    expect(loadConfiguration(MEMORY, () => failure('cannot be read'))).toEqual({
       ok: false,
       problem: ['CLIENTS_FILE: cannot be read'],
     });
   });
 
   it('reports the problems of the settings and of the file together', () => {
-    expect(loadConfiguration({ ...MEMORY, PORT: 'x' }, () => '{}')).toEqual({
+    expect(loadConfiguration({ ...MEMORY, PORT: 'x' }, () => success('{}'))).toEqual({
       ok: false,
       problem: ['PORT: must be a whole number from 0 to 65535', 'CLIENTS_FILE: must be a JSON array'],
     });
@@ -34,7 +35,9 @@ describe('loadConfiguration', () => {
     const URL = 'postgresql://service:its-password@db.test/auth';
 
     it.each(['', '\n', '\r\n'])('reads the URL of that file, which may end in %j', (end) => {
-      const configuration = loadConfiguration(FROM_FILE, (path) => `${URL}${path === '/run/secrets/url' ? end : 'x'}`);
+      const configuration = loadConfiguration(FROM_FILE, (path) =>
+        success(`${URL}${path === '/run/secrets/url' ? end : 'x'}`),
+      );
       if (!configuration.ok) throw new Error(configuration.problem.join());
       expect(configuration.value.settings.DATABASE_URL?.reveal()).toBe(URL);
       expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain('its-password');
@@ -42,11 +45,25 @@ describe('loadConfiguration', () => {
 
     it.each([
       ['does not exist', undefined, 'cannot be read'],
-      ['is empty', '', 'must contain one line, a postgresql:// URL'],
-      ['contains something else', 'mysql://service:its-password@db.test', 'must contain one line, a postgresql:// URL'],
-      ['has two lines', `${URL}\nits-password`, 'must contain one line, a postgresql:// URL'],
+      [
+        'is empty',
+        '',
+        'must contain one line, and it must be a URL such as postgresql://role:password@host:5432/database',
+      ],
+      [
+        'contains something else',
+        'mysql://service:its-password@db.test',
+        'must contain one line, and it must be a URL such as postgresql://role:password@host:5432/database',
+      ],
+      [
+        'has two lines',
+        `${URL}\nits-password`,
+        'must contain one line, and it must be a URL such as postgresql://role:password@host:5432/database',
+      ],
     ])('names the setting and never the value if the file %s', (_name, text, problem) => {
-      expect(loadConfiguration(FROM_FILE, () => text)).toEqual({
+      expect(
+        loadConfiguration(FROM_FILE, () => (text === undefined ? failure('cannot be read') : success(text))),
+      ).toEqual({
         ok: false,
         problem: [`DATABASE_URL_FILE: ${problem}`],
       });
@@ -56,7 +73,10 @@ describe('loadConfiguration', () => {
   describe('with MANAGEMENT_TOKEN_FILE', () => {
     const FROM_FILE = { ...MEMORY, MANAGEMENT_TOKEN_FILE: '/run/secrets/token' };
     const read = (text: string | undefined) =>
-      loadConfiguration(FROM_FILE, (path) => (path === '/run/secrets/token' ? text : '[]'));
+      loadConfiguration(FROM_FILE, (path) => {
+        if (path !== '/run/secrets/token') return success('[]');
+        return text === undefined ? failure('cannot be read') : success(text);
+      });
 
     it.each(['', '\n', '\r\n'])('reads the token of that file, which may end in %j, and never shows it', (end) => {
       const configuration = read(`an-operator-token${end}`);

@@ -5,13 +5,14 @@ import { createJsonLog } from '../../adapters/pino/json-log.ts';
 import { buildContainer } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
+import { success } from '../../domain/result.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
 
 /** The container of a service in memory; what it opened is closed when the test ends. */
 async function build(): Promise<AsyncDisposable & { readonly container: DependencyContainer }> {
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
-  const configuration = loadConfiguration(environment, () => '[]');
+  const configuration = loadConfiguration(environment, () => success('[]'));
   if (!configuration.ok) throw new Error(configuration.problem.join());
   const container = await buildContainer(configuration.value, 'single', (own) =>
     own.registerInstance(PARTS.log, silent),

@@ -32,7 +32,7 @@ describe('readLocationsSettings', () => {
       'JWKS_URI: must be set',
       'TOKEN_ISSUER: must be set',
       'TOKEN_TYPO: is not a setting of this service',
-      'JWKS_URL: is not a setting of this service',
+      'JWKS_URL: is not a setting of this service: did you mean JWKS_URI?',
       'LOCATION_ORDER: is not a setting of this service',
     ]);
   });

@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { readRuleCheck } from '../../config/settings/rule-check.ts';
+import { failure, success } from '../../domain/result.ts';
 
 const GITLAB = { issuer: 'https://gitlab.com', subject: 'project_path:a/b:ref', claims: {} };
 const OWN = { issuer: 'https://gitlab.example', subject: 'project_path:a/b:ref', claims: {} };
 const FILE = JSON.stringify([{ issuer: OWN.issuer, jwks_uri: 'https://gitlab.example/keys', preset: 'gitlab' }]);
 
 function check(environment: Readonly<Record<string, string>>, text?: string) {
-  const read = readRuleCheck(environment, () => text);
+  const read = readRuleCheck(environment, () => (text === undefined ? failure('cannot be read') : success(text)));
   if (!read.ok) throw new Error(read.problem);
   return read.value;
 }

@@ -5,6 +5,7 @@ import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
 import { LOCATIONS_SETTINGS_SCHEMA, readLocationsSettings } from '../../config/settings/locations-settings.ts';
 import { readSettings, SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
+import { success } from '../../domain/result.ts';
 
 /** In every value, so that a problem that quotes a value is found. */
 const CANARY = 'canary-7f3a';
@@ -83,7 +84,7 @@ describe('the settings, for every environment', () => {
     fc.assert(
       fc.property(given, ({ settings, text }) => {
         const all = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'c', KEY_FILE: 'k', ...settings };
-        const configuration = loadConfiguration(all, () => `${text}${CANARY}`);
+        const configuration = loadConfiguration(all, () => success(`${text}${CANARY}`));
         expect(readKeyFile(text).ok || configuration.ok).toBe(false);
         if (!configuration.ok) expectProblems(configuration.problem, all);
       }),

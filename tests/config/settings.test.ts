@@ -43,7 +43,7 @@ describe('readSettings', () => {
   });
 
   it.each([
-    ['no repository', {}, ['CLIENT_REPOSITORY: must be memory or postgres']],
+    ['no repository', {}, ['CLIENT_REPOSITORY: must be set, to memory or postgres']],
     ['another repository', { CLIENT_REPOSITORY: 'redis' }, ['CLIENT_REPOSITORY: must be memory or postgres']],
     [
       'memory without a file',
@@ -88,11 +88,23 @@ describe('readSettings', () => {
         'DATABASE_URL: is required if KEY_DIRECTORY is postgres',
       ],
     ],
-    ['a typo', { ...MEMORY, TOKEN_LIFETIME: '300' }, ['TOKEN_LIFETIME: is not a setting of this service']],
+    [
+      'a name without its unit',
+      { ...MEMORY, TOKEN_LIFETIME: '300' },
+      ['TOKEN_LIFETIME: is not a setting of this service: did you mean TOKEN_LIFETIME_SECONDS?'],
+    ],
+    [
+      'one port for both',
+      { ...MEMORY, PORT: '8081' },
+      ['PORT: 8081 is MANAGEMENT_PORT too: set one of them to another port'],
+    ],
     [
       'a typo in another prefix',
       { ...MEMORY, CLIENT_FILE: 'x', KEY_ROTATION: '1' },
-      ['CLIENT_FILE: is not a setting of this service', 'KEY_ROTATION: is not a setting of this service'],
+      [
+        'CLIENT_FILE: is not a setting of this service: did you mean CLIENTS_FILE?',
+        'KEY_ROTATION: is not a setting of this service: did you mean KEY_ROTATION_SECONDS?',
+      ],
     ],
     ['a free port without BASE_URL', { ...MEMORY, PORT: '0' }, ['BASE_URL: is required if PORT is 0, any free port']],
   ])('refuses %s', (_name, environment, problems) => {
@@ -186,7 +198,9 @@ describe('readSettings', () => {
     'TOKEN_PORT_8080_TCP_PORT_X',
     'TOKEN_SERVICE_PORT_http',
   ])('reports %s, which is similar but not a name that Kubernetes adds', (name) => {
-    expect(problemsOf({ ...MEMORY, [name]: 'x' })).toEqual([`${name}: is not a setting of this service`]);
+    expect(problemsOf({ ...MEMORY, [name]: 'x' })).toEqual([
+      expect.stringMatching(`^${name}: is not a setting of this service`),
+    ]);
   });
 
   it('returns settings that cannot be changed', () => {

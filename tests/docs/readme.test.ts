@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { SERVICE_PAGE } from '../../config/help-pages.ts';
 import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
@@ -67,6 +68,12 @@ describe('the README', () => {
     const all = new Map(settingsOf(SETTINGS_PAGE));
     expect(shown).toHaveLength(10);
     for (const [name, value] of shown) expect(value).toBe(all.get(name));
+    // So does the help page of npm start.
+    expect(SERVICE_PAGE.settings.map(([name]) => name)).toEqual(shown.map(([name]) => name));
+    for (const [name, meaning] of SERVICE_PAGE.settings) {
+      const [, value] = /^`(.*)`$/.exec(all.get(name) ?? '') ?? [];
+      if (value !== undefined) expect(meaning).toContain(`default ${value}`);
+    }
   });
 
   it('shows only shell blocks that this test knows', () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startProblems } from '../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 describe('DATABASE_URL_FILE', () => {
@@ -53,7 +54,9 @@ describe('DATABASE_URL_FILE', () => {
     const missing = join(folder, 'missing');
     await using program = runProgram('config/main.ts', { CLIENT_REPOSITORY: 'postgres', DATABASE_URL_FILE: missing });
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe('The service does not start:\n  DATABASE_URL_FILE: cannot be read\n');
+    expect(program.stderr()).toBe(
+      startProblems(`DATABASE_URL_FILE: cannot be read: there is no file ${missing} (ENOENT)`),
+    );
     await using clients = runProgram('config/clients.ts', { DATABASE_URL_FILE: missing }, ['list']);
     expect(await clients.ended()).toBe(2);
     expect(clients.stderr()).toContain('DATABASE_URL_FILE: cannot be read');

@@ -11,6 +11,9 @@ describe('npm run demo', () => {
     const port = await freePort();
     await using program = runProgram('config/demo.ts', { PORT: String(port) });
     await program.printed(/Stop it with Ctrl-C/);
+    // What can be pasted comes first, and the log of the start is not lost.
+    expect(program.stdout()).toMatch(/^\nThe authorization service listens on /);
+    await program.printed(/^\{.*"event":"started"/m);
     const lines = program.stdout().match(/^ {2}curl .*$/gm) ?? [];
     expect(lines).toHaveLength(2);
     const [tokenLine = '', locationLine = ''] = lines;

@@ -56,14 +56,14 @@ describe.each(['1', '2'])('a start that fails, with WORKERS=%s', (workers) => {
   it('publishes no key and issues no token if the management port is in use', async () => {
     const settings = { ...DEMO_CLIENTS, WORKERS: workers, DATABASE_URL: database.url };
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: `${taken.port}` }, await freePort());
-    expect(errors).toContain('EADDRINUSE');
+    expect(errors).toContain(`MANAGEMENT_PORT: another program uses port ${taken.port} (EADDRINUSE)`);
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
   });
 
   it('publishes no key and issues no token if the public port is in use', async () => {
     const settings = { ...DEMO_CLIENTS, WORKERS: workers, DATABASE_URL: database.url };
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, taken.port);
-    expect(errors.match(/EADDRINUSE/g)).toHaveLength(1);
+    expect(errors.match(/ PORT: another program uses port \d+ \(EADDRINUSE\)/g)).toHaveLength(1);
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
   });
 

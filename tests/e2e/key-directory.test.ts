@@ -4,6 +4,7 @@ import { DatabaseServer } from '../support/database-server.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 const PASSWORD = 'database-password';
@@ -84,7 +85,7 @@ describe('a single service with KEY_DIRECTORY=postgres', () => {
     await server.query('grant select, insert, update, delete on signing_keys to service');
     await using service = start();
     expect(await service.ended()).toBe(1);
-    expect(service.stderr()).toBe('The service does not start:\n  table signing_keys lacks the column trusted_until\n');
+    expect(service.stderr()).toBe(startProblems('table signing_keys lacks the column trusted_until'));
   });
 });
 

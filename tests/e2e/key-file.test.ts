@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { getAccessToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { startProblems } from '../support/start-problems.ts';
 
 const ENVIRONMENT = {
   CLIENT_REPOSITORY: 'memory',
@@ -49,11 +50,15 @@ describe('KEY_FILE', () => {
       { KEY_FILE: 'package.json' },
       'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
     ],
-    ['that does not exist', { KEY_FILE: 'no-such-file' }, 'KEY_FILE: cannot be read'],
+    [
+      'that does not exist',
+      { KEY_FILE: '/no-such-folder/key' },
+      'KEY_FILE: cannot be read: there is no file /no-such-folder/key (ENOENT)',
+    ],
   ])('prevents the start if it names a file %s', async (_name, environment, problem) => {
     await using program = runProgram('config/main.ts', { ...ENVIRONMENT, ...environment });
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(`The service does not start:\n  ${problem}\n`);
+    expect(program.stderr()).toBe(startProblems(problem));
   });
 
   it.each([
@@ -64,7 +69,10 @@ describe('KEY_FILE', () => {
     await using program = runProgram('config/main.ts', { ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
-      'The service does not start:\n  TOKEN_TYPO: is not a setting of this service\n  KEY_FILE: must be writable only by its owner\n',
+      startProblems(
+        'TOKEN_TYPO: is not a setting of this service',
+        'KEY_FILE: must be writable only by its owner (chmod go-w)',
+      ),
     );
     await chmod(file, 0o600);
   });

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, send } from '../support/http.ts';
 import { type Program, runProgram } from '../support/program.ts';
+import { startProblemsOfLocations } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 const ISSUER = 'http://issuer.test';
@@ -42,12 +45,21 @@ describe('npm run locations', () => {
     expect(scripts.locations).toBe('exec node config/locations.ts');
   });
 
+  it('names the setting if its port is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const settings = { JWKS_URI: 'http://127.0.0.1:1/keys', TOKEN_ISSUER: 'x', PORT: String(port) };
+    await using program = runProgram('config/locations.ts', settings);
+    expect(await program.ended()).toBe(1);
+    other.close();
+    expect(program.stderr()).toContain(`  PORT: another program uses port ${port} (EADDRINUSE)`);
+  });
+
   it('does not start without an issuer and its key set: prints both problems, exits with 1 and opens no port', async () => {
     await using program = runProgram('config/locations.ts', {});
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(
-      'The resource server does not start:\n  JWKS_URI: must be set\n  TOKEN_ISSUER: must be set\n',
-    );
+    expect(program.stderr()).toBe(startProblemsOfLocations('JWKS_URI: must be set', 'TOKEN_ISSUER: must be set'));
     expect(program.stdout()).toBe('');
   });
 

@@ -5,6 +5,7 @@ import { freePort } from '../support/free-port.ts';
 import { requestToken } from '../support/http.ts';
 import { followProgram, type Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 /** The files that a single process with this many database connections needs before it accepts any: see docs/operations.md. */
@@ -31,7 +32,7 @@ describe('the limit of open files', () => {
     await using program = runWithLimit(64, await freePort());
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
-      `The service does not start:\n  the limit of open files (ulimit -n) is 64: must be at least ${RESERVED + 64}\n`,
+      startProblems(`the limit of open files (ulimit -n) is 64: must be at least ${RESERVED + 64}`),
     );
   });
 

@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { getAccessToken, send } from '../support/http.ts';
 import { runProgram, runScript } from '../support/program.ts';
+import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 const DEMO = {
@@ -14,19 +18,42 @@ const DEMO = {
   BASE_URL: 'http://issuer.test',
 };
 
+const FREE_IT = 'stop it, or set PORT to another port';
+
 describe('npm start', () => {
   it('does not start without a repository: prints the problem, exits with 1 and opens no port', async () => {
     await using program = runProgram('config/main.ts', {});
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe('The service does not start:\n  CLIENT_REPOSITORY: must be memory or postgres\n');
+    expect(program.stderr()).toBe(startProblems('CLIENT_REPOSITORY: must be set, to memory or postgres'));
     expect(program.stdout()).toBe('');
+  });
+
+  it('names the place of a trailing comma, and the names that are almost those of settings', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'start-'));
+    const file = join(folder, 'clients.json');
+    await writeFile(file, '[\n  { "client_id": "its-secret" },\n]\n');
+    await using program = runProgram('config/main.ts', {
+      ...DEMO,
+      CLIENTS_FILE: file,
+      WORKER: '2',
+      PUBLIC_METADTA: '1',
+    });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(
+      startProblems(
+        'WORKER: is not a setting of this service: did you mean WORKERS?',
+        'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
+        'CLIENTS_FILE: is not JSON: line 2, column 32: a comma before the end of the array',
+      ),
+    );
+    await rm(folder, { recursive: true });
   });
 
   it('does not start with a bad clients file, and does not print its secrets', async () => {
     await using program = runProgram('config/main.ts', { ...DEMO, CLIENTS_FILE: 'package.json', TOKEN_TYPO: '1' });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
-      'The service does not start:\n  TOKEN_TYPO: is not a setting of this service\n  CLIENTS_FILE: must be a JSON array\n',
+      startProblems('TOKEN_TYPO: is not a setting of this service', 'CLIENTS_FILE: must be a JSON array'),
     );
   });
 
@@ -37,7 +64,7 @@ describe('npm start', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) });
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain('EADDRINUSE');
+    expect(program.stderr()).toBe(startProblems(`PORT: another program uses port ${port} (EADDRINUSE): ${FREE_IT}`));
     other.close();
   });
 

@@ -2,7 +2,8 @@ import type { DependencyContainer } from 'tsyringe';
 import type { Override } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
 import { startService } from '../../config/service.ts';
-import { type Configuration, loadConfiguration, type ReadTextFile } from '../../config/settings/configuration.ts';
+import { type Configuration, loadConfiguration } from '../../config/settings/configuration.ts';
+import { success } from '../../domain/result.ts';
 import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
@@ -61,7 +62,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     ...options.environment,
   };
   const clients = JSON.stringify(options.clients ?? [GOOD_CLIENT, PLAIN_CLIENT]);
-  const readFile: ReadTextFile = (path) => options.files?.[path] ?? clients;
+  const readFile = (path: string) => success(options.files?.[path] ?? clients);
   const configuration = loadConfiguration(environment, readFile);
   if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
 

@@ -61,6 +61,7 @@ describe('clients explain', () => {
         clock: { now: notNeeded },
         streamClientsFile: notNeeded,
         openExplain: () => openExplain({ ...environment, ...more }),
+        version: 'not needed',
       },
     );
     stdout.end();

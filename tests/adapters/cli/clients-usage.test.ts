@@ -24,7 +24,10 @@ describe('npm run clients', () => {
 
   it.each([
     ['nothing', [], 'Usage: npm run clients -- [options] [command]'],
-    ['an unknown command', ['frobnicate'], "error: unknown command 'frobnicate'"],
+    ['an unknown command', ['frobnicate'], "error: unknown command 'frobnicate'\n"],
+    ['a typo', ['ad'], "error: unknown command 'ad'\n(Did you mean add?)\n"],
+    ['a typo in an inner command', ['secrets', 'ad'], '(Did you mean add?)'],
+    ['a typo in an option', ['hash', '--cots', '4'], "error: unknown option '--cots'\n(Did you mean --cost?)"],
     ['a missing argument', ['show'], "error: missing required argument 'client-id'"],
     ['a missing option', ['add', 'x', '--scope', 'a'], "error: required option '--name <name>' not specified"],
     ['a secret as an option', ['rotate', 'x', '--secret=hunter2'], "error: unknown option '--secret'"],

@@ -44,6 +44,7 @@ describe('createKeyFactory with a key file', () => {
 
 describe('readKeyFile', () => {
   const noKey = 'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK';
+  const convert = 'convert it with openssl pkey -in <this file> -out <new file>';
   const weak = 'must be an RSA key of at least 2048 bits with an odd public exponent of at least 3';
   const noPair = 'must have d, p and q that belong to n and e';
   const badKid = 'must have a kid of 1 to 255 printable characters';
@@ -57,14 +58,14 @@ describe('readKeyFile', () => {
     ['another text', 'no key at all', noKey],
     ['JSON that is no key', '{"a":1}', noKey],
     ['a JSON array', '[]', noKey],
-    ['PKCS#1', pem(KEY, 'pkcs1'), noKey],
+    ['PKCS#1', pem(KEY, 'pkcs1'), `${noKey}; this is PKCS#1: ${convert}`],
     ['a broken PEM', pem(KEY).replace(/\n.{40}/, '\n'), noKey],
     [
       'an encrypted key',
       String(KEY.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })),
-      noKey,
+      `${noKey}; this one has a passphrase: ${convert}`,
     ],
-    ['a public key', String(publicKey.export({ type: 'spki', format: 'pem' })), noKey],
+    ['a public key', String(publicKey.export({ type: 'spki', format: 'pem' })), `${noKey}; this is the public key`],
     ['a public JWK', JSON.stringify(publicKey.export({ format: 'jwk' })), noKey],
     ['an elliptic curve', pem(curve), 'must be an RSA key'],
     ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key'],

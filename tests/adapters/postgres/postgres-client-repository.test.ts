@@ -7,6 +7,7 @@ import { freshTables } from '../../support/details-tables.ts';
 import { requestToken } from '../../support/http.ts';
 import { runProgram } from '../../support/program.ts';
 import { GOOD_SECRET, startServiceUnderTest } from '../../support/running-service.ts';
+import { startProblems } from '../../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
@@ -207,7 +208,7 @@ describe('the service on PostgreSQL', () => {
     await database.query('alter table clients drop column scope');
     await using program = runProgram('config/main.ts', environment());
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe('The service does not start:\n  table clients lacks the column scope\n');
+    expect(program.stderr()).toBe(startProblems('table clients lacks the column scope'));
     expect(program.stdout()).not.toMatch(/started|"port"/);
   });
 });

@@ -1,0 +1,53 @@
+import { failure, type Result, success } from '../../domain/result.ts';
+
+/** What the errors of Node.js have beside code and system call. */
+interface ListenFault {
+  readonly port?: number;
+  readonly hostname?: string;
+}
+
+/** Where a program listens, by the names of its settings. */
+export interface ListeningPlace {
+  /** The setting of the port, such as `PORT`. */
+  readonly portSetting: string;
+  readonly hostSetting: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What `start` resolves with, or why one of these ports could not be opened. Rejects with every other fault. */
+export async function namePortProblem<Started>(
+  places: readonly ListeningPlace[],
+  start: () => Promise<Started>,
+): Promise<Result<Started, readonly string[]>> {
+  try {
+    return success(await start());
+  } catch (fault) {
+    const problem = listenProblem(fault, places);
+    if (problem === undefined) throw fault;
+    return failure([problem]);
+  }
+}
+
+/**
+ * Why a port could not be opened, by the name of the setting to change; undefined if the fault is another one.
+ *
+ * @param fault the error of Node.js, with the address and the port that it tried.
+ */
+export function listenProblem(fault: unknown, places: readonly ListeningPlace[]): string | undefined {
+  const { code, syscall, port, hostname } = (fault ?? {}) as NodeJS.ErrnoException & ListenFault;
+  const place = places.find((known) => (syscall === 'listen' ? known.port === port : known.host === hostname));
+  if (place === undefined || (syscall !== 'listen' && syscall !== 'getaddrinfo')) return undefined;
+  const { portSetting, hostSetting } = place;
+  if (syscall === 'getaddrinfo') return `${hostSetting}: the name ${place.host} has no address (${code})`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${portSetting}: another program uses port ${port} (${code}): stop it, or set ${portSetting} to another port`;
+    case 'EACCES':
+      return `${portSetting}: the user of this process may not listen on port ${port} (${code}): take a port from 1024 on`;
+    case 'EADDRNOTAVAIL':
+      return `${hostSetting}: ${place.host} is no address of this machine (${code})`;
+    default:
+      return `${portSetting}: port ${port} cannot be opened (${code})`;
+  }
+}

@@ -1,0 +1,69 @@
+/** What the names of settings end in. Somebody who forgets the unit, or takes another, means the same setting. */
+const UNIT = /_(SECONDS|MS|MINUTES|HOURS|DAYS|PER_MINUTE|SIZE|MAX)$/;
+
+/** Names that are shorter have too many neighbors that other programs use, such as `PORTS` and `HOSTS`. */
+const LENGTH_MIN = 6;
+
+/** A word that is shorter than this may differ in one letter, a longer one in two. */
+const LONG_WORD = 8;
+
+/**
+ * The setting that somebody probably meant by a name that is none: the same but for a letter or two in a word, the case, a
+ * separator, or the unit. So narrow that the ordinary variables of platforms and shells mean no setting.
+ */
+export function settingMeantBy(name: string, settings: readonly string[]): string | undefined {
+  const given = name.toUpperCase().replaceAll('-', '_');
+  return settings.find((setting) => setting.length >= LENGTH_MIN && isTypoOf(given, setting));
+}
+
+/** The same for a name that can only be meant for us, since it has one of our prefixes: here another word is enough. */
+export function settingClosestTo(name: string, settings: readonly string[]): string | undefined {
+  const isInside = (one: string, other: string) => `${one}_`.startsWith(`${other}_`);
+  const found = settings.find((setting) => isInside(setting, name) || isInside(name, setting));
+  return settingMeantBy(name, settings) ?? found;
+}
+
+function isTypoOf(given: string, setting: string): boolean {
+  if (singular(given) === singular(setting)) return true;
+  if (UNIT.test(setting) && given.replace(UNIT, '') === setting.replace(UNIT, '')) return true;
+  if (editDistance(given.replaceAll('_', ''), setting.replaceAll('_', '')) <= 1) return true;
+  const [words, ownWords] = [given.split('_'), setting.split('_')];
+  return (
+    words.length === ownWords.length &&
+    editDistance(given, setting) <= 2 &&
+    words.every((word, index) => isTypoOfWord(word, ownWords[index] ?? ''))
+  );
+}
+
+function singular(name: string): string {
+  return name.replace(/IES(?=_|$)/g, 'Y').replace(/S(?=_|$)/g, '');
+}
+
+function isTypoOfWord(given: string, word: string): boolean {
+  return editDistance(given, word) <= (word.length < LONG_WORD ? 1 : 2);
+}
+
+/**
+ * How many letters have to be inserted, deleted, replaced or swapped with their neighbor to make one text of the other
+ * (optimal string alignment distance).
+ */
+export function editDistance(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)];
+  const cell = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
+  for (let row = 1; row <= one.length; row += 1) {
+    rows.push([row]);
+    for (let column = 1; column <= other.length; column += 1) {
+      const isSame = one[row - 1] === other[column - 1];
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      rows[row]?.push(
+        Math.min(
+          cell(row - 1, column) + 1,
+          cell(row, column - 1) + 1,
+          cell(row - 1, column - 1) + (isSame ? 0 : 1),
+          isSwapped ? cell(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
+    }
+  }
+  return cell(one.length, other.length);
+}

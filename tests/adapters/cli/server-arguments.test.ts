@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { answerArguments } from '../../../adapters/cli/server-arguments.ts';
+import { DEMO_PAGE, LOCATIONS_PAGE, SERVICE_PAGE } from '../../../config/help-pages.ts';
+import { LOCATIONS_SETTINGS_SCHEMA } from '../../../config/settings/locations-settings.ts';
+import { runProgram } from '../../support/program.ts';
+
+const { version, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+/** Each program, by the script of package.json that runs its file. */
+const PROGRAMS = Object.entries({
+  start: SERVICE_PAGE,
+  demo: DEMO_PAGE,
+  locations: LOCATIONS_PAGE,
+});
+const OTHERS = ['clients', 'keys', 'migrate'];
+
+const fileOf = (script: string) => /config\/\w+\.ts/.exec(scripts[script])?.[0] ?? '';
+
+async function run(script: string, args: readonly string[]) {
+  await using program = runProgram(fileOf(script), {}, args);
+  return { exitCode: await program.ended(), stdout: program.stdout(), stderr: program.stderr() };
+}
+
+describe('the programs of package.json', () => {
+  it.each([...PROGRAMS.map(([script]) => script), ...OTHERS])('%s prints the version for --version', async (script) => {
+    expect(await run(script, ['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it.each(PROGRAMS)('%s prints its settings for --help, and starts nothing', async (script, page) => {
+    const { exitCode, stdout, stderr } = await run(script, ['--help']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: ${page.command}\n`));
+    for (const [name, meaning] of page.settings) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, 'm'));
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(120);
+  });
+
+  it('npm run locations knows the settings that its page shows', () => {
+    const names = LOCATIONS_PAGE.settings.map(([name]) => name);
+    expect(Object.keys(LOCATIONS_SETTINGS_SCHEMA.shape)).toEqual(expect.arrayContaining(names));
+  });
+
+  it.each([
+    ['--port=9000', 'PORT=9000 npm start'],
+    ['--base-url=https://its-secret.test', 'BASE_URL=… npm start'],
+    ['--database-url=postgresql://role:its-secret@db.test/auth', 'DATABASE_URL=… npm start'],
+    ['its-secret', 'PORT=9000 npm start'],
+  ])('refuse %s with exit code 2, show how a setting is given, and repeat no value', (argument, example) => {
+    const answer = answerArguments(SERVICE_PAGE, [argument]);
+    expect(answer).toMatchObject({ exitCode: 2, text: expect.stringContaining(`\n  ${example}\n`) });
+    expect(answer?.text).not.toContain('its-secret');
+  });
+
+  it('start without arguments', () => {
+    expect(answerArguments(SERVICE_PAGE, [])).toBeUndefined();
+  });
+});

@@ -1,0 +1,15 @@
+import { LOCATIONS_PAGE, SERVICE_PAGE } from '../../config/help-pages.ts';
+
+/** What the service prints on standard error if it does not start. */
+export function startProblems(...problems: readonly string[]): string {
+  return report(SERVICE_PAGE, problems);
+}
+
+/** What `npm run locations` prints then. */
+export function startProblemsOfLocations(...problems: readonly string[]): string {
+  return report(LOCATIONS_PAGE, problems);
+}
+
+function report({ name, cure }: typeof SERVICE_PAGE, problems: readonly string[]): string {
+  return `${name} does not start:\n${problems.map((problem) => `  ${problem}\n`).join('')}${cure}\n`;
+}
