@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readAlertRules } from '../support/alert-rules.ts';
+import { requestToken } from '../support/http.ts';
+import { isInstalled } from '../support/installed.ts';
+import { readPage } from '../support/page-snippets.ts';
+import {
+  type ServiceWithEverything,
+  startServiceWithEverything,
+  TOKEN_REQUEST,
+} from '../support/service-with-everything.ts';
+import { until } from '../support/until.ts';
+
+const [, ...SECTIONS] = readPage('docs/runbook.md').split(/^### /m);
+const COMMANDS = SECTIONS.flatMap((section) =>
+  commandsOf(section).map((command) => ({ alert: titleOf(section), command })),
+);
+const SOURCES = globSync('{adapters,application,config,domain}/**/*.ts').map((path) => readFileSync(path, 'utf8'));
+
+function titleOf(section: string): string {
+  return section.slice(0, section.indexOf('\n'));
+}
+
+function commandsOf(section: string): readonly string[] {
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
+}
+
+/** The values of a member that a command looks for in the log: of `"event":"(worker_ended|key_(un)?known)"`, three. */
+function valuesOf(member: string, command: string): readonly string[] {
+  return [...command.matchAll(new RegExp(`"${member}":"([a-z_|()?]+)"`, 'g'))].flatMap(([, pattern = '']) =>
+    pattern
+      .replaceAll('(un)?', '~')
+      .replace(/[()]/g, '')
+      .split('|')
+      .flatMap((value) => (value.includes('~') ? [value.replace('~', ''), value.replace('~', 'un')] : [value])),
+  );
+}
+
+describe('docs/runbook.md', () => {
+  it('has a section for each alert, in the same order', () => {
+    expect(SECTIONS.map(titleOf)).toEqual(readAlertRules().map(({ alert }) => alert));
+  });
+
+  it.each(SECTIONS.map((section) => [titleOf(section), section] as const))(
+    '%s: has a meaning, likely causes, three commands and what to do',
+    (_title, section) => {
+      const parts = [...section.matchAll(/^\*\*(.+?)\.\*\* \S/gm)].map(([, part]) => part);
+      expect(parts).toEqual(['Meaning', 'Likely causes', 'What to do']);
+      expect(commandsOf(section)).toHaveLength(3);
+    },
+  );
+
+  it('looks for events and reasons in the log that the service writes', () => {
+    for (const { command } of COMMANDS) {
+      // The name of such an event is put together.
+      const events = valuesOf('event', command).map((event) => event.replace(/^clock_/, ''));
+      for (const name of [...events, ...valuesOf('reason', command)]) {
+        const isWritten = SOURCES.some((source) => source.includes(`'${name}'`) || source.includes(`  ${name}: '`));
+        expect({ name, isWritten }).toEqual({ name, isWritten: true });
+      }
+    }
+  });
+
+  describe('its commands, beside a running service', () => {
+    let service: ServiceWithEverything;
+    let folder: string;
+    let log: string;
+    beforeAll(async () => {
+      service = await startServiceWithEverything();
+      for (const secret of [TOKEN_REQUEST.client_secret, 'wrong']) {
+        await requestToken(service.url, { ...TOKEN_REQUEST, client_secret: secret });
+      }
+      await until(() => service.program.stdout().includes('"reason":"secret_wrong"'), 'both requests are logged');
+      folder = mkdtempSync(join(tmpdir(), 'runbook-'));
+      log = join(folder, 'service.log');
+      writeFileSync(log, service.program.stdout());
+    });
+    afterAll(async () => {
+      rmSync(folder, { recursive: true });
+      await service[Symbol.asyncDispose]();
+    });
+
+    const tools = ['curl', 'psql', 'bash'];
+    if (!tools.every((tool) => isInstalled(tool))) return;
+
+    it.each(COMMANDS)('$alert: $command', ({ command }) => {
+      const environment = { MANAGEMENT: service.managementUrl, LOG: log, DATABASE_URL: service.database.url };
+      const { PATH } = process.env;
+      const ran = spawnSync('bash', ['--norc', '-c', `set -o pipefail; ${command}`], {
+        env: { PATH, ...environment },
+        encoding: 'utf8',
+      });
+      expect(ran.stderr).toBe('');
+      // A service in good order has logged no fault, and so grep finds nothing: 1.
+      if (command.startsWith('grep') && command.includes('$LOG')) expect([0, 1]).toContain(ran.status);
+      else expect({ status: ran.status, printed: ran.stdout !== '' }).toEqual({ status: 0, printed: true });
+    });
+
+    it('find the reason, the address and the client of a refusal in the log', () => {
+      for (const member of ['reason', 'remote_address', 'client_id', 'route', 'status', 'duration_ms']) {
+        expect(readFileSync(log, 'utf8')).toContain(`"${member}":`);
+      }
+    });
+  });
+});

@@ -1,0 +1,47 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { clientsTable } from './clients-table.ts';
+import { freshTables } from './details-tables.ts';
+import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
+import { type ServiceWithWorkers, startServiceWithWorkers } from './service-with-workers.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
+import { WorkloadIssuer } from './workload-issuer.ts';
+
+/** A token request of the client that is registered. */
+export const TOKEN_REQUEST = {
+  grant_type: 'client_credentials',
+  client_id: REGISTERED_CLIENT.clientId,
+  client_secret: REGISTERED_SECRET,
+};
+
+/** A primary and two workers on PostgreSQL, with the key directory and every method, which have every metric. */
+export interface ServiceWithEverything extends ServiceWithWorkers, AsyncDisposable {
+  readonly database: TestDatabase;
+}
+
+export async function startServiceWithEverything(): Promise<ServiceWithEverything> {
+  const folder = await mkdtemp(join(tmpdir(), 'everything-'));
+  const [database, issuer] = [await createTestDatabase(), await WorkloadIssuer.start('kubernetes')];
+  await freshTables(database);
+  const issuers = join(folder, 'issuers.json');
+  await writeFile(issuers, JSON.stringify([issuer.entry()]));
+  const service = await startServiceWithWorkers({
+    CLIENT_REPOSITORY: 'postgres',
+    KEY_DIRECTORY: 'postgres',
+    DATABASE_URL: database.url,
+    CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
+    CLIENT_ASSERTION_ISSUERS_FILE: issuers,
+  });
+  await clientsTable(database).add(REGISTERED_CLIENT);
+  return {
+    ...service,
+    database,
+    async [Symbol.asyncDispose]() {
+      await service.program[Symbol.asyncDispose]();
+      await issuer[Symbol.asyncDispose]();
+      await database.drop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
