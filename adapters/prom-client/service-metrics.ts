@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { Gauge, Registry } from '@prometheus-io/client';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import { addKeyGauges, type MeasuredKeys } from './key-metrics.ts';
 import type { MetricsSnapshot } from './metrics-snapshot.ts';
 
 type Verifications = 'running' | 'overflow' | 'shares' | 'paced' | 'unanswered';
@@ -27,16 +28,6 @@ export interface ServiceState {
   /** The offset from which on no key may sign. */
   readonly clockOffsetSecondsMax: number;
   readonly keys: MeasuredKeys;
-}
-
-/** The keys, in seconds; undefined where there is nothing to tell. */
-export interface MeasuredKeys {
-  /** Keys of this service, and of other replicas, with which a token may have been signed that is valid. */
-  readonly trusted: number;
-  readonly age: number | undefined;
-  readonly lease: number | undefined;
-  readonly rotation: number | undefined;
-  readonly directoryAge: number | undefined;
 }
 
 /** The metrics of the service as a whole. They belong to the process that has the verification queue. */
@@ -106,31 +97,12 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   gauge('auth_clock_offset_seconds_max', 'Beyond this clock offset, in seconds, no key may sign.').set(
     state.clockOffsetSecondsMax,
   );
-  registerKeyGauges(gauge, state.keys);
+  addKeyGauges(registry, state.keys);
   gauge('auth_host_cores', 'Cores that the service can use.').set(availableParallelism());
   gauge('auth_host_memory_bytes', 'Bytes of memory that the container may use, or that the machine has.').set(
     Math.min(process.constrainedMemory() || Infinity, totalmem()),
   );
   return registry.getMetricsAsJSON();
-}
-
-function registerKeyGauges(gauge: (name: string, help: string) => Gauge, keys: MeasuredKeys): void {
-  const set = (name: string, help: string, value: number | undefined) => {
-    if (value !== undefined) gauge(name, help).set(value);
-  };
-  set('auth_trusted_keys', 'Public keys that tokens are verified with, of all replicas.', keys.trusted);
-  set('auth_signing_key_age_seconds', 'Seconds since the key began to sign; negative until it does.', keys.age);
-  set(
-    'auth_signing_key_lease_seconds',
-    'Seconds until the key may not sign any more, if the key directory does not answer.',
-    keys.lease,
-  );
-  set(
-    'auth_signing_key_rotation_seconds',
-    'Seconds until the next key is due to sign; negative if it is late.',
-    keys.rotation,
-  );
-  set('auth_key_directory_age_seconds', 'Seconds since the key directory was read.', keys.directoryAge);
 }
 
 function severityOf(readiness: Readiness): number {
