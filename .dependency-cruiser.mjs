@@ -5,6 +5,7 @@ const PACKAGES = { path: '^node_modules/' };
 
 /** The packages that each adapter may use. */
 const PACKAGES_OF_ADAPTERS = {
+  audit: 'none',
   cli: 'commander',
   cluster: 'birpc',
   http: 'koa|@koa/router',

@@ -5,7 +5,7 @@ import { isResourceIndicator } from '../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
-import type { AuditLog } from './ports/audit-log.ts';
+import type { AuditLog, RequestOrigin } from './ports/audit-log.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type { ClientCredentials } from './ports/client-credentials.ts';
@@ -20,7 +20,7 @@ export interface TokenRequest {
   readonly scope?: string | undefined;
   /** The `resource` parameters as they were sent (RFC 8707). */
   readonly resources: readonly string[];
-  readonly caller: Caller;
+  readonly caller: Caller & RequestOrigin;
 }
 
 export interface IssuedToken {
@@ -52,10 +52,10 @@ export class IssueToken {
     this.#parts = parts;
   }
 
-  /** A token, or a refusal. Each call issues a new token with a new id. Throws what the ports throw. */
+  /** A token, or a refusal, once it is recorded. Each call issues a new token with a new id. Throws what the ports throw. */
   async execute(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const outcome = await this.#issue(request);
-    this.#record(outcome);
+    this.#record(outcome, request.caller);
     return outcome;
   }
 
@@ -103,7 +103,7 @@ export class IssueToken {
     return this.#parts.policy.grantResources(client, registered, requested);
   }
 
-  #record(outcome: Result<IssuedToken, Refusal>): void {
+  #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): void {
     const { auditLog, clock } = this.#parts;
     if (outcome.ok) {
       const { iat, sub, jti, exp } = outcome.value.claims;
@@ -114,6 +114,8 @@ export class IssueToken {
         tokenId: jti,
         scope: outcome.value.scope,
         expiresAt: exp,
+        requestId,
+        remoteAddress,
       });
     } else {
       const { reason, clientId } = outcome.problem;
@@ -122,6 +124,8 @@ export class IssueToken {
         at: clock.now(),
         reason,
         ...(clientId !== undefined && { clientId }),
+        requestId,
+        remoteAddress,
       });
     }
   }

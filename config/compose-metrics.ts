@@ -38,6 +38,18 @@ export function measureProcess(container: DependencyContainer, { CLIENT_AUTHENTI
     read: () => limiter().pairs,
     max: () => limiter().pairsMax,
   });
+  const audit = () => container.resolve(PARTS.auditOutput).measured;
+  metrics.countTotal(
+    'auth_audit_lines_lost_total',
+    'Audit events that were lost because they could not be written, or not fast enough.',
+    () => audit().linesLost,
+  );
+  metrics.measure({
+    name: 'auth_audit_buffered_bytes',
+    help: 'Bytes of audit events that wait to be written to AUDIT_FILE.',
+    read: () => audit().bufferedBytes,
+    max: () => audit().bufferedBytesMax,
+  });
   if (['private_key_jwt', 'federated_jwt'].some((name) => CLIENT_AUTHENTICATION_METHODS.some((on) => on === name))) {
     metrics.measure({
       name: 'auth_assertion_keys',

@@ -68,8 +68,10 @@ export async function startPrimary(
       const { costs } = verifier;
       const issuerKeys = issuerKeySets.sets();
       const own = { worker: worker.id, sharedPort };
+      const { reopenings } = pool;
       const address = await worker.start({ ...own, files, keys: keys.now(), cacheKey, costs, issuerKeys });
       // A worker that is still starting does not hear of changes.
+      if (pool.reopenings !== reopenings) await pool.reopenFiles();
       worker.sendIssuerKeys(issuerKeySets.sets());
       await worker.sendKeys(keys.now());
       return address;

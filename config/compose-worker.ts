@@ -24,7 +24,7 @@ import { PARTS } from './parts.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { keyTimes } from './settings/domain-options.ts';
 import type { Settings } from './settings/settings.ts';
-import { startProcess } from './start-process.ts';
+import { reopenAuditFile, startProcess } from './start-process.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
 export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Promise<RunningWorker> {
@@ -52,13 +52,16 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const issuerKeys = new IssuerKeyCache(start.issuerKeys);
   const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
+  const base = { worker: start.worker };
   const logDestination = new LogDestination();
   const name = `worker-${start.worker}`;
   const metrics = new ProcessMetrics(name, logDestination);
   const refusalRecords = new RefusalRecords(clock, name);
   const container = await buildContainer(configuration, 'worker', (parts) => {
     parts.registerInstance(PARTS.clock, clock);
-    parts.registerInstance(PARTS.log, createJsonLog(logDestination, { worker: start.worker }));
+    parts.registerInstance(PARTS.logDestination, logDestination);
+    parts.registerInstance(PARTS.logBase, base);
+    parts.registerInstance(PARTS.log, createJsonLog(logDestination, base));
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));
@@ -71,7 +74,8 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const verifier = container.resolve(PARTS.bcryptVerifier);
   for (const cost of start.costs) verifier.includeCost(cost);
   const service = await startProcess(container, settings, 'worker', start.sharedPort);
-  const checks = [logDestination, ...container.resolve(PARTS.dependencies)];
+  const { checks: auditChecks } = container.resolve(PARTS.auditOutput);
+  const checks = [logDestination, ...auditChecks, ...container.resolve(PARTS.dependencies)];
   reportHealth(checks, (states) => ignoreEndOfPrimary(primary.health(states)));
   return {
     address: service.host,
@@ -81,6 +85,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     takeIssuerKeys: (sets) => issuerKeys.replace(sets),
     isRegistered: slots.isRegistered,
     includeCost: (cost) => verifier.includeCost(cost),
+    reopenFiles: () => reopenAuditFile(container),
     metrics: (reader) => metrics.snapshot(reader),
     findRefusals: (query) => refusalRecords.find(query),
     stop: (mode) => service.stop(mode),

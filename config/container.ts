@@ -1,11 +1,13 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
+import { JsonAuditLog } from '../adapters/audit/json-audit-log.ts';
 import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import { locationRoute } from '../adapters/http/endpoints/location-route.ts';
 import { managementRoutes } from '../adapters/http/endpoints/management-routes.ts';
 import { publicRoutes } from '../adapters/http/endpoints/public-routes.ts';
+import { recordRefusedTokenRequests } from '../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts';
 import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
@@ -25,7 +27,6 @@ import { InMemoryUsedAssertions } from '../adapters/memory/in-memory-used-assert
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { LogDestination } from '../adapters/pino/log-destination.ts';
-import { PinoAuditLog } from '../adapters/pino/pino-audit-log.ts';
 import { createStateLog } from '../adapters/pino/state-log.ts';
 import { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
@@ -55,6 +56,7 @@ import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import { measureExpiring, measureProcess, serviceState } from './compose-metrics.ts';
+import { openAudit } from './open-audit.ts';
 import { openDependencies } from './open-dependencies.ts';
 import { measureOperatorParts, operatorRoutes, registerOperatorParts, requestCounter } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
@@ -89,11 +91,20 @@ export async function buildContainer(
     names.some((name) => settings.CLIENT_AUTHENTICATION_METHODS.includes(name));
 
   part(PARTS.logDestination, () => new LogDestination());
+  container.registerInstance(PARTS.logBase, {});
   part(PARTS.log, () => createJsonLog(get(PARTS.logDestination)));
   part(PARTS.clock, () => new SystemClock());
   part(PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(PARTS.ids, () => new RandomIdGenerator());
-  part(PARTS.auditLog, () => new PinoAuditLog(get(PARTS.log)));
+  part(PARTS.auditOutput, () => {
+    const surroundings = {
+      base: get(PARTS.logBase),
+      clock: get(PARTS.clock),
+      onChange: createStateLog(get(PARTS.log)),
+    };
+    return openAudit(settings, { log: get(PARTS.logDestination), ...surroundings });
+  });
+  part(PARTS.auditLog, () => new JsonAuditLog(get(PARTS.auditOutput).lines, get(PARTS.logBase)));
 
   // Clients and their secrets.
   if (settings.CLIENT_REPOSITORY === 'memory') {
@@ -254,7 +265,8 @@ export async function buildContainer(
     const { TRUSTED_PROXIES: trusted } = settings;
     const behindProxies = trusted && { clientAddress: clientAddressBehind(trusted) };
     const connectionsMax = Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings)));
-    const own = { routes: get(PARTS.routes), connectionsMax };
+    const onRefusal = recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock));
+    const own = { routes: get(PARTS.routes), connectionsMax, onRefusal };
     const server = new HttpServer({ ...serverParts(), ...parts, ...behindProxies, ...own });
     get(PARTS.processMetrics).measureHttp(() => server.load);
     return server;
@@ -263,9 +275,10 @@ export async function buildContainer(
   // The management port.
   part(PARTS.lifecycle, () => new Lifecycle());
   const pool = () => (role === 'primary' ? get(PARTS.workerPool) : undefined);
+  const logChecks = () => [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks];
   const healthChecks = (): readonly HealthCheck[] => [
     get(PARTS.lifecycle),
-    ...(pool()?.healthChecks([get(PARTS.logDestination)]) ?? [get(PARTS.logDestination)]),
+    ...(pool()?.healthChecks(logChecks()) ?? logChecks()),
     ...get(PARTS.dependencies),
   ];
   part(PARTS.metricsScrape, () => {

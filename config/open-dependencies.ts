@@ -67,6 +67,7 @@ export async function openDependencies(
     return opened;
   } catch (problem) {
     for (const dependency of opened.toReversed()) await dependency.close();
+    await container.resolve(PARTS.auditOutput).close();
     throw problem;
   }
 }

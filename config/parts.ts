@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
+import type { AuditLineBase } from '../adapters/audit/json-audit-log.ts';
 import type { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
@@ -46,6 +47,7 @@ import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { ExpiringCredentials } from '../domain/client-details.ts';
+import type { AuditOutput } from './open-audit.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
@@ -57,10 +59,13 @@ export type ProcessRole = 'single' | 'primary' | 'worker';
 /** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
   logDestination: token<LogDestination>('LogDestination'),
+  /** Members of every log line of this process. */
+  logBase: token<AuditLineBase>('logBase'),
   log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
+  auditOutput: token<AuditOutput>('AuditOutput'),
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),

@@ -18,12 +18,12 @@ const START_MS = 30_000;
  * With arguments it does not start: `--help` and `--version` are answered, and others refused with exit code 2.
  *
  * @param page what the program is called, and how it is used.
- * @param onHangup what SIGHUP does. It does not end a service: it is reserved for reopening files.
+ * @param onHangup what SIGHUP does. It does not end a service: it reopens its files.
  */
 export async function run(
   page: ServerPage,
   start: () => Promise<Result<RunningServer, readonly string[]>>,
-  onHangup: 'ignore' | 'stop' = 'ignore',
+  onHangup: 'reopen' | 'stop' = 'reopen',
 ): Promise<RunningServer | undefined> {
   const answer = answerArguments(page, process.argv.slice(2));
   if (answer !== undefined) {
@@ -53,7 +53,7 @@ export async function run(
   process.on('SIGHUP', async () => {
     if (onHangup === 'stop') return stop('immediate');
     const started = await starting;
-    if (started.ok) started.value.ignoreHangup();
+    if (started.ok) await started.value.hangUp();
   });
   const started = await starting;
   if (started.ok) return started.value;

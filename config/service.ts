@@ -1,3 +1,4 @@
+import { auditFileProblem } from '../adapters/audit/audit-file.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { type ListeningPlace, namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
@@ -26,6 +27,10 @@ export async function startFromEnvironment(
   for (const name of ['KEY_FILE', 'CLIENT_ASSERTION_ISSUERS_FILE']) {
     if (isWritableByOthers(environment[name] ?? ''))
       problems.push(`${name}: must be writable only by its owner (chmod go-w)`);
+  }
+  if (configuration.ok) {
+    const { AUDIT_FILE } = configuration.value.settings;
+    problems.push(...(AUDIT_FILE === undefined ? [] : auditFileProblem(AUDIT_FILE)));
   }
   const openFiles = configuration.ok ? openFilesProblem(openFilesPlan(configuration.value.settings)) : undefined;
   if (openFiles !== undefined) problems.push(openFiles);

@@ -17,6 +17,7 @@ export function startProcess(
 ): Promise<RunningServer> {
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
   const log = container.resolve(PARTS.log);
+  const audit = container.resolve(PARTS.auditOutput);
   const listeners = [
     { token: PARTS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
     { token: PARTS.httpServer, host: settings.HOST, ...publicPort },
@@ -42,10 +43,29 @@ export function startProcess(
     graceMs,
     drainMs,
     endWaits: () => container.resolve(PARTS.verificationSlots).close(),
-    closables: [...container.resolve(PARTS.dependencies), ...(status ? [status] : [])],
+    closables: [audit, ...container.resolve(PARTS.dependencies), ...(status ? [status] : [])],
+    reopenFiles: audit.reopen && (() => reopenFiles(container)),
     log: (event, address) => {
       const more = pool !== undefined && event === 'started' ? { workers } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });
     },
   });
+}
+
+/** Opens AUDIT_FILE again in this process. Resolves with whether that was possible; the reason is in the log. */
+export async function reopenAuditFile(container: DependencyContainer): Promise<boolean> {
+  try {
+    await container.resolve(PARTS.auditOutput).reopen?.();
+    return true;
+  } catch (fault) {
+    container.resolve(PARTS.log).error({ event: 'audit_file_not_reopened', fault });
+    return false;
+  }
+}
+
+/** The same in all processes. */
+async function reopenFiles(container: DependencyContainer): Promise<void> {
+  const pool = container.isRegistered(PARTS.workerPool) ? container.resolve(PARTS.workerPool) : undefined;
+  const [own, workers = 0] = await Promise.all([reopenAuditFile(container), pool?.reopenFiles()]);
+  container.resolve(PARTS.log).info({ event: 'audit_file_reopened', processes: Number(own) + workers });
 }

@@ -127,6 +127,8 @@ export interface WorkerFunctions {
   isRegistered(id: number): Promise<boolean | SentFault>;
   /** A stored secret has this BCrypt cost. */
   includeCost(cost: number): void;
+  /** Opens log files again. Resolves with whether that was possible. */
+  reopenFiles(): Promise<boolean>;
   metrics(reader: MetricsReader): Promise<SentMetrics>;
   findRefusals(query: SentRefusalQuery): readonly SentRefusal[];
   stop(mode: ShutdownMode): Promise<void>;

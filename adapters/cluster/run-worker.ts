@@ -6,7 +6,15 @@ import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts'
 export type RunningWorker = WorkerAddress &
   Pick<
     WorkerFunctions,
-    'takeKeys' | 'cacheSecret' | 'takeIssuerKeys' | 'isRegistered' | 'includeCost' | 'metrics' | 'findRefusals' | 'stop'
+    | 'takeKeys'
+    | 'cacheSecret'
+    | 'takeIssuerKeys'
+    | 'isRegistered'
+    | 'includeCost'
+    | 'reopenFiles'
+    | 'metrics'
+    | 'findRefusals'
+    | 'stop'
   >;
 
 /**
@@ -45,6 +53,7 @@ export function runWorker(startWorker: (start: WorkerStart, primary: PrimaryPipe
       takeIssuerKeys: (sets) => running().takeIssuerKeys(sets),
       isRegistered: (id) => running().isRegistered(id),
       includeCost: (cost) => running().includeCost(cost),
+      reopenFiles: () => running().reopenFiles(),
       metrics: (reader) => running().metrics(reader),
       findRefusals: (query) => running().findRefusals(query),
       async stop(mode) {

@@ -26,6 +26,9 @@ const HANGS_AFTER_MS = { ownSockets: 2_250, oneSocket: 10_000 };
 /** A scraper gives up after ten seconds. What the other processes answer does not wait that long for a worker that hangs. */
 const ANSWER_WITHIN_MS = 1_000;
 
+/** A worker that opens its files later than that has a disk that hangs. */
+const REOPENED_WITHIN_MS = 1_000;
+
 export interface WorkerPoolParts {
   readonly size: number;
   /** All workers. The pool adds and deletes them. */
@@ -47,6 +50,7 @@ export class WorkerPool implements HealthCheck {
   readonly #parts: WorkerPoolParts;
   #stopping = false;
   #endedYoung = 0;
+  #reopenings = 0;
   #heartbeat: NodeJS.Timeout | undefined;
   #port: SharedPort | undefined;
 
@@ -128,6 +132,19 @@ export class WorkerPool implements HealthCheck {
   /** Every worker, and whether it accepts requests. */
   states(): readonly { readonly id: number; readonly listening: boolean }[] {
     return [...this.#parts.workers].map(({ id, listening }) => ({ id, listening }));
+  }
+
+  /** How often files were opened again. A worker that starts meanwhile may have opened the old ones. */
+  get reopenings(): number {
+    return this.#reopenings;
+  }
+
+  /** Opens the log files of all workers again. Resolves with the number of workers that could. */
+  async reopenFiles(): Promise<number> {
+    this.#reopenings += 1;
+    const workers = [...this.#parts.workers];
+    const reopened = await Promise.all(workers.map((worker) => worker.reopenFiles(REOPENED_WITHIN_MS)));
+    return reopened.filter(Boolean).length;
   }
 
   /** Lets all workers finish the requests in flight. Kills those that have not ended within that many milliseconds. */

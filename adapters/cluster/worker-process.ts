@@ -146,6 +146,11 @@ export class WorkerProcess {
     return this.#ask((pipe) => pipe.findRefusals(query), withinMs);
   }
 
+  /** Opens its log files again. Resolves with whether it could, or with false where it does not answer in that many milliseconds. */
+  async reopenFiles(withinMs: number): Promise<boolean> {
+    return (await this.#ask((pipe) => pipe.reopenFiles(), withinMs)) ?? false;
+  }
+
   async #ask<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>, withinMs: number): Promise<Answer | undefined> {
     if (!this.#listening) return undefined;
     const answered = new AbortController();

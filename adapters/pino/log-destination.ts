@@ -15,6 +15,9 @@ const FAULT_RETRY_MS = 250;
 /** How long an ending process waits for a slow reader. Milliseconds. */
 const EXIT_FLUSH_MS = 250;
 
+/** The beginning of a line with an audit event. */
+const AUDIT_LINE = '{"log":"audit"';
+
 /** Where losses are reported. */
 export interface LossLog {
   warn(line: { readonly event: 'log_lines_lost'; readonly lines: number }): void;
@@ -36,6 +39,7 @@ export class LogDestination extends sonicBoom.SonicBoom implements HealthCheck {
   declare protected readonly fd: number;
   declare protected maxLength: number;
   #linesLost = 0;
+  #auditLinesLost = 0;
   #linesUnreported = 0;
   #fault: string | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -44,7 +48,7 @@ export class LogDestination extends sonicBoom.SonicBoom implements HealthCheck {
   /** @param fd the file descriptor of standard output, by default. */
   constructor(fd = nonBlockingStandardOutput()) {
     super({ fd, maxWrite: PIPE_BUF_BYTES, maxLength: LOG_BUFFER_BYTES, retryEAGAIN: () => false });
-    this.on('drop', () => this.#countLostLine());
+    this.on('drop', (line) => this.#countLostLine(String(line)));
     this.on('error', (fault: NodeJS.ErrnoException) => this.#onFault(fault.code ?? fault.name));
   }
 
@@ -54,9 +58,19 @@ export class LogDestination extends sonicBoom.SonicBoom implements HealthCheck {
     process.once('exit', () => this.#flushAtExit());
   }
 
+  /** The file descriptor that it writes to. */
+  get descriptor(): number {
+    return this.fd;
+  }
+
   /** Lines that were lost since the process started. */
   get linesLost(): number {
     return this.#linesLost;
+  }
+
+  /** Those of them that were audit events. */
+  get auditLinesLost(): number {
+    return this.#auditLinesLost;
   }
 
   /** Bytes that wait to be written: at most {@link LOG_BUFFER_BYTES} and one report of lost lines. */
@@ -75,8 +89,9 @@ export class LogDestination extends sonicBoom.SonicBoom implements HealthCheck {
     return { ready: true };
   }
 
-  #countLostLine(): void {
+  #countLostLine(line: string): void {
     this.#linesLost += 1;
+    if (line.startsWith(AUDIT_LINE)) this.#auditLinesLost += 1;
     this.#linesUnreported += 1;
     if (this.#linesUnreported === 1) this.once('write', () => this.#onWritten());
   }

@@ -8,6 +8,8 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   key_set_unavailable: 'error',
   key_set_expired: 'error',
   clock_wrong: 'error',
+  audit_unavailable: 'error',
+  audit_file_not_reopened: 'error',
   clock_off: 'warn',
   registration_broken: 'warn',
   connection_failed: 'warn',

@@ -1,5 +1,3 @@
-import type { RefusalReason } from '../../domain/refusal.ts';
-
 /** Security-relevant events: which client got a token or was refused one, and which key signed when. Times in seconds since the epoch. */
 export type AuditEvent = TokenEvent | KeyEvent;
 
@@ -13,25 +11,41 @@ export interface KeyEvent {
   readonly keyId: string;
 }
 
-type TokenEvent =
-  | {
-      readonly event: 'token_issued';
-      readonly at: number;
-      readonly clientId: string;
-      readonly tokenId: string;
-      readonly scope: string;
-      readonly expiresAt: number;
-    }
-  | {
-      readonly event: 'token_refused';
-      readonly at: number;
-      readonly reason: RefusalReason;
-      /** Present only if the client is registered: an unknown id may be a secret in the wrong field. */
-      readonly clientId?: string;
-    };
+/** Where a token request came from, and the id under which it is in the request log. */
+export interface RequestOrigin {
+  readonly requestId: string;
+  /** The address of the caller, or of a proxy that is not trusted. */
+  readonly remoteAddress: string;
+}
+
+export type TokenEvent = RequestOrigin &
+  (
+    | {
+        readonly event: 'token_issued';
+        readonly at: number;
+        readonly clientId: string;
+        readonly tokenId: string;
+        readonly scope: string;
+        readonly expiresAt: number;
+      }
+    | {
+        readonly event: 'token_refused';
+        readonly at: number;
+        /** As in the request log. */
+        readonly reason: string;
+        /** Present only if the client is registered: an unknown id may be a secret in the wrong field. */
+        readonly clientId?: string;
+      }
+  );
 
 /** The record of security-relevant events. The request log is separate. */
 export interface AuditLog {
-  /** Records an event, in the order of the calls, without secrets and tokens. Never throws: a token is not refused because a line could not be written. */
+  /**
+   * Records an event, in the order of the calls, without secrets and tokens. Costs one short write at most.
+   *
+   * A log that is not required never throws: an event that cannot be recorded is lost and counted. A required one throws
+   * DependencyUnavailable for a token event that it could not write, and the caller must not answer with what it says. A
+   * key event cannot be taken back: it never throws, and is written as soon as that is possible.
+   */
   record(event: AuditEvent): void;
 }

@@ -12,7 +12,7 @@ import { type Environment, readEnvironment } from './read-environment.ts';
 import { isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
-const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_'];
+const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
 
 /** Every setting, by its name in the environment. The tables of docs/settings.md are checked against it. */
 export const SETTINGS_SCHEMA = z.object({
@@ -52,6 +52,8 @@ export const SETTINGS_SCHEMA = z.object({
   KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60),
   KEY_FILE: text().optional(),
   KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory'),
+  AUDIT_FILE: text().optional(),
+  AUDIT_REQUIRED: trueOrFalse().default(false),
   EXAMPLE_RESOURCE: trueOrFalse().default(true),
   LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared'),
   PUBLIC_METADATA: trueOrFalse().default(false),

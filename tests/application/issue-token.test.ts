@@ -53,15 +53,16 @@ interface WorldOptions {
   readonly clients?: ClientRepository;
   readonly clientResources?: ClientResources;
   readonly signer?: TokenSigner;
+  readonly auditNeed?: 'required';
 }
 
 /** The use case with the service's own in-memory adapters, and a count of the expensive steps. */
-function world({ policy, client, clients, clientResources, signer }: WorldOptions = {}) {
+function world({ policy, client, clients, clientResources, signer, auditNeed }: WorldOptions = {}) {
   const count = { lookUps: 0, verifications: 0 };
   const resourceCount = { lookUps: 0 };
   const ids = new RandomIdGenerator();
   const clock = new FixedClock(NOW);
-  const auditLog = new InMemoryAuditLog();
+  const auditLog = new InMemoryAuditLog(auditNeed);
   const repository = new InMemoryClientRepository(ids, clock);
   repository.add({ ...CLIENT, ...client });
   const counted: ClientRepository = {
@@ -248,6 +249,9 @@ describe('IssueToken, for a requested scope', () => {
   });
 });
 
+/** How A_CALLER appears in the audit log. */
+const ORIGIN = { requestId: A_CALLER.requestId, remoteAddress: A_CALLER.remoteAddress };
+
 describe('IssueToken, in the audit log', () => {
   it('records each token with its client, id, scopes and times', async () => {
     const here = world();
@@ -260,6 +264,7 @@ describe('IssueToken, in the audit log', () => {
         tokenId: claims.jti,
         scope: 'read',
         expiresAt: NOW + 300,
+        ...ORIGIN,
       },
     ]);
   });
@@ -274,7 +279,7 @@ describe('IssueToken, in the audit log', () => {
     const { issueToken, auditLog, clock } = world();
     clock.advance(5);
     await issueToken.execute(requestOf({ ...request }));
-    expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW + 5, ...event }]);
+    expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW + 5, ...event, ...ORIGIN }]);
   });
 
   it('records the refusal of a client that is locked, and of one whose registration is broken', async () => {
@@ -284,8 +289,21 @@ describe('IssueToken, in the audit log', () => {
     ] as const) {
       const { issueToken, auditLog } = world({ client });
       await issueToken.execute(requestOf());
-      expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW, reason, clientId: CLIENT.clientId }]);
+      const event = { event: 'token_refused', at: NOW, reason, clientId: CLIENT.clientId, ...ORIGIN };
+      expect(auditLog.events()).toEqual([event]);
     }
+  });
+
+  it.each([
+    ['no token', true, {}],
+    ['no refusal', false, { clientSecret: 'bad-secret' }],
+  ])('answers %s that it could not record', async (_case, ok, request) => {
+    const { issueToken, auditLog } = world({ auditNeed: 'required' });
+    auditLog.full = true;
+    await expect(issueToken.execute(requestOf(request))).rejects.toBeInstanceOf(DependencyUnavailable);
+    auditLog.full = false;
+    expect((await issueToken.execute(requestOf(request))).ok).toBe(ok);
+    expect(auditLog.events()).toHaveLength(1);
   });
 
   it('records no secret and no token', async () => {

@@ -46,6 +46,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
+  'audit-uses-its-own-packages': {
+    file: 'adapters/audit/planted-pino.ts',
+    text: "import { pino } from 'pino';\nexport const planted = pino;",
+  },
   'cli-uses-its-own-packages': {
     file: 'adapters/cli/planted.ts',
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",

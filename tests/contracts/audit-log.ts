@@ -1,12 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** A log, and the events that can be read from it afterwards. */
 export interface AuditLogFixture {
   readonly auditLog: AuditLog;
-  readonly recorded: () => readonly AuditEvent[];
+  readonly recorded: () => Promise<readonly AuditEvent[]>;
+  /** Lets every write fail, and succeed again. */
+  readonly setFull: (isFull: boolean) => Promise<void>;
 }
 
+const ORIGIN = { requestId: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remoteAddress: '192.0.2.1' };
 const ISSUED = {
   event: 'token_issued',
   at: 1_800_000_000,
@@ -14,36 +18,87 @@ const ISSUED = {
   tokenId: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
   scope: 'read write',
   expiresAt: 1_800_000_300,
+  ...ORIGIN,
 } satisfies AuditEvent;
+const REFUSED = {
+  event: 'token_refused',
+  at: 1_800_000_000,
+  reason: 'secret_wrong',
+  clientId: 'a-client',
+  ...ORIGIN,
+} satisfies AuditEvent;
+const SIGNING = { event: 'key_signing', at: 1_800_000_000, keyId: 'a-key' } satisfies AuditEvent;
 
-export function describeAuditLog(name: string, fresh: () => AuditLogFixture): void {
-  describe(`${name} keeps the promises of AuditLog`, () => {
+/** @param need whether an answer waits until its event is recorded. */
+export function describeAuditLog(
+  name: string,
+  need: 'optional' | 'required',
+  fresh: () => AuditLogFixture | Promise<AuditLogFixture>,
+): void {
+  describe(`${name} keeps the promises of an AuditLog that is ${need}`, () => {
     it.each<AuditEvent>([
       ISSUED,
-      { event: 'token_refused', at: 1_800_000_000, reason: 'secret_wrong', clientId: 'a-client' },
-      { event: 'token_refused', at: 1_800_000_000, reason: 'client_unknown' },
+      REFUSED,
+      { event: 'token_refused', at: 1_800_000_000, reason: 'client_unknown', ...ORIGIN },
       { event: 'key_published', at: 1_800_000_000, keyId: 'a-key' },
-      { event: 'key_signing', at: 1_800_000_000, keyId: 'a-key' },
+      SIGNING,
       { event: 'key_retired', at: 1_800_000_000, keyId: 'a-key' },
-    ])('keeps every member of $event', (event) => {
-      const { auditLog, recorded } = fresh();
+      { event: 'key_revoked', at: 1_800_000_000, keyId: 'a-key' },
+    ])('keeps every member of $event', async (event) => {
+      const { auditLog, recorded } = await fresh();
       auditLog.record(event);
-      expect(recorded()).toEqual([event]);
+      expect(await recorded()).toEqual([event]);
     });
 
-    it('keeps the order of events', () => {
-      const { auditLog, recorded } = fresh();
+    it('keeps the order of events', async () => {
+      const { auditLog, recorded } = await fresh();
       const events = [3, 1, 2].map((at) => ({ ...ISSUED, at }));
       for (const event of events) auditLog.record(event);
-      expect(recorded()).toEqual(events);
+      expect(await recorded()).toEqual(events);
     });
 
-    it('is not affected by changes to an event after it was recorded', () => {
-      const { auditLog, recorded } = fresh();
+    it('is not affected by changes to an event after it was recorded', async () => {
+      const { auditLog, recorded } = await fresh();
       const event = { ...ISSUED };
       auditLog.record(event);
       event.clientId = 'another';
-      expect(recorded()).toEqual([ISSUED]);
+      expect(await recorded()).toEqual([ISSUED]);
+    });
+
+    if (need === 'optional') {
+      it('does not throw while it cannot be written, and goes on afterwards', async () => {
+        const { auditLog, recorded, setFull } = await fresh();
+        await setFull(true);
+        for (const event of [ISSUED, REFUSED, SIGNING]) auditLog.record(event);
+        await setFull(false);
+        const next = { ...ISSUED, at: 1_800_000_001 };
+        auditLog.record(next);
+        expect((await recorded()).at(-1)).toEqual(next);
+      });
+      return;
+    }
+
+    it.each([ISSUED, REFUSED])(
+      'throws for $event while it cannot be written, and goes on afterwards',
+      async (event) => {
+        const { auditLog, recorded, setFull } = await fresh();
+        await setFull(true);
+        for (let time = 0; time < 2; time += 1) expect(() => auditLog.record(event)).toThrow(DependencyUnavailable);
+        await setFull(false);
+        const next = { ...event, at: 1_800_000_001 };
+        auditLog.record(next);
+        expect(await recorded()).toEqual([next]);
+      },
+    );
+
+    it('keeps an event of a key until it can be written, in order', async () => {
+      const { auditLog, recorded, setFull } = await fresh();
+      await setFull(true);
+      const retired = { ...SIGNING, event: 'key_retired' } as const;
+      for (const event of [SIGNING, retired]) auditLog.record(event);
+      await setFull(false);
+      auditLog.record(ISSUED);
+      expect(await recorded()).toEqual([SIGNING, retired, ISSUED]);
     });
   });
 }

@@ -1,11 +1,32 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** Keeps all events of this process, oldest first. For tests only: it grows without bound. */
 export class InMemoryAuditLog implements AuditLog {
+  readonly #need: 'optional' | 'required';
   readonly #events: AuditEvent[] = [];
+  #kept: AuditEvent[] = [];
+  #isFull = false;
+
+  constructor(need: 'optional' | 'required' = 'optional') {
+    this.#need = need;
+  }
+
+  /** What a full disk does, until it is not full any more. */
+  set full(isFull: boolean) {
+    this.#isFull = isFull;
+    if (!isFull) this.#events.push(...this.#kept.splice(0));
+  }
 
   record(event: AuditEvent): void {
-    this.#events.push(structuredClone(event));
+    if (!this.#isFull) {
+      this.#events.push(structuredClone(event));
+    } else if (this.#need === 'required') {
+      if (event.event === 'token_issued' || event.event === 'token_refused') {
+        throw new DependencyUnavailable('audit log', new Error('no space left'));
+      }
+      this.#kept.push(structuredClone(event));
+    }
   }
 
   events(): readonly AuditEvent[] {

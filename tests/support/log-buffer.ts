@@ -5,6 +5,8 @@ import { createJsonLog } from '../../adapters/pino/json-log.ts';
 /** A log that is kept in memory instead of printed. */
 export interface LogBuffer {
   readonly log: Logger;
+  /** Takes lines that something else has made. */
+  write(line: string): void;
   text(): string;
   /** The lines so far, oldest first. */
   lines(): readonly Record<string, unknown>[];
@@ -23,6 +25,7 @@ export function createLogBuffer(): LogBuffer {
   const text = () => written.join('');
   return {
     log,
+    write: (line) => void written.push(line),
     text,
     lines: () =>
       text()

@@ -66,11 +66,16 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const configuration = loadConfiguration(environment, readFile);
   if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
 
-  const { log, text, lines } = createLogBuffer();
+  const { log, text, lines, write } = createLogBuffer();
   let built: DependencyContainer | undefined;
   const service = await startService({ ...configuration.value, ...options.limits }, (container) => {
     built = container;
     container.registerInstance(PARTS.log, log);
+    // As in production, audit lines are on standard output unless there is a file for them.
+    if (configuration.value.settings.AUDIT_FILE === undefined) {
+      const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
+      container.registerInstance(PARTS.auditOutput, { lines: { write }, measured, checks: [], close: async () => {} });
+    }
     options.override?.(container);
   });
   if (built === undefined) throw new Error('the service was built without its container');

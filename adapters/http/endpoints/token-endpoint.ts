@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
+import type { RequestOrigin } from '../../../application/ports/audit-log.ts';
 import type { Caller } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
@@ -137,12 +138,16 @@ function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRe
  * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a class,
  * because each object literal with a getter has a hidden class of its own, which doubles the time of garbage collection.
  */
-class ResponseCaller implements Caller {
+class ResponseCaller implements Caller, RequestOrigin {
+  readonly requestId: string;
+  readonly remoteAddress: string;
   readonly address: string;
   readonly #response: ServerResponse;
   #disconnected: AbortSignal | undefined;
 
   constructor({ res, state }: Exchange) {
+    this.requestId = state.requestId;
+    this.remoteAddress = state.clientAddress;
     this.address = networkOf(state.clientAddress);
     this.#response = res;
   }

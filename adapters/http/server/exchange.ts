@@ -28,11 +28,13 @@ export interface ExchangeParts extends ParserErrorParts {
   readonly rejectionDelay: RejectionDelay;
   /** By default the address of the connection. */
   readonly clientAddress?: ClientAddress;
+  /** Called once with each exchange that ends in a refusal, before it is answered. Must not throw. */
+  readonly onRefusal?: (exchange: Exchange) => void;
 }
 
 /** The outermost middleware: id, common header fields and admission before; faults, metrics and the log line after. */
 export function exchange(parts: ExchangeParts): Koa.Middleware<ExchangeState> {
-  const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress } = parts;
+  const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress, onRefusal } = parts;
   return async (ctx, next) => {
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
@@ -42,6 +44,7 @@ export function exchange(parts: ExchangeParts): Koa.Middleware<ExchangeState> {
 
     if (load.enter()) await answer(ctx, next).finally(() => load.leave());
     else sendRefusal(ctx, httpRefusal('overloaded'));
+    if (ctx.state.refusal !== undefined) onRefusal?.(ctx);
 
     const line = requestLine(ctx, performance.now() - begin);
     metrics?.count(line);

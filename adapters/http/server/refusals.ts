@@ -79,6 +79,11 @@ export const CODE_OF_HTTP_REASON = {
 
 export type HttpReason = keyof typeof CODE_OF_HTTP_REASON;
 
+/** Whether adapters/http decided a refusal for this reason, and no use case. */
+export function isHttpReason(reason: string): reason is HttpReason {
+  return Object.hasOwn(CODE_OF_HTTP_REASON, reason);
+}
+
 /**
  * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of
  * the request is reflected. Credentials that were checked get none, since any detail would help an attacker.

@@ -37,6 +37,8 @@ export interface RunningServerParts {
   readonly endWaits: () => void;
   /** In the order in which they were opened. */
   readonly closables: readonly { close(): Promise<void> }[];
+  /** What SIGHUP does: opens log files again. Never rejects. */
+  readonly reopenFiles?: (() => Promise<void>) | undefined;
   readonly log: (event: 'started' | 'stopping' | 'stopped' | 'sighup_ignored', address?: Address) => void;
 }
 
@@ -49,8 +51,8 @@ export interface RunningServer {
   stopsWithinMs(mode: ShutdownMode): number;
   /** The processes that answer requests in place of this one. */
   processIds(): readonly number[];
-  /** Logs that SIGHUP was ignored. */
-  ignoreHangup(): void;
+  /** At SIGHUP: opens its files again, or logs that there is none. Never rejects. */
+  hangUp(): Promise<void>;
 }
 
 /** Whether the server accepts requests: from when it listens until it stops. One of the checks of /readyz. */
@@ -93,7 +95,7 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
       },
       stopsWithinMs: (mode) => (mode === 'planned' ? parts.graceMs : 0) + parts.drainMs,
       processIds: () => workers?.processIds() ?? [],
-      ignoreHangup: () => log('sighup_ignored'),
+      hangUp: async () => (parts.reopenFiles === undefined ? log('sighup_ignored') : parts.reopenFiles()),
     };
   } catch (error) {
     await closeAll(parts, opened, 'immediate', 0);

@@ -59,6 +59,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       isRegistered: (id) => remote.isRegistered(id),
       includeCost: notCalled,
       takeIssuerKeys: notCalled,
+      reopenFiles: notCalled,
       metrics: notCalled,
       findRefusals: notCalled,
       stop: notCalled,

@@ -20,12 +20,14 @@ export function serviceForSuite(options: ServiceOptions = {}): () => ServiceUnde
   };
 }
 
-/** The line of the log with the answer's request id. There is exactly one. */
+/** The line of the request log with the answer's request id. There is exactly one. */
 export function logLineOf(
   service: ServiceUnderTest,
   answer: { headers: Record<string, unknown> },
 ): Record<string, unknown> {
-  const lines = service.logLines().filter((line) => line['request_id'] === answer.headers['x-request-id']);
+  const lines = service
+    .logLines()
+    .filter((line) => line['request_id'] === answer.headers['x-request-id'] && line['log'] !== 'audit');
   expect(lines).toHaveLength(1);
   return lines[0] ?? {};
 }

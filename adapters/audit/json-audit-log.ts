@@ -1,0 +1,94 @@
+import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+
+/** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
+const SCOPE_MAX = 2_000;
+
+/** Control, format and surrogate characters, line and paragraph separators: what may end a line, or hide in one. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const ONLY_ASCII = /^[\x20-\x7e]*$/;
+
+/** Where audit lines are written. */
+export interface AuditLines {
+  /**
+   * Takes a line with its end. `before_answer`: throws DependencyUnavailable if lines are required and it could not be
+   * written. `soon`: never throws.
+   */
+  write(line: string, need: 'before_answer' | 'soon'): unknown;
+}
+
+/** Further members of every line, such as the number of the worker. */
+export type AuditLineBase = Readonly<Record<string, unknown>>;
+
+/** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
+export class JsonAuditLog implements AuditLog {
+  readonly #lines: AuditLines;
+  readonly #base: AuditLineBase;
+
+  constructor(lines: AuditLines, base: AuditLineBase = {}) {
+    this.#lines = lines;
+    this.#base = base;
+  }
+
+  record(event: AuditEvent): void {
+    const isOfToken = event.event === 'token_issued' || event.event === 'token_refused';
+    this.#lines.write(auditLine(event, this.#base), isOfToken ? 'before_answer' : 'soon');
+  }
+}
+
+/** The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one. */
+export function auditLine(event: AuditEvent | LostLines, base: AuditLineBase): string {
+  const time = new Date().toISOString();
+  const line = JSON.stringify({ log: 'audit', level: levelOf(event), time, ...base, ...membersOf(event) });
+  return `${ONLY_ASCII.test(line) ? line : escaped(line)}\n`;
+}
+
+/** So many lines are missing before this one, because they could not be written. */
+export interface LostLines {
+  readonly event: 'audit_lines_lost';
+  readonly at: number;
+  readonly lines: number;
+}
+
+function levelOf({ event }: AuditEvent | LostLines): 'info' | 'warn' | 'error' {
+  return event === 'key_revoked' ? 'error' : event === 'audit_lines_lost' ? 'warn' : 'info';
+}
+
+/** JSON leaves out a member that is undefined. */
+function membersOf(event: AuditEvent | LostLines): object {
+  switch (event.event) {
+    case 'token_issued':
+      return {
+        event: event.event,
+        at: event.at,
+        client_id: event.clientId,
+        token_id: event.tokenId,
+        scope: event.scope.length > SCOPE_MAX ? `${event.scope.slice(0, SCOPE_MAX)}…` : event.scope,
+        expires_at: event.expiresAt,
+        request_id: event.requestId,
+        remote_address: event.remoteAddress,
+      };
+    case 'token_refused':
+      return {
+        event: event.event,
+        at: event.at,
+        reason: event.reason,
+        client_id: event.clientId,
+        request_id: event.requestId,
+        remote_address: event.remoteAddress,
+      };
+    case 'audit_lines_lost':
+      return { event: event.event, at: event.at, lines: event.lines };
+    default:
+      return { event: event.event, at: event.at, key_id: event.keyId };
+  }
+}
+
+/** The same JSON value, in ASCII and printable characters where that matters. */
+function escaped(json: string): string {
+  return json.replace(UNPRINTABLE, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}

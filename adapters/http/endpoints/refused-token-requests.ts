@@ -1,0 +1,23 @@
+import type { AuditLog } from '../../../application/ports/audit-log.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { Exchange } from '../server/exchange.ts';
+import { isHttpReason } from '../server/refusals.ts';
+import { TOKEN_PATH } from './discovery-endpoints.ts';
+
+/**
+ * Records each token request that got no token for a reason of HTTP: it was malformed, too much, or met a fault. The use
+ * case has recorded what it decided itself, so each request is recorded once. Runs for refused requests only.
+ */
+export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (exchange: Exchange) => void {
+  return ({ method, path, state: { refusal, requestId, clientAddress } }) => {
+    if (path !== TOKEN_PATH || method !== 'POST' || refusal === undefined || !isHttpReason(refusal.reason)) return;
+    const { reason } = refusal;
+    try {
+      auditLog.record({ event: 'token_refused', at: clock.now(), reason, requestId, remoteAddress: clientAddress });
+    } catch (fault) {
+      // It is counted. The answer tells nothing about a secret, unlike one of the use case, so it may be given.
+      if (!(fault instanceof DependencyUnavailable)) throw fault;
+    }
+  };
+}

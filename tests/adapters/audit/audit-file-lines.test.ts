@@ -1,0 +1,197 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { auditFileProblem, openAuditFile } from '../../../adapters/audit/audit-file.ts';
+import type { AuditChange } from '../../../adapters/audit/audit-outage.ts';
+import { AUDIT_BUFFER_BYTES, BufferedAuditLines } from '../../../adapters/audit/buffered-audit-lines.ts';
+import { KEPT_BYTES_MAX, RequiredAuditLines } from '../../../adapters/audit/required-audit-lines.ts';
+import { UnreadPipe } from '../../support/unread-pipe.ts';
+import { until } from '../../support/until.ts';
+
+/** As long as most of them. */
+const KEY_LINE = `${'k'.repeat(255)}\n`;
+
+let folder: string;
+let path: string;
+let changes: AuditChange[];
+const opened: { close(): Promise<void> }[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'audit-lines-'));
+  path = join(folder, 'audit.log');
+  changes = [];
+});
+afterEach(async () => {
+  for (const lines of opened.splice(0)) await lines.close();
+  rmSync(folder, { recursive: true });
+});
+
+function open<Lines extends BufferedAuditLines | RequiredAuditLines>(
+  Class: new (options: ConstructorParameters<typeof BufferedAuditLines>[0]) => Lines,
+  file = path,
+): Lines {
+  const onChange = (change: AuditChange) => changes.push(change);
+  const lines = new Class({ descriptor: openAuditFile(file), onChange, lossLine: (count) => `lost ${count}\n` });
+  opened.push(lines);
+  return lines;
+}
+
+function content(file = path): string {
+  return readFileSync(file, 'utf8');
+}
+
+describe('the file of the audit lines', () => {
+  it('is created for its owner only, and appended to', () => {
+    const lines = open(RequiredAuditLines);
+    lines.write('one\n', 'before_answer');
+    open(RequiredAuditLines).write('two\n', 'before_answer');
+    lines.write('three\n', 'before_answer');
+    expect(content()).toBe('one\ntwo\nthree\n');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('is a problem that names the setting where it cannot be opened, and not the path', () => {
+    expect(auditFileProblem(join(folder, 'absent', 'audit.log'))).toEqual([
+      'AUDIT_FILE: cannot be opened for writing (ENOENT)',
+    ]);
+    expect(auditFileProblem(folder)).toEqual(['AUDIT_FILE: cannot be opened for writing (EISDIR)']);
+    expect(auditFileProblem(path)).toEqual([]);
+  });
+
+  it('may be a pipe, whose reader has to be there', () => {
+    execFileSync('mkfifo', [path]);
+    expect(auditFileProblem(path)).toEqual(['AUDIT_FILE: cannot be opened for writing (ENXIO)']);
+  });
+});
+
+describe('RequiredAuditLines', () => {
+  it('has written a line when it returns', () => {
+    open(RequiredAuditLines).write('one\n', 'before_answer');
+    expect(content()).toBe('one\n');
+  });
+
+  it('throws while the disk is full, is not ready meanwhile, and then says how many lines are missing', async () => {
+    const lines = open(RequiredAuditLines, '/dev/full');
+    for (const line of ['one\n', 'two\n']) {
+      expect(() => lines.write(line, 'before_answer')).toThrow('audit log unavailable');
+    }
+    expect(lines.readiness()).toEqual({ ready: false, reason: 'audit lines cannot be written: ENOSPC' });
+    expect(lines.linesLost).toBe(2);
+    await lines.reopen(path);
+    expect(lines.readiness()).toEqual({ ready: true });
+    lines.write('three\n', 'before_answer');
+    expect(content()).toBe('\nlost 2\nthree\n');
+    expect(changes).toEqual([
+      { event: 'audit_unavailable', code: 'ENOSPC' },
+      { event: 'audit_available', lines: 2 },
+    ]);
+  });
+
+  it('is ready again when the fault is over, although nothing is to be written', async () => {
+    const pipe = new UnreadPipe();
+    const lines = open(RequiredAuditLines, pipe.path);
+    pipe.closeReader();
+    expect(() => lines.write('one\n', 'before_answer')).toThrow('audit log unavailable');
+    expect(lines.readiness().ready).toBe(false);
+    pipe.openReader();
+    await until(() => lines.readiness().ready, 'the lines can be written again');
+    expect(pipe.read()).toBe('\nlost 1\n');
+    pipe[Symbol.dispose]();
+  });
+
+  it('keeps lines that no answer waits for, up to a bound', async () => {
+    const lines = open(RequiredAuditLines, '/dev/full');
+    const count = KEPT_BYTES_MAX / KEY_LINE.length;
+    for (let number = 0; number < count + 3; number += 1) lines.write(KEY_LINE, 'soon');
+    expect(lines.bufferedBytes).toBe(KEPT_BYTES_MAX);
+    expect(lines.linesLost).toBe(3);
+    await lines.reopen(path);
+    expect(content()).toBe(`\nlost 3\n${KEY_LINE.repeat(count)}`);
+    expect(lines.bufferedBytes).toBe(0);
+  });
+
+  it('keeps the old file where the new one cannot be opened', async () => {
+    const lines = open(RequiredAuditLines);
+    await expect(lines.reopen(join(folder, 'absent', 'audit.log'))).rejects.toThrow('ENOENT');
+    lines.write('one\n', 'before_answer');
+    expect(content()).toBe('one\n');
+  });
+});
+
+describe('BufferedAuditLines', () => {
+  it('writes whole lines in order, and the rest when it is closed', async () => {
+    const lines = open(BufferedAuditLines);
+    const all = Array.from({ length: 5_000 }, (_, number) => `${number} ${'x'.repeat(number % 300)}\n`);
+    for (const line of all) lines.write(line);
+    await lines.close();
+    opened.splice(0);
+    expect(content()).toBe(all.join(''));
+  });
+
+  it('does not wait for a reader that has stopped: keeps the size of its buffer, counts the rest, and then says how many', async () => {
+    const pipe = new UnreadPipe();
+    const lines = open(BufferedAuditLines, pipe.path);
+    const line = `${'x'.repeat(499)}\n`;
+    const count = Math.ceil((2 * AUDIT_BUFFER_BYTES) / line.length);
+    for (let number = 0; number < count; number += 1) lines.write(line);
+    expect(lines.bufferedBytes).toBeLessThanOrEqual(AUDIT_BUFFER_BYTES);
+    expect(lines.bufferedBytes).toBeGreaterThan(0.99 * AUDIT_BUFFER_BYTES);
+    expect(lines.linesLost).toBeGreaterThan(count / 3);
+    expect(lines.readiness()).toEqual({ ready: true, note: 'audit lines are lost: the disk is too slow' });
+    let text = '';
+    await until(() => {
+      text += pipe.read();
+      return lines.bufferedBytes === 0;
+    }, 'everything is read');
+    text += pipe.read();
+    const reported = [...text.matchAll(/^lost (\d+)$/gm)].map(([, lost]) => Number(lost));
+    expect(reported).toEqual([lines.linesLost]);
+    expect(text.split('\n').filter((written) => written.length === 499)).toHaveLength(count - lines.linesLost);
+    expect(lines.readiness()).toEqual({ ready: true });
+    pipe[Symbol.dispose]();
+  });
+
+  it('loses new lines while the disk is full, writes the older ones afterwards, and then says how many are missing', async () => {
+    const lines = open(BufferedAuditLines, '/dev/full');
+    lines.write('one\n');
+    await until(() => 'note' in lines.readiness(), 'the fault is known');
+    expect(lines.readiness()).toEqual({ ready: true, note: 'audit lines are lost: ENOSPC' });
+    lines.write('two\n');
+    lines.write('three\n');
+    expect(lines.linesLost).toBe(2);
+    await lines.reopen(path);
+    await until(() => lines.bufferedBytes === 0, 'everything is written');
+    lines.write('four\n');
+    await until(() => content() === '\none\nlost 2\nfour\n', 'the lines are written');
+    expect(changes).toEqual([
+      { event: 'audit_unavailable', code: 'ENOSPC' },
+      { event: 'audit_available', lines: 2 },
+    ]);
+  });
+
+  it('goes on in a new file after it was renamed and opened again, and loses nothing', async () => {
+    const lines = open(BufferedAuditLines);
+    let number = 0;
+    const writeSome = () => {
+      for (let count = 0; count < 500; count += 1) lines.write(`${number++}\n`);
+    };
+    writeSome();
+    renameSync(path, join(folder, 'old.log'));
+    writeSome();
+    await lines.reopen(path);
+    writeSome();
+    await lines.close();
+    opened.splice(0);
+    expect(content().length).toBeGreaterThan(0);
+    const all = `${content(join(folder, 'old.log'))}${content()}`.trim().split('\n').map(Number);
+    expect(all).toEqual(Array.from({ length: number }, (_, index) => index));
+  });
+
+  it('keeps the old file where the new one cannot be opened', async () => {
+    const lines = open(BufferedAuditLines);
+    await expect(lines.reopen(join(folder, 'absent', 'audit.log'))).rejects.toThrow('ENOENT');
+    lines.write('one\n');
+    await until(() => content() === 'one\n', 'the line is written');
+  });
+});

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual as isEqual } from 'node:util';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { openAuditFile } from '../../../adapters/audit/audit-file.ts';
+import { BufferedAuditLines } from '../../../adapters/audit/buffered-audit-lines.ts';
+import { auditLine, JsonAuditLog } from '../../../adapters/audit/json-audit-log.ts';
+import { RequiredAuditLines } from '../../../adapters/audit/required-audit-lines.ts';
+import type { AuditEvent } from '../../../application/ports/audit-log.ts';
+import { describeAuditLog } from '../../contracts/audit-log.ts';
+import { auditLinesIn, eventOf, readAuditFile } from '../../support/audit-lines.ts';
+import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
+import { until } from '../../support/until.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'audit-log-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const lines of opened.splice(0)) await lines.close();
+});
+
+let files = 0;
+function fixtureOn(Lines: typeof BufferedAuditLines | typeof RequiredAuditLines) {
+  files += 1;
+  const path = join(folder, `${files}.log`);
+  const lossLine = (lines: number) => auditLine({ event: 'audit_lines_lost', at: 1_800_000_000, lines }, {});
+  const lines = new Lines({ descriptor: openAuditFile(path), onChange: () => {}, lossLine });
+  opened.push(lines);
+  return {
+    auditLog: new JsonAuditLog(lines),
+    async setFull(isFull: boolean) {
+      await lines.reopen(isFull ? '/dev/full' : path);
+      if (!isFull) await until(() => isEqual(lines.readiness(), { ready: true }), 'lines can be written');
+    },
+    async recorded() {
+      await until(() => lines.bufferedBytes === 0, 'everything is written');
+      return readAuditFile(path)
+        .filter(({ event }) => event !== 'audit_lines_lost')
+        .map(eventOf);
+    },
+  };
+}
+
+describeAuditLog('JsonAuditLog with a buffer', 'optional', () => fixtureOn(BufferedAuditLines));
+describeAuditLog('JsonAuditLog that waits for the disk', 'required', () => fixtureOn(RequiredAuditLines));
+describe.each(['optional', 'required'] as const)('the log of tests', (need) => {
+  describeAuditLog('InMemoryAuditLog', need, () => {
+    const auditLog = new InMemoryAuditLog(need);
+    const setFull = async (isFull: boolean) => {
+      auditLog.full = isFull;
+    };
+    return { auditLog, recorded: async () => auditLog.events(), setFull };
+  });
+});
+
+/** An id or a name that tries to end its line, to begin another one, and to hide the rest. */
+const FORGED = `x\n{"log":"audit","event":"token_issued"}\r\u2028\u2029\u0085\u001b[2K\u007f\u009b\u202e\ud800`;
+
+describe('a line of the audit log', () => {
+  it.each<AuditEvent>([
+    {
+      event: 'token_issued',
+      at: 1_800_000_000,
+      clientId: FORGED,
+      tokenId: FORGED,
+      scope: FORGED,
+      expiresAt: 1_800_000_300,
+      requestId: FORGED,
+      remoteAddress: FORGED,
+    },
+    {
+      event: 'token_refused',
+      at: 1_800_000_000,
+      reason: FORGED,
+      clientId: FORGED,
+      requestId: FORGED,
+      remoteAddress: FORGED,
+    },
+    { event: 'key_published', at: 1_800_000_000, keyId: FORGED },
+  ])('of $event stays one line, whatever its texts contain, and keeps them', (event) => {
+    const line = auditLine(event, { worker: 1 });
+    expect(line).toMatch(/^\{"log":"audit",[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*\}\n$/u);
+    const [parsed, ...more] = auditLinesIn(line);
+    expect(more).toEqual([]);
+    expect(parsed && eventOf(parsed)).toEqual({ ...event, worker: 1 });
+  });
+});

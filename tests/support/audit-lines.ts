@@ -1,0 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { AuditEvent } from '../../application/ports/audit-log.ts';
+
+/** One line of an audit file. */
+export type AuditLine = Readonly<Record<string, unknown>> & { readonly event: string };
+
+/** The lines of a file or of a text that are audit lines. The rest are empty, or cut by a fault. */
+export function auditLinesIn(text: string): readonly AuditLine[] {
+  return text.split('\n').flatMap((line) => {
+    try {
+      const parsed = JSON.parse(line);
+      return parsed.log === 'audit' ? [parsed] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export function readAuditFile(path: string): readonly AuditLine[] {
+  return existsSync(path) ? auditLinesIn(readFileSync(path, 'utf8')) : [];
+}
+
+const MEMBERS: Readonly<Record<string, string>> = {
+  client_id: 'clientId',
+  token_id: 'tokenId',
+  expires_at: 'expiresAt',
+  key_id: 'keyId',
+  request_id: 'requestId',
+  remote_address: 'remoteAddress',
+};
+
+/** The event behind a line. */
+export function eventOf({ log: _log, level: _level, time: _time, ...event }: AuditLine): AuditEvent {
+  return Object.fromEntries(
+    Object.entries(event).map(([member, value]) => [MEMBERS[member] ?? member, value]),
+  ) as unknown as AuditEvent;
+}
