@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type AuditLine, auditLinesIn, readAuditFile } from '../support/audit-lines.ts';
+import { problemsOfAuditLine } from '../support/audit-schema.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -41,6 +42,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s and AUDIT_FILE', (WORKERS
     expect(requestIdsOf(lines, 'token_refused')).toEqual(refused);
     expect(lines.filter(({ event }) => event.startsWith('token_'))).toHaveLength(20);
     expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['key_published', 'key_signing']));
+    expect(lines.flatMap(problemsOfAuditLine)).toEqual([]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(auditLinesIn(program.stdout())).toEqual([]);
   });

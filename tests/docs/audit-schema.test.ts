@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { auditLine, type LostLines } from '../../adapters/audit/json-audit-log.ts';
+import type { AuditEvent } from '../../application/ports/audit-log.ts';
+import { auditKindsOfSchema, problemsOfAuditLine } from '../support/audit-schema.ts';
+
+type Event = AuditEvent | LostLines;
+
+const ORIGIN = { requestId: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remoteAddress: '2001:db8::1' };
+const AT = 1_800_000_000;
+
+/** One event of each kind that the code can write: the compiler asks for all of them. */
+const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly event: Kind }> | KeyEventOf<Kind> } = {
+  token_issued: {
+    event: 'token_issued',
+    at: AT,
+    clientId: 'billing',
+    tokenId: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
+    scope: 'read',
+    expiresAt: AT + 300,
+    ...ORIGIN,
+  },
+  token_refused: { event: 'token_refused', at: AT, reason: 'secret_wrong', clientId: 'billing', ...ORIGIN },
+  key_published: { event: 'key_published', at: AT, keyId: 'a-key' },
+  key_signing: { event: 'key_signing', at: AT, keyId: 'a-key' },
+  key_retired: { event: 'key_retired', at: AT, keyId: 'a-key' },
+  key_revoked: { event: 'key_revoked', at: AT, keyId: 'a-key' },
+  audit_lines_lost: { event: 'audit_lines_lost', at: AT, lines: 3 },
+};
+
+type KeyEventOf<Kind> = Kind extends `key_${string}` ? { event: Kind; at: number; keyId: string } : never;
+
+function parsed(event: Event, base = {}): Record<string, unknown> {
+  return JSON.parse(auditLine(event, base));
+}
+
+describe('docs/audit.schema.json', () => {
+  it.each(Object.values(EVENTS))('describes $event', (event) => {
+    expect(problemsOfAuditLine(parsed(event))).toEqual([]);
+    expect(problemsOfAuditLine(parsed(event, { worker: 2 }))).toEqual([]);
+  });
+
+  it('describes no event that is never written', () => {
+    expect([...auditKindsOfSchema()].sort()).toEqual(Object.keys(EVENTS).sort());
+  });
+
+  it.each(Object.values(EVENTS))('allows no further member of $event, and none to be absent', (event) => {
+    expect(problemsOfAuditLine({ ...parsed(event), client_secret: 'x' })).not.toEqual([]);
+    const optional = event.event === 'token_refused' ? ['client_id'] : [];
+    for (const member of Object.keys(parsed(event)).filter((name) => !optional.includes(name))) {
+      const { [member]: _absent, ...rest } = parsed(event);
+      expect(problemsOfAuditLine(rest)).not.toEqual([]);
+    }
+  });
+});
+
+describe('docs/audit.md', () => {
+  const page = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
+
+  it('has a row for each event', () => {
+    const rows = [...page.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, kind]) => kind);
+    expect(rows).toEqual(expect.arrayContaining(Object.keys(EVENTS)));
+  });
+
+  it('has examples that are as the schema describes them', () => {
+    const examples = [...page.matchAll(/^\{"log":"audit".*\}$/gm)].map(([line]) => JSON.parse(line));
+    expect(examples.length).toBeGreaterThanOrEqual(2);
+    for (const line of examples) expect([line, problemsOfAuditLine(line)]).toEqual([line, []]);
+  });
+});
