@@ -80,18 +80,25 @@ function expectForm(answer: RawAnswer, expected: ExpectedAnswer): void {
   expect(withoutToken).not.toMatch(INTERNALS);
 }
 
-/** The one line of the log with the request id of the answer. */
+/** The one line of the request log with the request id of the answer, and of the audit log for each token request. */
 async function expectLogged(service: HostileService, answer: RawAnswer, expected: ExpectedAnswer): Promise<void> {
   const id = answer.headers.get('x-request-id') ?? '';
-  const lines = () => service.logLines().filter((line) => line.includes(id));
+  const lines = () => service.logLines().filter((line) => line.includes(id) && !isAuditLine(line));
   await until(() => lines().length > 0, 'the request is logged');
   expect(lines()).toHaveLength(1);
-  const { level, status, reason } = JSON.parse(lines()[0] ?? '{}');
+  const { level, status, reason, route, method } = JSON.parse(lines()[0] ?? '{}');
+  const audited = service.logLines().filter((line) => line.includes(id) && isAuditLine(line));
+  if (route !== 'none') expect(audited).toHaveLength(route === '/oauth2/token' && method === 'POST' ? 1 : 0);
+  expect(audited.map((line) => JSON.parse(line).reason)).toEqual(audited.map(() => reason));
   expect({ level, status, reason }).toEqual({
     level: status >= 500 ? 'error' : 'info',
     status: expected.status,
     reason: expected.reason,
   });
+}
+
+function isAuditLine(line: string): boolean {
+  return line.startsWith('{"log":"audit"');
 }
 
 /** A good request on a new connection gets its token in time. Returns the milliseconds that it took. */

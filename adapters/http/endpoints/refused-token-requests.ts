@@ -10,8 +10,9 @@ import { TOKEN_PATH } from './discovery-endpoints.ts';
  * case has recorded what it decided itself, so each request is recorded once. Runs for refused requests only.
  */
 export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (exchange: Exchange) => void {
-  return ({ method, path, state: { refusal, requestId, clientAddress } }) => {
-    if (path !== TOKEN_PATH || method !== 'POST' || refusal === undefined || !isHttpReason(refusal.reason)) return;
+  return (exchange) => {
+    const { refusal, requestId, clientAddress } = exchange.state;
+    if (refusal === undefined || !isHttpReason(refusal.reason) || !isTokenRequest(exchange)) return;
     const { reason } = refusal;
     try {
       auditLog.record({ event: 'token_refused', at: clock.now(), reason, requestId, remoteAddress: clientAddress });
@@ -20,4 +21,9 @@ export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (e
       if (!(fault instanceof DependencyUnavailable)) throw fault;
     }
   };
+}
+
+/** A request that was refused before its route was matched has only the target as it was sent, which may be malformed. */
+function isTokenRequest({ method, state, req: { url = '' } }: Exchange): boolean {
+  return method === 'POST' && (state.route ?? url.split('?', 1)[0]) === TOKEN_PATH;
 }
