@@ -1,6 +1,6 @@
 import { openAuditFile } from '../adapters/audit/audit-file.ts';
 import type { AuditChange } from '../adapters/audit/audit-outage.ts';
-import { BufferedAuditLines } from '../adapters/audit/buffered-audit-lines.ts';
+import { AUDIT_BUFFER_BYTES, BufferedAuditLines } from '../adapters/audit/buffered-audit-lines.ts';
 import { type AuditLineBase, type AuditLines, auditLine } from '../adapters/audit/json-audit-log.ts';
 import { RequiredAuditLines } from '../adapters/audit/required-audit-lines.ts';
 import type { LogDestination } from '../adapters/pino/log-destination.ts';
@@ -38,7 +38,7 @@ export function openAudit(
         return log.auditLinesLost;
       },
       bufferedBytes: 0,
-      bufferedBytesMax: 0,
+      bufferedBytesMax: AUDIT_BUFFER_BYTES,
     };
     return { lines: log, measured, checks: [], close: async () => {} };
   }

@@ -73,7 +73,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     container.registerInstance(PARTS.log, log);
     // As in production, audit lines are on standard output unless there is a file for them.
     if (configuration.value.settings.AUDIT_FILE === undefined) {
-      const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
+      const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
       container.registerInstance(PARTS.auditOutput, { lines: { write }, measured, checks: [], close: async () => {} });
     }
     options.override?.(container);
