@@ -6,7 +6,9 @@ import { RandomSecretGenerator } from '../adapters/system/random-secret-generato
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { createClientManagement } from '../application/clients/client-management.ts';
+import { RecordClientChanges } from '../application/clients/record-client-changes.ts';
 import { success } from '../domain/result.ts';
+import { openProgramAudit } from './open-program-audit.ts';
 import { databaseUrlOf } from './settings/database-url.ts';
 import { readRuleCheck } from './settings/rule-check.ts';
 
@@ -34,9 +36,11 @@ async function open() {
   if (!url.ok) return url;
   const checkRule = readRuleCheck(process.env, readTextFile);
   if (!checkRule.ok) return checkRule;
+  const audit = openProgramAudit(process.env);
+  if (!audit.ok) return audit;
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
   const { PostgresClientStore } = await import('../adapters/postgres/postgres-client-store.ts');
-  const store = await PostgresClientStore.open(url.value);
+  const store = await PostgresClientStore.open(url.value, new RecordClientChanges(audit.value));
   const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
   const parts = { store, encoder, checkRule: checkRule.value, ...sources };
   return success({ ...createClientManagement(parts), close: () => store.close() });

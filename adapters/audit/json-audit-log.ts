@@ -1,4 +1,5 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+import { changeMembers } from './change-members.ts';
 
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
@@ -6,6 +7,15 @@ const SCOPE_MAX = 2_000;
 /** Control, format and surrogate characters, line and paragraph separators: what may end a line, or hide in one. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ONLY_ASCII = /^[\x20-\x7e]*$/;
+
+/** What nobody can take back. */
+const DONE_ALREADY: ReadonlySet<AuditEvent['event']> = new Set([
+  'key_published',
+  'key_signing',
+  'key_retired',
+  'key_revoked',
+  'change_unconfirmed',
+]);
 
 /** Where audit lines are written. */
 export interface AuditLines {
@@ -16,7 +26,7 @@ export interface AuditLines {
   write(line: string, need: 'before_answer' | 'soon'): unknown;
 }
 
-/** Further members of every line, such as the number of the worker. */
+/** Further members of every line, such as the number of the worker or the user of a program. */
 export type AuditLineBase = Readonly<Record<string, unknown>>;
 
 /** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
@@ -30,8 +40,7 @@ export class JsonAuditLog implements AuditLog {
   }
 
   record(event: AuditEvent): void {
-    const isOfToken = event.event === 'token_issued' || event.event === 'token_refused';
-    this.#lines.write(auditLine(event, this.#base), isOfToken ? 'before_answer' : 'soon');
+    this.#lines.write(auditLine(event, this.#base), DONE_ALREADY.has(event.event) ? 'soon' : 'before_answer');
   }
 }
 
@@ -50,7 +59,8 @@ export interface LostLines {
 }
 
 function levelOf({ event }: AuditEvent | LostLines): 'info' | 'warn' | 'error' {
-  return event === 'key_revoked' ? 'error' : event === 'audit_lines_lost' ? 'warn' : 'info';
+  if (event === 'key_revoked') return 'error';
+  return event === 'audit_lines_lost' || event === 'change_unconfirmed' ? 'warn' : 'info';
 }
 
 /** JSON leaves out a member that is undefined. */
@@ -78,8 +88,15 @@ function membersOf(event: AuditEvent | LostLines): object {
       };
     case 'audit_lines_lost':
       return { event: event.event, at: event.at, lines: event.lines };
-    default:
+    case 'key_published':
+    case 'key_signing':
+    case 'key_retired':
+    case 'key_revoked':
       return { event: event.event, at: event.at, key_id: event.keyId };
+    case 'change_unconfirmed':
+      return { event: event.event, at: event.at, change_id: event.changeId };
+    default:
+      return { event: event.event, at: event.at, ...changeMembers(event) };
   }
 }
 

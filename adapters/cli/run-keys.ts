@@ -8,7 +8,7 @@ import { EXIT, type Outcome, problem } from './outcome.ts';
 import { printable } from './printable.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { textTable } from './text-table.ts';
-import { detailsOf } from './with-clients.ts';
+import { detailsOf, notRecorded } from './with-clients.ts';
 
 const NAME = 'npm run keys --';
 
@@ -80,6 +80,7 @@ async function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outc
     return await work(keys).finally(() => keys.close());
   } catch (fault) {
     if (!(fault instanceof DependencyUnavailable)) throw fault;
+    if (fault.dependency === 'audit log') return notRecorded(fault);
     return problem(EXIT.databaseUnavailable, `The key directory cannot be used: ${detailsOf(fault.cause)}`);
   }
 }

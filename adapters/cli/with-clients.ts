@@ -49,9 +49,15 @@ function problemOf(fault: unknown): Failure<Problem> {
     return problem(EXIT.refused, `The table clients refuses this: ${detailsOf(fault.cause)}`);
   }
   if (fault instanceof DependencyUnavailable) {
+    if (fault.dependency === 'audit log') return notRecorded(fault);
     return problem(EXIT.databaseUnavailable, `The database cannot be used: ${detailsOf(fault.cause)}`);
   }
   throw fault;
+}
+
+/** The problem of a change that was not made, since the audit log is required and could not be written. */
+export function notRecorded({ cause }: DependencyUnavailable): Failure<Problem> {
+  return problem(EXIT.refused, `Nothing was changed: the audit log cannot be written: ${detailsOf(cause)}`);
 }
 
 /** Message and code of a fault. Adapters keep values, statements and URLs out of both. */

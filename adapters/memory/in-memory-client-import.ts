@@ -13,13 +13,16 @@ import { isLocked } from '../../domain/stored-secret.ts';
 export class InMemoryClientImport implements ClientImport {
   readonly #stored: Map<string, ClientRegistrationFields>;
   readonly #ids: IdGenerator;
+  readonly #record: (counts: ImportCounts) => void;
   readonly #given = new Map<string, { readonly client: NewClient; readonly position: number }>();
   readonly #done: Record<keyof ImportCounts, string[]> = { added: [], replaced: [], locked: [] };
   #count = 0;
 
-  constructor(stored: Map<string, ClientRegistrationFields>, ids: IdGenerator) {
+  /** @param record is called before anything is stored. */
+  constructor(stored: Map<string, ClientRegistrationFields>, ids: IdGenerator, record: (counts: ImportCounts) => void) {
     this.#stored = stored;
     this.#ids = ids;
+    this.#record = record;
   }
 
   async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
@@ -38,14 +41,16 @@ export class InMemoryClientImport implements ClientImport {
     const taken = given.filter(({ client }) => this.#stored.has(client.clientId));
     if (replacement === undefined && taken.length > 0) return failure(taken.map(({ position }) => position));
     const next = given.map(({ client }) => this.#next(client, replacement));
-    for (const client of next) {
-      const isStored = this.#stored.has(client.clientId);
-      this.#done[isStored ? 'replaced' : 'added'].push(client.clientId);
-      if (isStored && isLocked(client.clientSecret)) this.#done.locked.push(client.clientId);
-      this.#stored.set(client.clientId, client);
+    for (const { clientId, clientSecret } of next) {
+      const isStored = this.#stored.has(clientId);
+      this.#done[isStored ? 'replaced' : 'added'].push(clientId);
+      if (isStored && isLocked(clientSecret)) this.#done.locked.push(clientId);
     }
     const { added, replaced, locked } = this.#done;
-    return success({ added: added.length, replaced: replaced.length, locked: locked.length });
+    const counts = { added: added.length, replaced: replaced.length, locked: locked.length };
+    this.#record(counts);
+    for (const client of next) this.#stored.set(client.clientId, client);
+    return success(counts);
   }
 
   async *ids(kind: keyof ImportCounts): AsyncGenerator<readonly string[]> {

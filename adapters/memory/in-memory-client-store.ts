@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { ChangeRecorder } from '../../application/ports/change-event.ts';
 import {
   type ChangedClients,
   type ChangedCredentials,
   type ClientAfterChange,
+  type ClientChange,
   type ClientImport,
   type ClientRange,
   type ClientStore,
@@ -22,11 +24,13 @@ const PAGE_SIZE = 500;
 /** Clients in the memory of this process, for programs that manage them. Shows that the port does not depend on SQL. */
 export class InMemoryClientStore implements ClientStore {
   readonly #ids: IdGenerator;
+  readonly #recorder: ChangeRecorder<ClientChange> | undefined;
   readonly #clients = new Map<string, ClientRegistrationFields>();
   readonly #details = new Map<string, StoredDetails>();
 
-  constructor(ids: IdGenerator) {
+  constructor(ids: IdGenerator, recorder?: ChangeRecorder<ClientChange>) {
     this.#ids = ids;
+    this.#recorder = recorder;
   }
 
   async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly ClientRegistrationFields[]> {
@@ -45,21 +49,25 @@ export class InMemoryClientStore implements ClientStore {
   async add({ details = NO_DETAILS, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
     if (this.#clients.has(client.clientId)) return undefined;
     const added = { ...client, id: this.#ids.uuid() };
+    const stored = withKeyIds(details);
+    this.#record({ kind: 'client', after: { client: added, details: stored } });
     this.#clients.set(client.clientId, added);
-    this.#details.set(client.clientId, withKeyIds(details));
+    this.#details.set(client.clientId, stored);
     return cut(added);
   }
 
   async startImport(): Promise<ClientImport> {
-    return new InMemoryClientImport(this.#clients, this.#ids);
+    return new InMemoryClientImport(this.#clients, this.#ids, (counts) => this.#record({ kind: 'import', counts }));
   }
 
   async changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients> {
     const stored = this.#clients.get(clientId);
     if (stored === undefined) return { clients: [], changed: false };
     const client = { ...stored, clientSecret: change(stored.clientSecret) };
+    const changed = client.clientSecret !== stored.clientSecret;
+    if (changed) this.#record({ kind: 'client', before: { client: stored }, after: { client } });
     this.#clients.set(clientId, client);
-    return { clients: [client], changed: client.clientSecret !== stored.clientSecret };
+    return { clients: [client], changed };
   }
 
   async findDetails(clientId: string): Promise<StoredDetails> {
@@ -77,6 +85,8 @@ export class InMemoryClientStore implements ClientStore {
     if (!changed.ok) return changed;
     const client = { ...stored, clientSecret: changed.value.clientSecret };
     const details = withKeyIds(changed.value.details);
+    const before = { client: stored, details: current };
+    this.#record({ kind: 'client', before, after: { client, details } });
     this.#clients.set(clientId, client);
     this.#details.set(clientId, details);
     return success({ clients: [client], details });
@@ -84,9 +94,15 @@ export class InMemoryClientStore implements ClientStore {
 
   async remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
     const removed = await this.find(clientId);
+    const [client] = removed;
+    if (client) this.#record({ kind: 'client', before: { client, details: await this.findDetails(clientId) } });
     this.#clients.delete(clientId);
     this.#details.delete(clientId);
     return removed;
+  }
+
+  #record(change: ClientChange): void {
+    this.#recorder?.record(change, undefined);
   }
 }
 

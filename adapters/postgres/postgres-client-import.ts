@@ -1,5 +1,7 @@
 import type { PoolClient } from 'pg';
+import type { ChangeRecorder } from '../../application/ports/change-event.ts';
 import type {
+  ClientChange,
   ClientImport,
   ImportCounts,
   RepeatedClient,
@@ -10,6 +12,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked } from '../../domain/stored-secret.ts';
 import { hasState, SQLSTATE } from './fault.ts';
 import { IMPORT_STATEMENTS as SQL } from './import-statements.ts';
+import { commitRecorded } from './recorded-commit.ts';
 import { storeFault } from './store-fault.ts';
 
 /** Clients that one statement stores: it takes a small part of its deadline. */
@@ -43,16 +46,21 @@ interface StoredClient {
 /** An import that uses one connection from its start to its end, since the temporary table belongs to the session. */
 export class PostgresClientImport implements ClientImport {
   readonly #connection: PoolClient;
+  readonly #recorder: ChangeRecorder<ClientChange> | undefined;
   #count = 0;
   #isClosed = false;
 
-  private constructor(connection: PoolClient) {
+  private constructor(connection: PoolClient, recorder: ChangeRecorder<ClientChange> | undefined) {
     this.#connection = connection;
+    this.#recorder = recorder;
   }
 
   /** @param connection is released by `close`, and before that if this throws. */
-  static async start(connection: PoolClient): Promise<PostgresClientImport> {
-    const started = new PostgresClientImport(connection);
+  static async start(
+    connection: PoolClient,
+    recorder: ChangeRecorder<ClientChange> | undefined,
+  ): Promise<PostgresClientImport> {
+    const started = new PostgresClientImport(connection, recorder);
     await started.#run(() => connection.query(SQL.create));
     return started;
   }
@@ -126,7 +134,7 @@ export class PostgresClientImport implements ClientImport {
       counts.locked += replaced.filter(({ secret }) => isLocked(secret)).length;
       last = batch.last;
     }
-    await this.#connection.query('commit');
+    await commitRecorded(this.#connection, { kind: 'import', counts }, this.#recorder);
     return success(counts);
   }
 

@@ -1,8 +1,10 @@
 import type { PoolClient } from 'pg';
+import type { ChangeRecorder } from '../../application/ports/change-event.ts';
 import type {
   ChangedClients,
   ChangedCredentials,
   ClientAfterChange,
+  ClientChange,
   ClientImport,
   ClientRange,
   ClientStore,
@@ -17,6 +19,7 @@ import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { DetailRows } from './detail-rows.ts';
 import { PostgresClientImport } from './postgres-client-import.ts';
+import { commitRecorded } from './recorded-commit.ts';
 import { storeFault } from './store-fault.ts';
 import { probeTable } from './table.ts';
 
@@ -31,19 +34,21 @@ const PAGE_SIZE = 500;
 /** The table `clients`, to manage it. Each change is one transaction that locks the rows before it changes them. */
 export class PostgresClientStore implements ClientStore {
   readonly #connection: Connection;
+  readonly #recorder: ChangeRecorder<ClientChange> | undefined;
   #prepared: Promise<unknown> | undefined;
   #import: ClientImport | undefined;
 
-  private constructor(connection: Connection) {
+  private constructor(connection: Connection, recorder: ChangeRecorder<ClientChange> | undefined) {
     this.#connection = connection;
+    this.#recorder = recorder;
     // A connection that breaks between two statements fails at the second.
     connection.pool.on('error', () => {});
   }
 
   /** Connects at the first use, and then creates the table if it is missing. */
-  static async open(url: string): Promise<PostgresClientStore> {
+  static async open(url: string, recorder?: ChangeRecorder<ClientChange>): Promise<PostgresClientStore> {
     const options = { url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS };
-    return new PostgresClientStore(await openConnection(options, CLIENTS.schema));
+    return new PostgresClientStore(await openConnection(options, CLIENTS.schema), recorder);
   }
 
   async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly ClientRegistrationFields[]> {
@@ -68,11 +73,13 @@ export class PostgresClientStore implements ClientStore {
 
   add({ details, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
     const { clientId, clientSecret, clientName, scope } = client;
-    return this.#transaction(async (connection) => {
+    return this.#transaction(async (connection, note) => {
       const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
-      if (added !== undefined && details !== undefined) {
-        await (await DetailRows.on(connection)).replace({ clientId, id: added.id }, NO_DETAILS, details);
-      }
+      if (added === undefined) return undefined;
+      const stored = details && {
+        details: await (await DetailRows.on(connection)).replace({ clientId, id: added.id }, NO_DETAILS, details),
+      };
+      note({ kind: 'client', after: { client: added, ...stored } });
       return added;
     });
   }
@@ -80,16 +87,18 @@ export class PostgresClientStore implements ClientStore {
   async startImport(): Promise<ClientImport> {
     await this.#import?.close();
     const connection = await this.#connect();
-    this.#import = await PostgresClientImport.start(connection);
+    this.#import = await PostgresClientImport.start(connection, this.#recorder);
     return this.#import;
   }
 
   changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients> {
-    return this.#transaction(async (connection) => {
+    return this.#transaction(async (connection, note) => {
       const stored = await query(connection, SQL.findAndLock, [clientId]);
       const clients = stored.map((client) => ({ ...client, clientSecret: change(client.clientSecret) }));
       const changed = clients.some(({ clientSecret }, row) => clientSecret !== stored[row]?.clientSecret);
       if (changed) await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
+      const [before, after] = [stored[0], clients[0]];
+      if (changed && before && after) note({ kind: 'client', before: { client: before }, after: { client: after } });
       return { clients, changed };
     });
   }
@@ -106,7 +115,7 @@ export class PostgresClientStore implements ClientStore {
     clientId: string,
     change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
   ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>> {
-    return this.#transaction(async (connection) => {
+    return this.#transaction(async (connection, note) => {
       const stored = await query(connection, SQL.findAndLock, [clientId]);
       const rows = await DetailRows.on(connection);
       const changed: {
@@ -127,14 +136,23 @@ export class PostgresClientStore implements ClientStore {
       for (const { client, before, next } of changed) {
         details.push(await rows.replace({ clientId, id: client.id }, before, next.details));
       }
+      const [first] = changed;
+      const [client] = clients;
+      if (first && client) {
+        const before = { client: first.client, details: first.before };
+        note({ kind: 'client', before, after: { client, details: details[0] } });
+      }
       return success({ clients, details: details[0] ?? { ...NO_DETAILS, keys: [] } });
     });
   }
 
   remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
-    return this.#transaction(async (connection) => {
+    return this.#transaction(async (connection, note) => {
       const removed = await query(connection, SQL.remove, [clientId]);
-      await (await DetailRows.on(connection)).remove(clientId);
+      const rows = await DetailRows.on(connection);
+      const [client] = removed;
+      if (client) note({ kind: 'client', before: { client, details: await rows.find({ clientId, id: client.id }) } });
+      await rows.remove(clientId);
       return removed;
     });
   }
@@ -153,12 +171,18 @@ export class PostgresClientStore implements ClientStore {
     }
   }
 
-  #transaction<Outcome>(work: (connection: PoolClient) => Promise<Outcome>): Promise<Outcome> {
+  /** @param work calls `note` with what it has changed. */
+  #transaction<Outcome>(
+    work: (connection: PoolClient, note: (change: ClientChange) => void) => Promise<Outcome>,
+  ): Promise<Outcome> {
     return this.#withConnection(async (connection) => {
       // The rows are read as they are once they are locked, whatever level the database has by default.
       await connection.query('begin isolation level read committed');
-      const outcome = await work(connection);
-      await connection.query('commit');
+      let made: ClientChange | undefined;
+      const outcome = await work(connection, (change) => {
+        made = change;
+      });
+      await commitRecorded(connection, made, this.#recorder);
       return outcome;
     });
   }

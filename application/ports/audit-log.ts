@@ -1,5 +1,7 @@
-/** Security-relevant events: which client got a token or was refused one, and which key signed when. Times in seconds since the epoch. */
-export type AuditEvent = TokenEvent | KeyEvent;
+import type { ChangeEvent, UnconfirmedChange } from './change-event.ts';
+
+/** Security-relevant events: which client got a token or was refused one, which key signed when, and who changed what. Times in seconds since the epoch. */
+export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange;
 
 /**
  * The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may be in the
@@ -44,8 +46,8 @@ export interface AuditLog {
    * Records an event, in the order of the calls, without secrets and tokens. Costs one short write at most.
    *
    * A log that is not required never throws: an event that cannot be recorded is lost and counted. A required one throws
-   * DependencyUnavailable for a token event that it could not write, and the caller must not answer with what it says. A
-   * key event cannot be taken back: it never throws, and is written as soon as that is possible.
+   * DependencyUnavailable for an event of a token or of a change that it could not write, and the caller must not answer or
+   * change what it says. The other events cannot be taken back: they never throw, and are written as soon as that is possible.
    */
   record(event: AuditEvent): void;
 }

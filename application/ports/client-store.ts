@@ -50,6 +50,17 @@ export interface ClientImport {
   close(): Promise<void>;
 }
 
+/** A client and its details, as they are stored; without details where a change does not concern them. */
+export interface StoredClient {
+  readonly client: ClientRegistrationFields;
+  readonly details?: StoredDetails | undefined;
+}
+
+/** One change. A new client has no `before`, a removed one no `after`. Of several clients with one id, the first is told. */
+export type ClientChange =
+  | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
+  | { readonly kind: 'import'; readonly counts: ImportCounts };
+
 /** What a change of a secret did. */
 export interface ChangedClients {
   /** The clients of the id as they are stored now; none if the id is unknown. */
@@ -108,6 +119,8 @@ export class ValueRefused extends Error {
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
  * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used.
+ *
+ * A store that has a ChangeRecorder calls it for each change of a client, and for each import.
  *
  * Details are stored apart. A storage without a place for them has none to read, and throws DependencyUnavailable when
  * some are to be stored.

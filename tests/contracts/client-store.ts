@@ -1,12 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ChangeRecorder } from '../../application/ports/change-event.ts';
 import {
   type ChangedCredentials,
+  type ClientChange,
   type ClientImport,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
   type SecretReplacement,
   type StoredCredentials,
 } from '../../application/ports/client-store.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -40,13 +43,33 @@ const DETAILS: ClientDetails = {
 };
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001, keyId: A_KEY_ID }] };
 
+/** Keeps what a store tells it, and refuses the changes of some client ids. */
+class ListingRecorder implements ChangeRecorder<ClientChange> {
+  readonly changes: ClientChange[] = [];
+  refuses = false;
+
+  record(change: ClientChange): void {
+    if (this.refuses) throw new DependencyUnavailable('audit log', new Error('no space left'));
+    this.changes.push(structuredClone(change));
+  }
+
+  unconfirmed(): void {
+    throw new Error('every change is confirmed here');
+  }
+}
+
 /** What every ClientStore promises. `fresh` gives an empty one. */
-export function describeClientStore(name: string, fresh: () => Promise<ClientStoreUnderTest>): void {
+export function describeClientStore(
+  name: string,
+  fresh: (recorder: ChangeRecorder<ClientChange>) => Promise<ClientStoreUnderTest>,
+): void {
   describe(`${name} as ClientStore`, () => {
     let under: ClientStoreUnderTest;
     let store: ClientStore;
+    let recorder: ListingRecorder;
     beforeEach(async () => {
-      under = await fresh();
+      recorder = new ListingRecorder();
+      under = await fresh(recorder);
       store = under.store;
     });
     afterEach(() => under.close());
@@ -405,6 +428,57 @@ export function describeClientStore(name: string, fresh: () => Promise<ClientSto
       );
       expect(imports).toEqual(stores.map(() => ({ ok: true, value: { added: 0, replaced: 200, locked: 0 } })));
       expect(new Set((await list()).map(({ clientName }) => clientName)).size).toBe(1);
+    });
+
+    describe('and its changes', () => {
+      const BEFORE = { client: stored(A_CLIENT), details: STORED_DETAILS };
+      const LOCKED = { ...A_CLIENT, clientSecret: lock(HASH) };
+
+      it.each<[string, () => Promise<unknown>, object]>([
+        [
+          'a new client',
+          () => store.add({ ...ANOTHER, details: DETAILS }),
+          { kind: 'client', after: { client: stored(ANOTHER), details: STORED_DETAILS } },
+        ],
+        [
+          'another secret',
+          () => store.changeSecret('client-1', lock),
+          { kind: 'client', before: { client: stored(A_CLIENT) }, after: { client: stored(LOCKED) } },
+        ],
+        [
+          'other details',
+          () => store.changeDetails('client-1', withoutDetails),
+          { kind: 'client', before: BEFORE, after: { client: stored(A_CLIENT), details: NO_DETAILS } },
+        ],
+        ['a removed client', () => store.remove('client-1'), { kind: 'client', before: BEFORE }],
+        [
+          'an import',
+          () => importAll([A_CLIENT, ANOTHER], replaceSecret),
+          { kind: 'import', counts: { added: 1, replaced: 1, locked: 0 } },
+        ],
+      ])('records %s before it is made, and does not make it if that fails', async (_what, change, recorded) => {
+        await store.add({ ...A_CLIENT, details: DETAILS });
+        recorder.changes.splice(0);
+        recorder.refuses = true;
+        await expect(change()).rejects.toMatchObject({ name: 'DependencyUnavailable', dependency: 'audit log' });
+        expect(await list()).toEqual([stored(A_CLIENT)]);
+        expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+        recorder.refuses = false;
+        await change();
+        expect(recorder.changes).toEqual([recorded]);
+      });
+
+      it('records nothing if nothing is changed', async () => {
+        await store.add(A_CLIENT);
+        recorder.changes.splice(0);
+        await store.add(A_CLIENT);
+        await store.changeSecret('client-1', (secret) => secret);
+        await store.changeSecret('unknown', lock);
+        await store.changeDetails('client-1', () => failure('a problem'));
+        await store.remove('unknown');
+        await importAll([A_CLIENT]);
+        expect(recorder.changes).toEqual([]);
+      });
     });
 
     /** Each store has been used once, so all of them have a connection. */

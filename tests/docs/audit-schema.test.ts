@@ -8,6 +8,20 @@ type Event = AuditEvent | LostLines;
 
 const ORIGIN = { requestId: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remoteAddress: '2001:db8::1' };
 const AT = 1_800_000_000;
+const CHANGE = { at: AT, changeId: '8a8b4a5c-3b38-4f0e-a7a8-4b0a3c6d1f55', databaseRole: 'admin' };
+const CLIENT = {
+  clientName: 'Billing',
+  scope: 'read',
+  state: 'enabled',
+  bcryptCost: null,
+  secrets: [{ secretId: null, name: null, expiresAt: null }],
+  keys: [{ keyId: 'a-thumbprint', kid: 'k1', expiresAt: AT + 300 }],
+  subjects: [{ issuer: 'https://issuer.example', subject: 'billing', claims: { namespace: 'default' } }],
+  resources: ['https://api.example/'],
+} as const;
+
+/** What only lines of programs have. */
+const OPERATOR = { os_user: 'alice', host: 'admin-1' };
 
 /** One event of each kind that the code can write: the compiler asks for all of them. */
 const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly event: Kind }> | KeyEventOf<Kind> } = {
@@ -25,13 +39,33 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
   key_signing: { event: 'key_signing', at: AT, keyId: 'a-key' },
   key_retired: { event: 'key_retired', at: AT, keyId: 'a-key' },
   key_revoked: { event: 'key_revoked', at: AT, keyId: 'a-key' },
+  client_added: { event: 'client_added', ...CHANGE, clientId: 'billing', after: CLIENT },
+  client_changed: {
+    event: 'client_changed',
+    ...CHANGE,
+    clientId: 'billing',
+    changed: ['state', 'clientSecret'],
+    before: { state: 'enabled' },
+    after: { state: 'disabled' },
+  },
+  client_removed: { event: 'client_removed', ...CHANGE, clientId: 'billing', before: CLIENT },
+  clients_imported: { event: 'clients_imported', ...CHANGE, added: 2, replaced: 1, locked: 0 },
+  directory_key_revoked: {
+    event: 'directory_key_revoked',
+    ...CHANGE,
+    keyId: 'a-key',
+    replica: 'host:1',
+    trustedUntil: AT + 300,
+  },
+  change_unconfirmed: { event: 'change_unconfirmed', at: AT, changeId: CHANGE.changeId },
   audit_lines_lost: { event: 'audit_lines_lost', at: AT, lines: 3 },
 };
 
 type KeyEventOf<Kind> = Kind extends `key_${string}` ? { event: Kind; at: number; keyId: string } : never;
 
-function parsed(event: Event, base = {}): Record<string, unknown> {
-  return JSON.parse(auditLine(event, base));
+function parsed(event: Event, more = {}): Record<string, unknown> {
+  const isOfProgram = 'changeId' in event;
+  return JSON.parse(auditLine(event, { ...(isOfProgram && OPERATOR), ...more }));
 }
 
 describe('docs/audit.schema.json', () => {
@@ -46,7 +80,10 @@ describe('docs/audit.schema.json', () => {
 
   it.each(Object.values(EVENTS))('allows no further member of $event, and none to be absent', (event) => {
     expect(problemsOfAuditLine({ ...parsed(event), client_secret: 'x' })).not.toEqual([]);
-    const optional = event.event === 'token_refused' ? ['client_id'] : [];
+    const optional = [
+      'database_role',
+      ...(event.event === 'token_refused' ? ['client_id'] : ['replica', 'trusted_until']),
+    ];
     for (const member of Object.keys(parsed(event)).filter((name) => !optional.includes(name))) {
       const { [member]: _absent, ...rest } = parsed(event);
       expect(problemsOfAuditLine(rest)).not.toEqual([]);

@@ -22,7 +22,7 @@ export class InMemoryAuditLog implements AuditLog {
     if (!this.#isFull) {
       this.#events.push(structuredClone(event));
     } else if (this.#need === 'required') {
-      if (event.event === 'token_issued' || event.event === 'token_refused') {
+      if (!event.event.startsWith('key_') && event.event !== 'change_unconfirmed') {
         throw new DependencyUnavailable('audit log', new Error('no space left'));
       }
       this.#kept.push(structuredClone(event));

@@ -1,11 +1,15 @@
 import { fileURLToPath } from 'node:url';
+import { type AuditLine, auditLinesIn } from '../../support/audit-lines.ts';
 import { runProgram } from '../../support/program.ts';
 
 /** The result of one run of the program. */
 export interface Run {
   readonly exitCode: number | null;
   readonly stdout: string;
+  /** Without the audit lines. */
   readonly stderr: string;
+  /** The audit lines on standard error. */
+  readonly audit: readonly AuditLine[];
   /** The JSON document on standard output. Throws if it is not JSON. */
   json(): Record<string, unknown>;
 }
@@ -16,8 +20,12 @@ export type RunClients = (args: readonly string[], stdin?: string | Buffer) => P
 const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/clients-program', import.meta.url));
 
 /** `npm run clients --` against a database, in a separate process. */
-export function clientsProgram(databaseUrl: string, nodeArgs: readonly string[] = []): RunClients {
-  const environment = { DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE: COMPILE_CACHE };
+export function clientsProgram(
+  databaseUrl: string,
+  nodeArgs: readonly string[] = [],
+  settings: Readonly<Record<string, string>> = {},
+): RunClients {
+  const environment = { DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings };
   return async (args, stdin = '') => {
     await using program = runProgram('config/clients.ts', environment, args, nodeArgs);
     // A program that ends without reading closes the pipe.
@@ -25,6 +33,7 @@ export function clientsProgram(databaseUrl: string, nodeArgs: readonly string[] 
     program.process.stdin?.end(stdin);
     const exitCode = await program.ended();
     const stdout = program.stdout();
-    return { exitCode, stdout, stderr: program.stderr(), json: () => JSON.parse(stdout) };
+    const stderr = program.stderr().replaceAll(/^\{"log":"audit".*\n/gm, '');
+    return { exitCode, stdout, stderr, audit: auditLinesIn(program.stderr()), json: () => JSON.parse(stdout) };
   };
 }

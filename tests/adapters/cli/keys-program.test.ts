@@ -1,8 +1,11 @@
+import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-tables.ts';
 import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
 import { aKey, kidsIn } from '../../contracts/key-directory.ts';
+import { auditLinesIn } from '../../support/audit-lines.ts';
+import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -24,8 +27,8 @@ afterAll(async () => {
 });
 
 /** `npm run keys --` in a separate process. */
-async function keys(args: readonly string[], url = database.url) {
-  await using program = runProgram('config/keys.ts', { DATABASE_URL: url }, args);
+async function keys(args: readonly string[], url = database.url, settings: Readonly<Record<string, string>> = {}) {
+  await using program = runProgram('config/keys.ts', { DATABASE_URL: url, ...settings }, args);
   const exitCode = await program.ended();
   return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
 }
@@ -61,6 +64,36 @@ describe('npm run keys', () => {
       },
       expect.objectContaining({ kid: 'other', state: 'active', revoked_at: null }),
     ]);
+  });
+
+  it('records who revoked which key, once', async () => {
+    await directory.publish([aKey('recorded')]);
+    const first = await keys(['revoke', 'recorded']);
+    const again = await keys(['revoke', 'recorded']);
+    expect([first.exitCode, again.exitCode]).toEqual([0, 0]);
+    const [line, ...more] = auditLinesIn(first.stderr);
+    expect([more, auditLinesIn(again.stderr)]).toEqual([[], []]);
+    expect(line).toMatchObject({
+      event: 'directory_key_revoked',
+      key_id: 'recorded',
+      replica: expect.stringContaining(`:${process.pid}`),
+      trusted_until: expect.any(Number),
+      database_role: new URL(database.url).username,
+      os_user: userInfo().username,
+      host: hostname(),
+    });
+    expect(problemsOfAuditLine(line)).toEqual([]);
+    expect(first.stdout).not.toContain('"log":"audit"');
+  });
+
+  it('revokes nothing that cannot be recorded if AUDIT_REQUIRED is true', async () => {
+    await directory.publish([aKey('kept')]);
+    const run = await keys(['revoke', 'kept'], database.url, { AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
+    expect(run).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(run.stderr).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
+    expect(await kidsIn(directory)).toContain('kept');
+    expect((await keys(['revoke', 'kept'], database.url, { AUDIT_FILE: '/dev/full' })).exitCode).toBe(0);
+    expect(await kidsIn(directory)).not.toContain('kept');
   });
 
   it('refuses an id that the directory does not know', async () => {

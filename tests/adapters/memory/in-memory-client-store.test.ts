@@ -2,7 +2,7 @@ import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-s
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
 
-describeClientStore('InMemoryClientStore', async () => {
-  const store = new InMemoryClientStore(new RandomIdGenerator());
+describeClientStore('InMemoryClientStore', async (recorder) => {
+  const store = new InMemoryClientStore(new RandomIdGenerator(), recorder);
   return { store, another: async () => store, async close() {} };
 });

@@ -18,11 +18,11 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => database.drop());
 
-describeClientStore('PostgresClientStore', async () => {
+describeClientStore('PostgresClientStore', async (recorder) => {
   await freshTables(database);
   const stores: PostgresClientStore[] = [];
   const another = async () => {
-    const store = await PostgresClientStore.open(database.url);
+    const store = await PostgresClientStore.open(database.url, recorder);
     stores.push(store);
     return store;
   };

@@ -1,0 +1,23 @@
+import type { PoolClient } from 'pg';
+import type { ChangeRecorder } from '../../application/ports/change-event.ts';
+
+/** Commits the transaction of a connection, once its change is recorded. Throws what the recorder throws, before the commit. */
+export async function commitRecorded<Change>(
+  connection: PoolClient,
+  change: Change | undefined,
+  recorder: ChangeRecorder<Change> | undefined,
+): Promise<void> {
+  if (change === undefined || recorder === undefined) {
+    await connection.query('commit');
+    return;
+  }
+  // The role that has authenticated, whatever role it has taken since.
+  const { rows } = await connection.query<{ readonly role: string }>('select session_user::text as "role"');
+  recorder.record(change, rows[0]?.role);
+  try {
+    await connection.query('commit');
+  } catch (fault) {
+    recorder.unconfirmed();
+    throw fault;
+  }
+}

@@ -1,0 +1,70 @@
+import type { FederatedSubject } from '../../domain/client-details.ts';
+import type { ImportCounts } from './client-store.ts';
+
+/** A registration as the audit log shows it: its secrets only by their public ids and names, its keys only by their ids. */
+export interface RecordedClient {
+  readonly clientName: string;
+  readonly scope: string;
+  readonly state: 'enabled' | 'disabled' | 'broken';
+  /** Of the secret without an id; null if there is none. */
+  readonly bcryptCost: number | null;
+  readonly secrets: readonly {
+    readonly secretId: string | null;
+    readonly name: string | null;
+    readonly expiresAt: number | null;
+  }[];
+  readonly keys: readonly { readonly keyId: string; readonly kid: string | null; readonly expiresAt: number | null }[];
+  readonly subjects: readonly FederatedSubject[];
+  readonly resources: readonly string[];
+}
+
+/** Which change, and who made it. */
+interface Change {
+  readonly at: number;
+  readonly changeId: string;
+  /** The role that the program has authenticated as; undefined in a storage without roles. */
+  readonly databaseRole: string | undefined;
+}
+
+/** A change that an operator makes with one of the programs. Times in seconds since the epoch. */
+export type ChangeEvent = Change &
+  (
+    | { readonly event: 'client_added'; readonly clientId: string; readonly after: RecordedClient }
+    | {
+        readonly event: 'client_changed';
+        readonly clientId: string;
+        /** What is different. `clientSecret` is the secret without an id, which has no value that may be shown. */
+        readonly changed: readonly (keyof RecordedClient | 'clientSecret')[];
+        /** The members that are different. */
+        readonly before: Partial<RecordedClient>;
+        readonly after: Partial<RecordedClient>;
+      }
+    | { readonly event: 'client_removed'; readonly clientId: string; readonly before: RecordedClient }
+    | ({ readonly event: 'clients_imported' } & ImportCounts)
+    | {
+        readonly event: 'directory_key_revoked';
+        readonly keyId: string;
+        /** When the key was to be trusted until, and which replica published it; undefined if it is not known. */
+        readonly trustedUntil: number | undefined;
+        readonly replica: string | undefined;
+      }
+  );
+
+/** The change of that id was recorded, but the storage did not confirm it: it may not have been made. */
+export interface UnconfirmedChange {
+  readonly event: 'change_unconfirmed';
+  readonly at: number;
+  readonly changeId: string;
+}
+
+/** Learns of each change of a storage that operators manage. */
+export interface ChangeRecorder<Made> {
+  /**
+   * Called when everything is done except that the change is not committed. Where it throws, nothing is changed, and the
+   * method of the storage throws the same.
+   */
+  record(change: Made, databaseRole: string | undefined): void;
+
+  /** The change that was recorded last could not be committed, or nobody knows whether it was. Never throws. */
+  unconfirmed(): void;
+}

@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readAuditFile } from '../../support/audit-lines.ts';
+import { problemsOfAuditLine } from '../../support/audit-schema.ts';
+import { freshTables } from '../../support/details-tables.ts';
+import { GOOD_CLIENT, PLAIN_CLIENT } from '../../support/running-service.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { clientsProgram } from './clients-program.ts';
+
+const BILLING = ['--name', 'Billing', '--scope', 'read write', '--cost', '4'];
+const WHO = { database_role: expect.any(String), os_user: userInfo().username, host: hostname() };
+const NEW_CLIENT = {
+  client_name: 'Billing',
+  scope: 'read write',
+  state: 'enabled',
+  bcrypt_cost: 4,
+  secrets: [{ secret_id: null, name: null, expires_at: null }],
+  keys: [],
+  federated_subjects: [],
+  resources: [],
+};
+
+let database: TestDatabase;
+let folder: string;
+let path: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await freshTables(database);
+  folder = mkdtempSync(join(tmpdir(), 'clients-audit-'));
+  path = join(folder, 'audit.log');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** The program with these settings. */
+function program(settings: Readonly<Record<string, string>> = {}, url = database.url) {
+  return clientsProgram(url, [], { AUDIT_FILE: path, ...settings });
+}
+
+/** The lines so far, without what differs each time. */
+function recorded() {
+  const lines = readAuditFile(path);
+  expect(lines.flatMap(problemsOfAuditLine)).toEqual([]);
+  return lines.map(({ log: _log, level: _level, time: _time, at: _at, change_id: _id, ...rest }) => rest);
+}
+
+async function storedClients(): Promise<readonly unknown[]> {
+  return database.query('select client_id, client_secret from clients order by client_id');
+}
+
+describe('npm run clients, in the audit log', () => {
+  it('says of each change who made it, and what was before and after, without a secret', async () => {
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on all tables in schema public to ${role.name}`);
+    // The table of the clients belongs to who uses the program first.
+    await database.query(`grant create on schema public to ${role.name}`);
+    const clients = program({}, role.url);
+    const added = await clients(['add', 'billing', ...BILLING, '--json']);
+    expect(added).toMatchObject({ exitCode: 0, audit: [] });
+    await clients(['rotate', 'billing', '--cost', '5']);
+    await clients(['disable', 'billing']);
+    await clients(['enable', 'billing']);
+    await clients(['resources', 'add', 'billing', 'https://api.example/']);
+    await clients(['secrets', 'add', 'billing', '--name', 'autumn', '--cost', '4']);
+    await clients(['remove', 'billing']);
+    const who = { ...WHO, database_role: role.name, client_id: 'billing' };
+    const autumn = { secret_id: expect.any(String), name: 'autumn', expires_at: null };
+    const [nameless] = NEW_CLIENT.secrets;
+    expect(recorded()).toEqual([
+      { event: 'client_added', ...who, after: NEW_CLIENT },
+      {
+        event: 'client_changed',
+        ...who,
+        changed: ['bcrypt_cost', 'client_secret'],
+        before: { bcrypt_cost: 4 },
+        after: { bcrypt_cost: 5 },
+      },
+      {
+        event: 'client_changed',
+        ...who,
+        changed: ['state'],
+        before: { state: 'enabled' },
+        after: { state: 'disabled' },
+      },
+      {
+        event: 'client_changed',
+        ...who,
+        changed: ['state'],
+        before: { state: 'disabled' },
+        after: { state: 'enabled' },
+      },
+      {
+        event: 'client_changed',
+        ...who,
+        changed: ['resources'],
+        before: { resources: [] },
+        after: { resources: ['https://api.example/'] },
+      },
+      {
+        event: 'client_changed',
+        ...who,
+        changed: ['secrets'],
+        before: { secrets: [nameless] },
+        after: { secrets: [nameless, autumn] },
+      },
+      {
+        event: 'client_removed',
+        ...who,
+        before: {
+          ...NEW_CLIENT,
+          bcrypt_cost: 5,
+          secrets: [nameless, autumn],
+          resources: ['https://api.example/'],
+        },
+      },
+    ]);
+    const text = JSON.stringify(recorded());
+    expect(text).not.toMatch(/\$2[aby]\$/);
+    expect(text).not.toContain(String(added.json()['client_secret']));
+  }, 60_000);
+
+  it('has nothing of what was not changed', async () => {
+    const clients = program();
+    await clients(['add', 'billing', ...BILLING]);
+    await clients(['add', 'billing', ...BILLING]);
+    await clients(['enable', 'billing']);
+    await clients(['disable', 'unknown']);
+    await clients(['show', 'billing']);
+    await clients(['list']);
+    expect(recorded()).toEqual([{ event: 'client_added', ...WHO, client_id: 'billing', after: NEW_CLIENT }]);
+  });
+
+  it('has one line of an import, with counts', async () => {
+    const file = join(folder, 'clients.json');
+    writeFileSync(file, JSON.stringify([GOOD_CLIENT, PLAIN_CLIENT]));
+    await program()(['import', file]);
+    expect(recorded()).toEqual([{ event: 'clients_imported', ...WHO, added: 2, replaced: 0, still_disabled: 0 }]);
+  });
+
+  it('stays one line, whatever the name of a client contains', async () => {
+    const name = 'x\n{"log":"audit","event":"client_removed"}\u2028\u2029\u0085\u007f\u009b2K';
+    await program()(['add', 'billing', '--name', name, '--scope', 'read', '--cost', '4']);
+    expect(recorded()).toEqual([
+      {
+        event: 'client_added',
+        ...WHO,
+        client_id: 'billing',
+        after: { ...NEW_CLIENT, client_name: name, scope: 'read' },
+      },
+    ]);
+  });
+
+  it('is on standard error without AUDIT_FILE, and standard output has only the answer', async () => {
+    const run = await program({ AUDIT_FILE: '' })(['add', 'billing', ...BILLING, '--json']);
+    expect(run.json()).toMatchObject({ client_id: 'billing' });
+    expect(run.audit).toMatchObject([{ event: 'client_added', client_id: 'billing' }]);
+    expect(run.audit.flatMap(problemsOfAuditLine)).toEqual([]);
+  });
+
+  it('says that a change may not have been made if the database does not confirm it', async () => {
+    const clients = program();
+    await clients(['add', 'billing', ...BILLING]);
+    await database.query(
+      "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '40001'; end $$",
+    );
+    await database.query(
+      'create constraint trigger refuse after update on clients deferrable initially deferred for each row execute function refuse()',
+    );
+    expect((await clients(['disable', 'billing'])).exitCode).not.toBe(0);
+    await database.query('drop function refuse cascade');
+    const lines = readAuditFile(path);
+    expect(lines.map(({ event }) => event)).toEqual(['client_added', 'client_changed', 'change_unconfirmed']);
+    expect(lines[2]?.['change_id']).toBe(lines[1]?.['change_id']);
+    expect(lines.flatMap(problemsOfAuditLine)).toEqual([]);
+    expect((await clients(['show', 'billing', '--json'])).json()).toMatchObject({ state: 'enabled' });
+  });
+});
+
+describe('npm run clients, if the audit log cannot be written', () => {
+  const commands: readonly (readonly string[])[] = [
+    ['add', 'second', ...BILLING],
+    ['rotate', 'billing', '--cost', '4'],
+    ['disable', 'billing'],
+    ['resources', 'add', 'billing', 'https://api.example/'],
+    ['remove', 'billing'],
+    ['import', 'CLIENTS', '--replace'],
+  ];
+
+  it('changes nothing with AUDIT_REQUIRED=true', async () => {
+    await program()(['add', 'billing', ...BILLING]);
+    const before = await storedClients();
+    const file = join(folder, 'clients.json');
+    writeFileSync(file, JSON.stringify([PLAIN_CLIENT]));
+    const clients = program({ AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
+    for (const command of commands) {
+      const run = await clients(command.map((argument) => (argument === 'CLIENTS' ? file : argument)));
+      expect([command, run.exitCode, run.stdout]).toEqual([command, 1, '']);
+      expect(run.stderr).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
+    }
+    expect(await storedClients()).toEqual(before);
+    expect((await clients(['show', 'billing'])).exitCode).toBe(0);
+  }, 60_000);
+
+  it('names AUDIT_FILE where it cannot be opened', async () => {
+    const clients = program({ AUDIT_FILE: join(folder, 'absent', 'audit.log'), AUDIT_REQUIRED: 'true' });
+    const run = await clients(['add', 'billing', ...BILLING]);
+    expect(run).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'Nothing was changed: the audit log cannot be written: AUDIT_FILE: cannot be opened for writing (ENOENT)\n',
+    });
+    expect(await storedClients()).toEqual([]);
+  });
+
+  it('makes the change otherwise, and says that it could not be recorded', async () => {
+    const run = await program({ AUDIT_FILE: '/dev/full' })(['add', 'billing', ...BILLING]);
+    expect(run.exitCode).toBe(0);
+    expect(run.stderr).toContain('The change could not be recorded in the audit log: ENOSPC');
+    expect(await storedClients()).toHaveLength(1);
+  });
+
+  it.each([
+    [{ AUDIT_REQUIRED: 'yes' }, 'AUDIT_REQUIRED: must be true or false.'],
+    [{ AUDIT_FLIE: 'audit.log' }, 'AUDIT_FLIE: is not a setting of this service.'],
+  ])('refuses settings that are wrong: %j', async (settings, problem) => {
+    const run = await program(settings as Record<string, string>)(['list']);
+    expect(run).toMatchObject({ exitCode: 2, stderr: `${problem}\n` });
+  });
+});

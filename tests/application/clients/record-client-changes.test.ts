@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { RecordClientChanges } from '../../../application/clients/record-client-changes.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
+import { failure, success } from '../../../domain/result.ts';
+import { lock, NO_SECRET, unlock } from '../../../domain/stored-secret.ts';
+import { A_CLIENT } from '../../contracts/client-repository.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
+
+const NOW = 1_800_000_000;
+const ID = A_CLIENT.clientId;
+const ANOTHER_HASH = `${A_CLIENT.clientSecret.slice(0, -1)}x`;
+
+let auditLog: InMemoryAuditLog;
+let store: InMemoryClientStore;
+let recorder: RecordClientChanges;
+beforeEach(() => {
+  auditLog = new InMemoryAuditLog('required');
+  const ids = new RandomIdGenerator();
+  recorder = new RecordClientChanges({ auditLog, clock: new FixedClock(NOW), ids });
+  store = new InMemoryClientStore(ids, recorder);
+});
+
+describe('RecordClientChanges', () => {
+  it('records a new client, a change and a removal, each with an id of its own', async () => {
+    await store.add(A_CLIENT);
+    await store.changeSecret(ID, lock);
+    await store.remove(ID);
+    const events = auditLog.events();
+    expect(events).toMatchObject([
+      { event: 'client_added', at: NOW, clientId: ID, after: { clientName: A_CLIENT.clientName, state: 'enabled' } },
+      {
+        event: 'client_changed',
+        clientId: ID,
+        changed: ['state'],
+        before: { state: 'enabled' },
+        after: { state: 'disabled' },
+      },
+      { event: 'client_removed', clientId: ID, before: { clientName: A_CLIENT.clientName, state: 'disabled' } },
+    ]);
+    expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(3);
+  });
+
+  it('says that a secret was replaced, and never shows it or its hash', async () => {
+    await store.add(A_CLIENT);
+    await store.changeSecret(ID, () => ANOTHER_HASH);
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['clientSecret'], before: {}, after: {} });
+    const text = JSON.stringify(auditLog.events());
+    for (const hash of [A_CLIENT.clientSecret, ANOTHER_HASH]) expect(text).not.toContain(hash);
+  });
+
+  it('says that a secret was replaced when a client was disabled by the same change', async () => {
+    await store.add(A_CLIENT);
+    await store.changeSecret(ID, () => lock(ANOTHER_HASH));
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state', 'clientSecret'] });
+    await store.changeSecret(ID, unlock);
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state'] });
+  });
+
+  it('shows only the members that differ', async () => {
+    await store.add(A_CLIENT);
+    const resources = ['https://api.example/'];
+    await store.changeDetails(ID, ({ clientSecret }) =>
+      success({ clientSecret, details: { ...NO_DETAILS, resources } }),
+    );
+    const event = auditLog.events().at(-1);
+    expect(event).toMatchObject({ changed: ['resources'], before: { resources: [] }, after: { resources } });
+    await store.changeDetails(ID, () => success({ clientSecret: NO_SECRET, details: { ...NO_DETAILS, resources } }));
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['bcryptCost', 'secrets', 'clientSecret'] });
+  });
+
+  it('records nothing of a change that changes nothing', async () => {
+    await store.add(A_CLIENT);
+    await store.changeDetails(ID, (stored) => success(stored));
+    await store.changeDetails(ID, () => failure('a problem'));
+    expect(auditLog.events()).toHaveLength(1);
+  });
+
+  it('lets a change fail that cannot be recorded', async () => {
+    auditLog.full = true;
+    await expect(store.add(A_CLIENT)).rejects.toBeInstanceOf(DependencyUnavailable);
+    expect(await store.find(ID)).toEqual([]);
+  });
+
+  it('names the change that was not confirmed', async () => {
+    await store.add(A_CLIENT);
+    recorder.unconfirmed();
+    const [added, unconfirmed] = auditLog.events();
+    expect(unconfirmed).toEqual({
+      event: 'change_unconfirmed',
+      at: NOW,
+      changeId: added && 'changeId' in added ? added.changeId : 'none',
+    });
+  });
+});
