@@ -17,7 +17,7 @@ const STANDARD_ERROR = 2;
 /** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error. */
 export function openProgramAudit(environment: Environment): Result<RecordChangesParts, string> {
   const read = readEnvironment(AUDIT_SETTINGS, ['AUDIT_'], environment);
-  if (!read.ok) return failure(`${read.problem.join('; ')}.`);
+  if (!read.ok) return failure(read.problem.join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
   const lines = new ProgramAuditLines({
     open: () => (path === undefined ? STANDARD_ERROR : openAuditFile(path)),

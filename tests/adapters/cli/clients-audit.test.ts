@@ -224,8 +224,8 @@ describe('npm run clients, if the audit log cannot be written', () => {
   });
 
   it.each([
-    [{ AUDIT_REQUIRED: 'yes' }, 'AUDIT_REQUIRED: must be true or false.'],
-    [{ AUDIT_FLIE: 'audit.log' }, 'AUDIT_FLIE: is not a setting of this service.'],
+    [{ AUDIT_REQUIRED: 'yes' }, 'AUDIT_REQUIRED: must be true or false'],
+    [{ AUDIT_FLIE: 'audit.log' }, 'AUDIT_FLIE: is not a setting of this service: did you mean AUDIT_FILE?'],
   ])('refuses settings that are wrong: %j', async (settings, problem) => {
     const run = await program(settings as Record<string, string>)(['list']);
     expect(run).toMatchObject({ exitCode: 2, stderr: `${problem}\n` });
