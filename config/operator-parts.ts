@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { hostname } from 'node:os';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe';
 import { OPERATOR_LIMITS, OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
+import { openApiEndpoint } from '../adapters/http/endpoints/open-api-endpoint.ts';
 import type { Access, Route } from '../adapters/http/server/koa-application.ts';
 import { OperatorAccess } from '../adapters/http/server/operator-access.ts';
 import type { RequestLine } from '../adapters/http/server/request-log.ts';
@@ -10,7 +11,6 @@ import { ServiceStatus } from '../adapters/http/status/service-status.ts';
 import { SAMPLES_MAX } from '../adapters/http/status/status-history.ts';
 import { statusRoutes } from '../adapters/http/status/status-routes.ts';
 import { concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
-import { PACED_ATTEMPTS } from '../adapters/secrets/paced-attempts.ts';
 import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
 import { packageVersion } from '../adapters/system/package-version.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
@@ -46,7 +46,7 @@ export function registerOperatorParts(
       issuer: settings.TOKEN_ISSUER,
       checks,
       measure: () => get(PARTS.metricsScrape).measure(),
-      queueBounds: queueBounds(settings),
+      fifoMax: fifoMax(settings),
       keys: () => get(PARTS.keyRing).periods(),
       replicas: () => [
         {
@@ -81,12 +81,15 @@ export function requestCounter(container: DependencyContainer, { MANAGEMENT_TOKE
 /** The routes of the management port that need MANAGEMENT_TOKEN; none without it. */
 export function operatorRoutes(
   container: DependencyContainer,
-  { MANAGEMENT_TOKEN: token }: Settings,
+  { MANAGEMENT_TOKEN: token, BASE_URL: baseUrl }: Settings,
 ): readonly Route[] {
   if (token === undefined) return [];
   const operator = new OperatorAccess(token.reveal(), container.resolve(PARTS.operatorChecks));
   const access: Access = { kind: 'operator', operator };
-  return statusRoutes(access, container.resolve(PARTS.serviceStatus));
+  return [
+    ...statusRoutes(access, container.resolve(PARTS.serviceStatus)),
+    { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
+  ];
 }
 
 /** Starts what these parts do in the background, once the keys are published. */
@@ -136,10 +139,7 @@ export function measureOperatorParts(
   }
 }
 
-/** In verifications; the FIFO queue at the least cost of a refusal. */
-function queueBounds({ WORKERS: workers, CLIENT_SECRET_COST: cost }: Settings) {
-  const { fifoRounds, overflow, unanswered } = VERIFICATION_QUEUE_LIMITS;
-  const running = concurrentVerifications(workers);
-  const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
-  return { running, fifo, overflow, paced: PACED_ATTEMPTS.max, unanswered };
+/** Verifications of the least cost of a refusal that fit in the FIFO queue, which is bounded by its work. */
+function fifoMax({ WORKERS: workers, CLIENT_SECRET_COST: cost }: Settings): number {
+  return Math.max(1, Math.floor((VERIFICATION_QUEUE_LIMITS.fifoRounds * concurrentVerifications(workers)) / 2 ** cost));
 }

@@ -53,6 +53,9 @@ describe('the status of the service', () => {
     expect(totals).toMatchObject({
       tokens: requests({ route: '/oauth2/token', status: '200' }),
       requests: requests(),
+      cache_hits: total(samples, 'auth_verified_secret_hits_total'),
+      cache_misses:
+        total(samples, 'auth_verified_secret_lookups_total') - total(samples, 'auth_verified_secret_hits_total'),
       connections_dropped: total(samples, 'auth_http_connections_dropped_total'),
       log_lines_lost: total(samples, 'auth_log_lines_lost_total'),
     });
@@ -66,13 +69,15 @@ describe('the status of the service', () => {
     for (const name of ['fifo', 'overflow', 'paced'] as const) {
       expect(queue[name]).toBe(total(samples, 'auth_secret_verifications_waiting', { queue: name }));
     }
+    const bound = (name: string, labels = {}) => total(samples, `auth_secret_verifications_${name}_max`, labels);
     expect(queue.bounds).toEqual({
-      running: expect.any(Number),
+      running: bound('running'),
       fifo: expect.any(Number),
-      overflow: 512,
-      paced: 2_048,
-      unanswered: 8_192,
+      overflow: bound('waiting', { queue: 'overflow' }),
+      paced: bound('waiting', { queue: 'paced' }),
+      unanswered: bound('unanswered'),
     });
+    expect(queue.bounds.overflow).toBe(512);
     expect(workers).toEqual([
       {
         name: 'primary',

@@ -36,7 +36,8 @@ export interface ServiceStatusParts {
   readonly checks: () => readonly HealthCheck[];
   /** All metrics of the service, without a reset of what a scrape resets. */
   readonly measure: () => Promise<MetricsOfService>;
-  readonly queueBounds: StatusQueue['bounds'];
+  /** Verifications that fit in the FIFO queue. */
+  readonly fifoMax: number;
   readonly keys: () => readonly KeyPeriod[];
   readonly replicas: () => readonly StatusReplica[];
   /** The processes by their names in metrics, and whether they answer requests; `null` if that is not their task. */
@@ -121,15 +122,21 @@ export class ServiceStatus implements StatusSource {
   }
 
   #queueOf(now: Measurements): StatusQueue {
-    const waiting = (queue: string) =>
-      now.total('auth_secret_verifications_waiting', (labels) => labels['queue'] === queue) ?? 0;
+    const verifications = (name: string, queue?: string) =>
+      now.total(`auth_secret_verifications_${name}`, (labels) => labels['queue'] === queue) ?? 0;
     return {
-      running: now.total('auth_secret_verifications_running') ?? 0,
-      fifo: waiting('fifo'),
-      overflow: waiting('overflow'),
-      paced: waiting('paced'),
-      unanswered: now.total('auth_secret_verifications_unanswered') ?? 0,
-      bounds: this.#parts.queueBounds,
+      running: verifications('running'),
+      fifo: verifications('waiting', 'fifo'),
+      overflow: verifications('waiting', 'overflow'),
+      paced: verifications('waiting', 'paced'),
+      unanswered: verifications('unanswered'),
+      bounds: {
+        running: verifications('running_max'),
+        fifo: this.#parts.fifoMax,
+        overflow: verifications('waiting_max', 'overflow'),
+        paced: verifications('waiting_max', 'paced'),
+        unanswered: verifications('unanswered_max'),
+      },
     };
   }
 

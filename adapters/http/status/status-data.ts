@@ -63,7 +63,7 @@ export interface StatusQueue {
   readonly overflow: number;
   readonly paced: number;
   readonly unanswered: number;
-  /** The most of each. */
+  /** The most of each; of the FIFO queue, whose work is limited, at the least cost of a refusal. */
   readonly bounds: Readonly<Record<'running' | 'fifo' | 'overflow' | 'paced' | 'unanswered', number>>;
 }
 

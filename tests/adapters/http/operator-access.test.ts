@@ -6,6 +6,7 @@ import { getAccessToken, send, sendRaw } from '../../support/http.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
+  ISSUER,
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../support/running-service.ts';
@@ -88,6 +89,12 @@ describe('the operator', () => {
 
   it('leaves health and metrics open', async () => {
     for (const path of ['/livez', '/readyz', '/metrics']) expect((await send(url, path)).status).toBe(200);
+  });
+
+  it('gets the description of the public port, which needs the token', async () => {
+    const answer = await get(bearer(TOKEN), '/openapi.json');
+    expect(answer.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), servers: [{ url: ISSUER }] });
+    expect((await get({}, '/openapi.json')).status).toBe(401);
   });
 
   it('has a token that is in no log', () => {
