@@ -12,7 +12,7 @@ import { SAMPLES_MAX } from '../adapters/http/status/status-history.ts';
 import { statusRoutes } from '../adapters/http/status/status-routes.ts';
 import { concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
-import { packageVersion } from '../adapters/system/package-version.ts';
+import { programVersion } from '../adapters/system/program-version.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
@@ -41,7 +41,7 @@ export function registerOperatorParts(
     const records = get(PARTS.refusalRecords);
     return new ServiceStatus({
       clock: get(PARTS.clock),
-      version: packageVersion(),
+      version: programVersion(),
       baseUrl: settings.BASE_URL,
       issuer: settings.TOKEN_ISSUER,
       checks,
