@@ -240,4 +240,9 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     firesAt: '6m',
     notYetAt: '4m',
   },
+  AuthAuditLinesLost: {
+    series: both('auth_audit_lines_lost_total', '0x5 40x115', always(0)),
+    firesAt: '6m',
+    notYetAt: '4m',
+  },
 };
