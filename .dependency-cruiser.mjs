@@ -8,7 +8,7 @@ const PACKAGES_OF_ADAPTERS = {
   audit: 'none',
   cli: 'commander',
   cluster: 'birpc',
-  http: 'koa|@koa/router',
+  http: 'koa|@koa/router|uplot',
   'jwks-client': 'jose',
   jwt: 'jose',
   memory: 'zod',

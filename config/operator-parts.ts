@@ -10,6 +10,7 @@ import { CLIENTS_MAX, RefusalRecords } from '../adapters/http/status/refusal-rec
 import { ServiceStatus } from '../adapters/http/status/service-status.ts';
 import { SAMPLES_MAX } from '../adapters/http/status/status-history.ts';
 import { statusRoutes } from '../adapters/http/status/status-routes.ts';
+import { statusPageRoutes } from '../adapters/http/status-page/status-page-routes.ts';
 import { concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
@@ -87,6 +88,7 @@ export function operatorRoutes(
   const operator = new OperatorAccess(token.reveal(), container.resolve(PARTS.operatorChecks));
   const access: Access = { kind: 'operator', operator };
   return [
+    ...statusPageRoutes(access),
     ...statusRoutes(access, container.resolve(PARTS.serviceStatus)),
     { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
   ];

@@ -1,12 +1,18 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CHROMIUM_PATH, hasChromium } from './chromium-path.ts';
 import { TestDatabaseBroker } from './test-database-broker.ts';
 
 /** Runs before all tests. */
 export default async function prepareRun(): Promise<void> {
   if (!process.env['WYCHEPROOF_DIR']) {
     process.stderr.write('The Wycheproof vectors are not tested, because WYCHEPROOF_DIR is not set.\n');
+  }
+  if (!hasChromium) {
+    process.stderr.write(
+      `The status page is not tested in a browser, because ${CHROMIUM_PATH} does not exist (CHROMIUM_PATH).\n`,
+    );
   }
   // For the programs that tests start, and empty at first, so that no run depends on another one.
   process.env['NODE_COMPILE_CACHE'] = mkdtempSync(join(tmpdir(), 'compile-cache-'));

@@ -1,0 +1,17 @@
+// For the type checker only. page.html has what the scripts look for; tests/adapters/http/status-page.test.ts shows that it is there.
+
+type StatusData = import('../../status/status-data.ts').StatusData;
+type StatusSample = import('../../status/status-data.ts').StatusSample;
+type RefusalRecord = import('../../status/status-data.ts').RefusalRecord;
+
+/** Loaded by a script element of its own. */
+declare const uPlot: typeof import('uplot');
+
+interface ParentNode {
+  querySelector(selectors: string): HTMLElement;
+  querySelectorAll(selectors: string): NodeListOf<HTMLElement>;
+}
+interface Document {
+  // biome-ignore lint/suspicious/noExplicitAny: an input, details or any other element.
+  getElementById(id: string): any;
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Exchange } from '../server/exchange.ts';
+import type { Access, Route } from '../server/koa-application.ts';
+import { REASON_EXPLANATIONS } from './reason-explanations.ts';
+
+/** The page and what it loads, below the path of the page. */
+const FILES: Readonly<Record<string, string>> = {
+  'app.js': 'browser/app.js',
+  'charts.js': 'browser/charts.js',
+  'figures.js': 'browser/figures.js',
+  'format.js': 'browser/format.js',
+  'look-up.js': 'browser/look-up.js',
+  'samples.js': 'browser/samples.js',
+  'view.js': 'browser/view.js',
+  'style.css': 'browser/style.css',
+  'uplot.js': 'uplot/dist/uPlot.iife.min.js',
+  'uplot.css': 'uplot/dist/uPlot.min.css',
+};
+
+const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css' } as const;
+
+/** Nothing from elsewhere, nothing inline, no frame around it (Content Security Policy Level 3), and no address in a Referer. */
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** The status page and its files, read once, now. Throws if a file is missing. */
+export function statusPageRoutes(access: Access): readonly Route[] {
+  const require = createRequire(import.meta.url);
+  const textOf = (file: string) => {
+    const isOwn = file.startsWith('browser/');
+    return readFileSync(isOwn ? new URL(file, import.meta.url) : require.resolve(file), 'utf8');
+  };
+  const page = textOf('browser/page.html').replace('<!-- reasons -->', reasonList());
+  return [
+    fileRoute(access, '/status', 'html', page),
+    ...Object.entries(FILES).map(([name, file]) => {
+      return fileRoute(access, `/status/${name}`, name.endsWith('.js') ? 'js' : 'css', textOf(file));
+    }),
+  ];
+}
+
+function fileRoute(access: Access, path: string, type: keyof typeof TYPES, text: string): Route {
+  const body = Buffer.from(text);
+  const get = async (ctx: Exchange) => {
+    ctx.status = 200;
+    ctx.set({ ...HEADERS, 'Content-Type': `${TYPES[type]}; charset=utf-8` });
+    ctx.body = body;
+  };
+  return { path, access, methods: { GET: get } };
+}
+
+/** The reasons and their explanations, for a list of definitions. */
+function reasonList(): string {
+  return Object.entries(REASON_EXPLANATIONS)
+    .map(([reason, text]) => `<dt id="reason-${reason}"><code>${reason}</code></dt><dd>${codeIn(text)}</dd>`)
+    .join('\n');
+}
+
+/** Our own texts: they have backticks around code, and nothing that HTML would read. */
+function codeIn(text: string): string {
+  return text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
