@@ -12,6 +12,7 @@ const PACKAGES_OF_ADAPTERS = {
   'jwks-client': 'jose',
   jwt: 'jose',
   memory: 'zod',
+  opentelemetry: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
   pino: 'pino|sonic-boom',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',

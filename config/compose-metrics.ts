@@ -1,5 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import { IMPORTED_KEYS_MAX } from '../adapters/jwt/jose-assertion-verifier.ts';
+import type { SpanQueue } from '../adapters/opentelemetry/span-queue.ts';
 import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
@@ -58,6 +59,22 @@ export function measureProcess(container: DependencyContainer, { CLIENT_AUTHENTI
       max: () => IMPORTED_KEYS_MAX,
     });
   }
+}
+
+/** Measures the spans of traces that wait, in a process that records some. */
+export function measureTracing(container: DependencyContainer, queue: SpanQueue): void {
+  const metrics = container.resolve(PARTS.processMetrics);
+  metrics.measure({
+    name: 'auth_trace_spans_waiting',
+    help: 'Spans of traces that wait to be sent.',
+    read: () => queue.waiting,
+    max: () => queue.waitingMax,
+  });
+  metrics.countTotal(
+    'auth_trace_spans_lost_total',
+    'Spans of traces that were lost because too many waited, or because the collector did not accept them.',
+    () => queue.lost,
+  );
 }
 
 /** Measures the credentials that expire soon, in a process that knows them. */

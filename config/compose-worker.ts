@@ -8,7 +8,6 @@ import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
-import { createJsonLog } from '../adapters/pino/json-log.ts';
 import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
@@ -61,7 +60,6 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     parts.registerInstance(PARTS.clock, clock);
     parts.registerInstance(PARTS.logDestination, logDestination);
     parts.registerInstance(PARTS.logBase, base);
-    parts.registerInstance(PARTS.log, createJsonLog(logDestination, base));
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));

@@ -55,9 +55,10 @@ import { KeySchedule } from '../domain/key-schedule.ts';
 import { StoredSecret } from '../domain/stored-secret.ts';
 import { TokenPolicy } from '../domain/token-policy.ts';
 import { TrustedIssuers } from '../domain/trusted-issuers.ts';
-import { measureExpiring, measureProcess, serviceState } from './compose-metrics.ts';
+import { measureExpiring, measureProcess, measureTracing, serviceState } from './compose-metrics.ts';
 import { openAudit } from './open-audit.ts';
 import { openDependencies } from './open-dependencies.ts';
+import { openTracing, tracedCounter, UNOBSERVED } from './open-tracing.ts';
 import { measureOperatorParts, operatorRoutes, registerOperatorParts, requestCounter } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -78,21 +79,26 @@ export type Override = (container: DependencyContainer) => void;
 
 /** The composition root: every part of the service, created once, when it is first needed. */
 export async function buildContainer(
-  { settings, clients, keyFile, issuers, httpTimeouts: timeouts }: Configuration,
+  configuration: Configuration,
   role: ProcessRole,
   override: Override = () => {},
 ): Promise<DependencyContainer> {
+  const { settings, clients, keyFile, issuers, httpTimeouts: timeouts } = configuration;
   const container = root.createChildContainer();
   const get = <Part>(token: InjectionToken<Part>): Part => container.resolve(token);
   const part = <Part>(token: InjectionToken<Part>, create: () => Part) =>
     container.register(token, { useFactory: instanceCachingFactory(create) });
 
+  const tracing = await openTracing(configuration, role, (change) => createStateLog(get(PARTS.log))(change));
+  const observe = tracing?.ports ?? UNOBSERVED;
   const isOn = (...names: readonly AuthenticationMethod[]) =>
     names.some((name) => settings.CLIENT_AUTHENTICATION_METHODS.includes(name));
 
   part(PARTS.logDestination, () => new LogDestination());
   container.registerInstance(PARTS.logBase, {});
-  part(PARTS.log, () => createJsonLog(get(PARTS.logDestination)));
+  part(PARTS.log, () => {
+    return createJsonLog(get(PARTS.logDestination), get(PARTS.logBase), tracing?.requests.logMembers);
+  });
   part(PARTS.clock, () => new SystemClock());
   part(PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(PARTS.ids, () => new RandomIdGenerator());
@@ -161,10 +167,10 @@ export async function buildContainer(
   // Use cases.
   part(PARTS.authenticateBySecret, () => {
     return new AuthenticateBySecret({
-      clients: get(PARTS.clientRepository),
+      clients: observe.clients(get(PARTS.clientRepository)),
       verifiedSecrets: get(PARTS.verifiedSecrets),
-      slots: get(PARTS.loadLimit).withUncountedWaits(get(PARTS.verificationSlots)),
-      secrets: get(PARTS.secretVerifier),
+      slots: get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.verificationSlots))),
+      secrets: observe.secrets(get(PARTS.secretVerifier)),
     });
   });
   if (settings.CLIENT_REPOSITORY === 'memory') {
@@ -177,9 +183,9 @@ export async function buildContainer(
   part(PARTS.assertionVerifier, () => new JoseAssertionVerifier());
   part(PARTS.authenticateByKey, () => {
     return new AuthenticateByKey({
-      clientKeys: get(PARTS.clientKeys),
-      clients: get(PARTS.clientRepository),
-      verifier: get(PARTS.assertionVerifier),
+      clientKeys: observe.clientKeys(get(PARTS.clientKeys)),
+      clients: observe.clients(get(PARTS.clientRepository)),
+      verifier: observe.assertions(get(PARTS.assertionVerifier)),
       useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
       clock: get(PARTS.clock),
       audiences: assertionAudiences(settings),
@@ -203,8 +209,8 @@ export async function buildContainer(
     return new AuthenticateByIdentity({
       issuers: new TrustedIssuers(issuers),
       issuerKeys: get(PARTS.issuerKeys),
-      verifier: get(PARTS.assertionVerifier),
-      clients: get(PARTS.federatedClients),
+      verifier: observe.assertions(get(PARTS.assertionVerifier)),
+      clients: observe.federatedClients(get(PARTS.federatedClients)),
       clock: get(PARTS.clock),
       maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
     });
@@ -219,9 +225,9 @@ export async function buildContainer(
   part(PARTS.issueToken, () => {
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     const authenticateClient = get(PARTS.authenticateClient);
-    const signer = new Rs256TokenSigner(get(PARTS.keyProvider), policy.type);
+    const signer = observe.signer(new Rs256TokenSigner(get(PARTS.keyProvider), policy.type));
     const surroundings = { clock: get(PARTS.clock), ids: get(PARTS.ids), auditLog: get(PARTS.auditLog) };
-    const clientResources = get(PARTS.clientResources);
+    const clientResources = observe.clientResources(get(PARTS.clientResources));
     return new IssueToken({ authenticateClient, clientResources, policy, signer, ...surroundings });
   });
   part(PARTS.authorizeRequest, () => {
@@ -232,7 +238,8 @@ export async function buildContainer(
       audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
       leewaySeconds,
     };
-    return new AuthorizeRequest(new JoseTokenVerifier(get(PARTS.keyProvider)), get(PARTS.clock), expected);
+    const verifier = observe.tokens(new JoseTokenVerifier(get(PARTS.keyProvider)));
+    return new AuthorizeRequest(verifier, get(PARTS.clock), expected);
   });
   part(PARTS.findLocation, () => new FindLocation(new InMemoryLocationCatalog(PLACES)));
 
@@ -260,13 +267,13 @@ export async function buildContainer(
     onFault: createStateLog(get(PARTS.log)),
   });
   part(PARTS.httpServer, () => {
-    const metrics = requestCounter(container, settings);
+    const metrics = tracedCounter(requestCounter(container, settings), tracing);
     const parts = { log: get(PARTS.log), metrics, load: get(PARTS.loadLimit) };
     const { TRUSTED_PROXIES: trusted } = settings;
     const behindProxies = trusted && { clientAddress: clientAddressBehind(trusted) };
     const connectionsMax = Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings)));
     const onRefusal = recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock));
-    const own = { routes: get(PARTS.routes), connectionsMax, onRefusal };
+    const own = { routes: get(PARTS.routes), connectionsMax, onRefusal, around: tracing?.requests.around };
     const server = new HttpServer({ ...serverParts(), ...parts, ...behindProxies, ...own });
     get(PARTS.processMetrics).measureHttp(() => server.load);
     return server;
@@ -299,7 +306,9 @@ export async function buildContainer(
   override(container);
   measureProcess(container, settings);
   measureOperatorParts(container, settings, role);
-  container.registerInstance(PARTS.dependencies, await openDependencies(container, settings, role));
+  if (tracing !== undefined) measureTracing(container, tracing.requests.queue);
+  const dependencies = await openDependencies(container, settings, role);
+  container.registerInstance(PARTS.dependencies, tracing ? [tracing.requests, ...dependencies] : dependencies);
   measureExpiring(container);
   return container;
 }

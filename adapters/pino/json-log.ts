@@ -11,10 +11,12 @@ const CAUSES_MAX = 3;
 /**
  * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`, on standard output by default.
  * @param base members of every line.
+ * @param membersNow further members of a line, when it is written.
  */
 export function createJsonLog(
   destination: DestinationStream = new LogDestination(),
   base: Readonly<Record<string, unknown>> = {},
+  membersNow?: () => object,
 ): Logger {
   const log = pino(
     {
@@ -22,6 +24,7 @@ export function createJsonLog(
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { fault: describeFault },
+      ...(membersNow && { mixin: membersNow }),
     },
     destination,
   );

@@ -13,6 +13,7 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   clock_off: 'warn',
   registration_broken: 'warn',
   connection_failed: 'warn',
+  trace_export_failed: 'warn',
 };
 
 /** Writes changes of state, of dependencies and of connections, to the log of the process. */

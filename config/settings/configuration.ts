@@ -3,6 +3,7 @@ import type { IssuerSource } from '../../adapters/jwks-client/fetch-issuer-keys.
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import { readClientsFile } from '../../adapters/memory/clients-file.ts';
+import type { TracingOptions } from '../../adapters/opentelemetry/tracing-options.ts';
 import { jsonReader } from '../../adapters/system/json-fault.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -12,6 +13,7 @@ import { readDatabaseUrl } from './database-url.ts';
 import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings, type Settings } from './settings.ts';
+import { readTracingSettings } from './tracing-settings.ts';
 
 /** Everything that the service needs to know before it starts. */
 export interface Configuration {
@@ -23,6 +25,8 @@ export interface Configuration {
   /** The issuers of CLIENT_ASSERTION_ISSUERS_FILE, with their keys or where to fetch them. */
   readonly issuers: readonly ConfiguredIssuer[];
   readonly httpTimeouts: HttpTimeouts;
+  /** Undefined if requests are not traced. */
+  readonly tracing?: TracingOptions | undefined;
 }
 
 /** A trusted issuer and the source of its keys. */
@@ -42,6 +46,7 @@ export function loadConfiguration(
     return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));
   }
   const settings = readSettings(environment);
+  const tracing = readTracingSettings(environment);
   const clients =
     environment['CLIENT_REPOSITORY'] === 'memory'
       ? load('CLIENTS_FILE', jsonReader(readClientsFile))
@@ -52,7 +57,7 @@ export function loadConfiguration(
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
   const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
   const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));
-  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && managementToken.ok && issuersFile.ok) {
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && managementToken.ok && issuersFile.ok && tracing.ok) {
     const { DATABASE_URL = databaseUrl.value, TOKEN_ISSUER, CLIENT_AUTHENTICATION_METHODS: methods } = settings.value;
     const { MANAGEMENT_TOKEN = managementToken.value } = settings.value;
     const issuers = (issuersFile.value ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({
@@ -63,9 +68,9 @@ export function loadConfiguration(
     const problems = methods.includes('federated_jwt') ? problemsOfRules(files) : [];
     if (problems.length > 0) return failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
     const known = Object.freeze({ ...settings.value, DATABASE_URL, MANAGEMENT_TOKEN });
-    return success({ settings: known, ...files, httpTimeouts: HTTP_TIMEOUTS });
+    return success({ settings: known, ...files, httpTimeouts: HTTP_TIMEOUTS, tracing: tracing.value });
   }
-  const loaded = [settings, clients, keyFile, databaseUrl, managementToken, issuersFile];
+  const loaded = [settings, clients, keyFile, databaseUrl, managementToken, issuersFile, tracing];
   return failure(loaded.flatMap((part) => (part.ok ? [] : part.problem)));
 }
 

@@ -74,6 +74,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted-orm.ts',
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
   },
+  'opentelemetry-uses-its-own-packages': {
+    file: 'adapters/opentelemetry/planted-pino.ts',
+    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+  },
   'pino-uses-its-own-packages': {
     file: 'adapters/pino/planted-metrics.ts',
     text: "import { Counter } from '@prometheus-io/client';\nexport const planted = Counter;",

@@ -13,6 +13,8 @@ import { until } from '../support/until.ts';
 const REQUESTS = 'auth_requests_total';
 /** With the methods that have metrics of their own. */
 const METHODS = 'client_secret_post,private_key_jwt';
+/** Traces have metrics of their own too. No collector is needed for them. */
+const TRACING = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'always_off' };
 const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
 
 describe('the metrics of the management port', () => {
@@ -26,6 +28,7 @@ describe('the metrics of the management port', () => {
         MANAGEMENT_PORT: String(port),
         CLIENT_AUTHENTICATION_METHODS: METHODS,
         MANAGEMENT_TOKEN: OPERATOR_TOKEN,
+        ...TRACING,
       },
     });
   });

@@ -34,8 +34,12 @@ const FIRST_BYTE_MS = 500;
 /** Milliseconds to send the last responses, once the drain time is over. */
 const LAST_RESPONSES_MS = 1_000;
 
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
 export interface HttpServerParts extends ApplicationParts {
   readonly timeouts: HttpTimeouts;
+  /** Returns the handler with something around each request, such as a span of a trace. */
+  readonly around?: ((handle: RequestHandler) => RequestHandler) | undefined;
   readonly connectionsMax?: number;
 }
 
@@ -66,7 +70,7 @@ export interface HttpLoad {
 export class HttpServer {
   readonly #server: Server;
   readonly #sockets: ListeningSockets;
-  readonly #handle: (request: IncomingMessage, response: ServerResponse) => unknown;
+  readonly #handle: RequestHandler;
   readonly #parts: Pick<ApplicationParts, 'load' | 'rejectionDelay'>;
   readonly #connections = new Map<Duplex, Connection>();
   readonly #pipelined = new PipelinedRequests();
@@ -74,8 +78,9 @@ export class HttpServer {
   #dropped = 0;
   #retired = false;
 
-  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, ...parts }: HttpServerParts) {
-    this.#handle = createApplication(parts).callback();
+  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, around, ...parts }: HttpServerParts) {
+    const handle = createApplication(parts).callback();
+    this.#handle = around?.(handle) ?? handle;
     this.#parts = parts;
     this.#connectionsMax = connectionsMax;
     this.#server = createServer({

@@ -1,0 +1,131 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { type Sampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
+import { type DescribedRequest, describeRequest, methodName, spanName } from './describe-request.ts';
+import type { SpanQueue } from './span-queue.ts';
+import { parseTraceParent } from './trace-parent.ts';
+
+/** Milliseconds that the end of the process waits for the last spans. */
+const LAST_SPANS_MS = 300;
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+export interface RequestTracingOptions {
+  readonly queue: SpanQueue;
+  readonly sampler: Sampler;
+  /** What the spans are from, `service.name` for one. */
+  readonly resource: Attributes;
+}
+
+/**
+ * Records a span for each request, and one for each of its steps below it. The current request is found by the context of
+ * the asynchronous call, so that steps need no further argument.
+ */
+export class RequestTracing implements Dependency {
+  readonly name = 'tracing';
+  readonly #queue: SpanQueue;
+  readonly #tracer: Tracer;
+  readonly #current = new AsyncLocalStorage<Span>();
+
+  constructor({ queue, sampler, resource }: RequestTracingOptions) {
+    this.#queue = queue;
+    const provider = new TracerProvider({
+      sampler,
+      spanProcessors: [queue],
+      resource: resourceFromAttributes(resource),
+      spanLimits: { attributeValueLengthLimit: 300 },
+    });
+    this.#tracer = provider.getTracer('requests');
+  }
+
+  get queue(): SpanQueue {
+    return this.#queue;
+  }
+
+  /** The handler, with a span around each request. A caller's `traceparent` becomes the parent. */
+  readonly around =
+    (handle: RequestHandler): RequestHandler =>
+    async (request, response) => {
+      const parent = parseTraceParent(request.headers['traceparent']);
+      const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      const span = this.#tracer.startSpan(
+        spanName(request.method),
+        {
+          kind: SpanKind.SERVER,
+          attributes: { 'http.request.method': methodName(request.method), 'url.scheme': 'http' },
+        },
+        context,
+      );
+      try {
+        await this.#current.run(span, () => handle(request, response));
+      } finally {
+        span.end();
+      }
+    };
+
+  /** Describes the current request. Called with its line of the log. */
+  describe(line: DescribedRequest): void {
+    const span = this.#current.getStore();
+    if (span?.isRecording() === true) describeRequest(span, line);
+  }
+
+  /** Members for a line of the log that is written during a request. */
+  readonly logMembers = (): { trace_id?: string; span_id?: string } => {
+    const context = this.#current.getStore()?.spanContext();
+    return context === undefined ? {} : { trace_id: context.traceId, span_id: context.spanId };
+  };
+
+  /**
+   * Does a step of the current request in a span of its own, and returns or throws what the step does. Outside of requests,
+   * and if the request is not traced, it only does the step.
+   *
+   * @param attributesOf describes the outcome. No secret, and no client id that is not registered.
+   */
+  async step<Outcome>(
+    name: string,
+    work: () => Promise<Outcome>,
+    attributesOf?: (outcome: Outcome) => Attributes,
+  ): Promise<Outcome> {
+    const parent = this.#current.getStore();
+    if (parent?.isRecording() !== true) return work();
+    const span = this.#tracer.startSpan(name, {}, contextOf(parent));
+    try {
+      const outcome = await work();
+      if (attributesOf !== undefined) span.setAttributes(attributesOf(outcome));
+      return outcome;
+    } catch (fault) {
+      // The message may say more than a trace should.
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setAttribute('error.type', fault instanceof Error ? fault.name : 'unknown');
+      throw fault;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** Always ready: without a collector the service still works. */
+  readiness(): Readiness {
+    const { fault } = this.#queue;
+    return fault === undefined ? { ready: true } : { ready: true, note: `spans are lost: ${fault}` };
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close(LAST_SPANS_MS);
+  }
+}
+
+function contextOf(span: Span): Context {
+  return trace.setSpan(ROOT_CONTEXT, span);
+}

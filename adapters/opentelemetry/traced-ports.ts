@@ -1,0 +1,82 @@
+import type { AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
+import type { ClientKeys } from '../../application/ports/client-keys.ts';
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
+import type { ClientResources } from '../../application/ports/client-resources.ts';
+import type { FederatedClients } from '../../application/ports/federated-clients.ts';
+import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
+import type { TokenSigner } from '../../application/ports/token-signer.ts';
+import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
+import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
+import type { RequestTracing } from './request-tracing.ts';
+
+/** Returns a port that does what the given one does, with a span around what takes time. */
+export interface ObservedPorts {
+  clients(port: ClientRepository): ClientRepository;
+  clientKeys(port: ClientKeys): ClientKeys;
+  clientResources(port: ClientResources): ClientResources;
+  federatedClients(port: FederatedClients): FederatedClients;
+  slots(port: VerificationSlots): VerificationSlots;
+  secrets(port: SecretVerifier): SecretVerifier;
+  assertions(port: AssertionVerifier): AssertionVerifier;
+  tokens(port: TokenVerifier): TokenVerifier;
+  signer(port: TokenSigner): TokenSigner;
+}
+
+/** The steps of a request. `auth.found` and `auth.verdict` say how a step ended; neither has an id or a secret. */
+export function tracedPorts(tracing: RequestTracing): ObservedPorts {
+  const found = (what: unknown) => ({ 'auth.found': what === undefined ? 'unknown' : 'found' });
+  const verdict = (what: string) => ({ 'auth.verdict': what });
+  return {
+    clients: (port) => ({
+      findByClientId: (clientId, secretId) =>
+        tracing.step(
+          'look up client',
+          () => port.findByClientId(clientId, secretId),
+          ({ kind }) => ({ 'auth.found': kind }),
+        ),
+      findSecret: (clientId, secretId) =>
+        tracing.step('look up secret', () => port.findSecret(clientId, secretId), found),
+    }),
+    clientKeys: (port) => ({
+      findKeys: (clientId) =>
+        tracing.step(
+          'look up keys',
+          () => port.findKeys(clientId),
+          ({ registrationId }) => found(registrationId),
+        ),
+    }),
+    clientResources: (port) => ({
+      findResources: (client) => tracing.step('look up resources', () => port.findResources(client)),
+    }),
+    federatedClients: (port) => ({
+      findBySubject: (identity) =>
+        tracing.step(
+          'look up identity',
+          () => port.findBySubject(identity),
+          ([one]) => found(one),
+        ),
+    }),
+    slots: (port) => ({
+      hasAttemptsLeft: (clientId, address) => port.hasAttemptsLeft(clientId, address),
+      acquire: (request) => tracing.step('wait for slot', () => port.acquire(request)),
+    }),
+    secrets: (port) => ({
+      get cost() {
+        return port.cost;
+      },
+      verify: (presented, stored) => tracing.step('verify secret', () => port.verify(presented, stored), verdict),
+    }),
+    assertions: (port) => ({
+      verify: (assertion, keys) => tracing.step('verify assertion', () => port.verify(assertion, keys), verdict),
+    }),
+    tokens: (port) => ({
+      verify: (token) =>
+        tracing.step(
+          'verify token',
+          () => port.verify(token),
+          (verified) => verdict(verified.ok ? 'verified' : verified.problem),
+        ),
+    }),
+    signer: (port) => ({ sign: (claims) => tracing.step('sign token', () => port.sign(claims)) }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { RequestLine } from '../adapters/http/server/request-log.ts';
+import type { OpenedTracing } from '../adapters/opentelemetry/open-tracing.ts';
+import type { TraceExportChange } from '../adapters/opentelemetry/span-queue.ts';
+import type { ObservedPorts } from '../adapters/opentelemetry/traced-ports.ts';
+import type { ProcessRole } from './parts.ts';
+import type { Configuration } from './settings/configuration.ts';
+
+const same = <Port>(port: Port): Port => port;
+
+/** The ports as they are. */
+export const UNOBSERVED: ObservedPorts = {
+  clients: same,
+  clientKeys: same,
+  clientResources: same,
+  federatedClients: same,
+  slots: same,
+  secrets: same,
+  assertions: same,
+  tokens: same,
+  signer: same,
+};
+
+/** Loads OpenTelemetry if the environment asks for it, in a process that answers requests. */
+export async function openTracing(
+  { tracing }: Configuration,
+  role: ProcessRole,
+  log: (change: TraceExportChange) => void,
+): Promise<OpenedTracing | undefined> {
+  if (tracing === undefined || role === 'primary') return undefined;
+  const opentelemetry = await import('../adapters/opentelemetry/open-tracing.ts');
+  return opentelemetry.openTracing(tracing, log);
+}
+
+/** Where the server counts requests. Must not throw. */
+interface RequestCounter {
+  count(line: RequestLine): void;
+}
+
+/** The counter. With tracing, each request is described in its span too. */
+export function tracedCounter(counter: RequestCounter, tracing: OpenedTracing | undefined): RequestCounter {
+  if (tracing === undefined) return counter;
+  return {
+    count(line) {
+      counter.count(line);
+      tracing.requests.describe(line);
+    },
+  };
+}
