@@ -1,15 +1,15 @@
 import { auditFileProblem } from '../adapters/audit/audit-file.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
-import { type ListeningPlace, namePortProblem } from '../adapters/system/listen-problem.ts';
+import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result } from '../domain/result.ts';
 import { startPrimary } from './compose-primary.ts';
 import { buildContainer, type Override } from './container.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
+import { listeningPlaces } from './settings/listening-places.ts';
 import { openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
-import type { Settings } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /** Starts the service in one process or several. Fails with every problem of the settings before a port is open; rejects as below. */
@@ -40,13 +40,6 @@ export async function startFromEnvironment(
   return namePortProblem(listeningPlaces(settings), () =>
     settings.WORKERS === 1 ? startService(value, override) : startPrimary(value, files, environment, override),
   );
-}
-
-function listeningPlaces({ HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT }: Settings): readonly ListeningPlace[] {
-  return [
-    { portSetting: 'PORT', hostSetting: 'HOST', host: HOST, port: PORT },
-    { portSetting: 'MANAGEMENT_PORT', hostSetting: 'MANAGEMENT_HOST', host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
-  ];
 }
 
 /**

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 const WITHIN_MS = 2_000;
 
 /** Where a port that listens on all addresses of this machine is reached. */
-const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+export const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Requests a path such as /livez of a management port, prints the answer, and sets exit code 0 if its status is 200, otherwise 1. */
 export function probeHealth(host: string, port: number, path: string): void {

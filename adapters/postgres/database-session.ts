@@ -1,0 +1,38 @@
+import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
+
+/** What the service uses a database for. */
+export interface DatabaseUse {
+  /** A secret. */
+  readonly url: string;
+  /** `CLIENT_REPOSITORY=postgres`. */
+  readonly hasClients: boolean;
+  /** `KEY_DIRECTORY=postgres`. */
+  readonly hasKeys: boolean;
+  readonly methods: readonly AuthenticationMethod[];
+  /** How many connections a replica opens at most. */
+  readonly connections: number;
+}
+
+/** What the server says about the session. */
+export interface Session {
+  readonly role: string;
+  readonly database: string;
+  readonly version: string;
+  readonly schema: string | null;
+  readonly isSuperuser: boolean;
+  readonly mayCreate: boolean;
+  readonly isStandby: boolean;
+  readonly isEncrypted: boolean;
+  readonly connectionsMax: number;
+  readonly connectionsOpen: number;
+}
+
+/** Every role may ask this. */
+export const READ_SESSION = `select current_user as "role", current_database() as "database",
+  current_setting('server_version') as "version", current_schema() as "schema",
+  (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
+  coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) as "mayCreate",
+  pg_is_in_recovery() as "isStandby",
+  coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "isEncrypted",
+  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "connectionsMax",
+  (select count(*)::int from pg_stat_activity where usesysid is not null and datid is not null) as "connectionsOpen"`;

@@ -1,0 +1,79 @@
+import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../domain/clock-offset.ts';
+import { CLIENTS } from './client-entity.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { connectionProblem, placeOf } from './connection-problem.ts';
+import { type DatabaseUse, READ_SESSION, type Session } from './database-session.ts';
+import { inspectTables } from './inspect-tables.ts';
+import { runStatement } from './runner.ts';
+
+/** How long a statement may take; half of it for the connection. */
+const DEADLINE_MS = 8_000;
+
+/** Looks at the database with the role of the service: only reads, and leaves nothing open. */
+export async function inspectDatabase(use: DatabaseUse): Promise<readonly Finding[]> {
+  const connection = await openConnection({ url: use.url, poolSize: 1, deadlineMs: DEADLINE_MS }, CLIENTS.schema);
+  connection.pool.on('error', () => {});
+  const findings: Finding[] = [];
+  try {
+    const [session] = await runStatement<Session>(connection, { text: READ_SESSION });
+    if (session === undefined) throw new Error('a statement that always has a row had none');
+    findings.push(...inspectSession(session, use));
+    findings.push(inspectClock(await clockOffset(connection), use.hasKeys));
+    for await (const finding of inspectTables(connection, session, use)) findings.push(finding);
+  } catch (fault) {
+    findings.push(connectionProblem(fault, use.url));
+  } finally {
+    await connection.close();
+  }
+  return findings;
+}
+
+function inspectSession(session: Session, { url, hasKeys, connections }: DatabaseUse): readonly Finding[] {
+  const { role, database, version, connectionsMax, connectionsOpen } = session;
+  const findings = [fine(`${placeOf(url)}: PostgreSQL ${version}, database ${database}, role ${role}`)];
+  const isLocal = /^(localhost|127\.|::1|\[::1|\/)/.test(placeOf(url));
+  if (session.isSuperuser) {
+    findings.push(
+      note(`the role ${role} is a superuser`, 'create a role of its own: docs/operations.md, "Roles and grants"'),
+    );
+  }
+  if (!session.isEncrypted && !isLocal) {
+    findings.push(
+      note('the connection is not encrypted', 'add ?sslmode=verify-full&sslrootcert=<file> to DATABASE_URL'),
+    );
+  }
+  if (session.isStandby && hasKeys) {
+    findings.push(
+      problem('the server is a standby, and KEY_DIRECTORY=postgres has to write', 'name the primary in DATABASE_URL'),
+    );
+  }
+  const raise = 'raise max_connections of the server, or lower DATABASE_POOL_SIZE or WORKERS';
+  const text = `a replica opens up to ${connections} connections; the server allows ${connectionsMax}, and ${connectionsOpen} are open`;
+  if (connections > connectionsMax) findings.push(problem(text, raise));
+  else findings.push(connections + connectionsOpen > connectionsMax ? note(text, raise) : fine(text));
+  return findings;
+}
+
+/** Seconds by which our clock is ahead of the database's, and half the time that it took to ask. */
+async function clockOffset(connection: Connection): Promise<{ readonly seconds: number; readonly uncertain: number }> {
+  const text = 'select extract(epoch from clock_timestamp())::text as "time"';
+  const begin = Date.now();
+  const [answer] = await runStatement<{ readonly time: string }>(connection, { text });
+  const end = Date.now();
+  return { seconds: (begin + end) / 2_000 - Number(answer?.time), uncertain: (end - begin) / 2_000 };
+}
+
+/** Replicas and resource servers refuse tokens of a clock that is off. With a shared directory the service then issues none. */
+function inspectClock(
+  { seconds, uncertain }: { readonly seconds: number; readonly uncertain: number },
+  hasKeys: boolean,
+): Finding {
+  const distance = Math.abs(seconds) - uncertain;
+  const text = `the clock is ${Math.abs(seconds).toFixed(1)} s ${seconds < 0 ? 'behind' : 'ahead of'} that of the database`;
+  const cure = 'correct the clock of this machine or of the database (NTP)';
+  if (distance > CLOCK_OFFSET_SECONDS_MAX) {
+    return hasKeys ? problem(`${text}: the service issues no tokens`, cure) : note(text, cure);
+  }
+  return distance > CLOCK_OFFSET_SECONDS_NOTED ? note(text, cure) : fine(text);
+}

@@ -1,0 +1,138 @@
+import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { CLIENTS } from './client-entity.ts';
+import { CLIENT_KEYS } from './client-key-table.ts';
+import type { Connection } from './connection.ts';
+import type { DatabaseUse, Session } from './database-session.ts';
+import { TableUnusable } from './fault.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
+import { runStatement } from './runner.ts';
+import { CLIENT_SUBJECTS } from './subject-table.ts';
+import { probeTable, type TableDefinition } from './table.ts';
+import { USED_ASSERTIONS } from './used-assertion-table.ts';
+
+/** Tables that `npm run migrate` creates, and that the service can do without. */
+const OPTIONAL = ['client_secrets', 'client_resources'];
+
+const COUNT_MAX = 1_000;
+
+/** Whether the role can use each table as the service does with these settings. */
+export async function* inspectTables(
+  connection: Connection,
+  session: Session,
+  { hasClients, hasKeys, methods }: DatabaseUse,
+): AsyncGenerator<Finding> {
+  const [signsAssertions, isFederated] = [methods.includes('private_key_jwt'), methods.includes('federated_jwt')];
+  const needed = [
+    ...(hasClients ? [CLIENTS] : []),
+    ...(hasClients && signsAssertions ? [CLIENT_KEYS] : []),
+    ...(hasClients && isFederated ? [CLIENT_SUBJECTS] : []),
+    ...(hasKeys ? [SIGNING_KEYS, SIGNING_KEY_STATES] : []),
+    ...(hasKeys && signsAssertions ? [USED_ASSERTIONS] : []),
+  ];
+  for (const table of needed) {
+    const finding = await inspectTable(connection, session, table);
+    yield finding;
+    if (table === CLIENTS && finding.state === 'ok') yield* await inspectClients(connection, session);
+  }
+  if (hasClients) yield* await inspectOptional(connection, session);
+}
+
+async function inspectTable(connection: Connection, session: Session, table: TableDefinition): Promise<Finding> {
+  const { role, schema, mayCreate } = session;
+  const { name, access, origin, columns } = table;
+  const privileges =
+    access === 'read' ? `select (${Object.values(columns).join(', ')})` : 'select, insert, update, delete';
+  const grant = `grant ${privileges} on ${name} to ${role};`;
+  const [found] = await runStatement<{ readonly exists: boolean }>(connection, {
+    text: 'select to_regclass($1) is not null as "exists"',
+    values: [name],
+  });
+  if (!found?.exists && origin === 'migration') {
+    return problem(
+      `the table ${name} does not exist`,
+      `npm run migrate, with a role that may create tables; then ${grant}`,
+    );
+  }
+  if (!found?.exists && mayCreate) {
+    return note(
+      `the table ${name} does not exist: the service creates it when it starts, and owns it`,
+      'to give the role fewer rights, create it first: docs/operations.md has the statement',
+    );
+  }
+  if (!found?.exists) {
+    const create = `create it as docs/operations.md shows, and ${grant}`;
+    const text = `the role ${role} finds no table ${name} in the schema ${schema ?? 'of its search_path'}, and may not create it`;
+    return problem(text, `${create} If it is there: grant usage on schema ${schema ?? 'public'} to ${role};`);
+  }
+  try {
+    await probeTable(table, connection).check();
+    return fine(`the table ${name} has the columns and the grants that the service needs`);
+  } catch (fault) {
+    if (!(fault instanceof TableUnusable)) throw fault;
+    const isShape = / lacks the column /.test(fault.message);
+    const change = 'add it: docs/operations.md has the table, and the service never changes one that exists';
+    return problem(fault.message, isShape ? change : grant);
+  }
+}
+
+const READ_CLIENTS = `select relkind = 'v' as "isView",
+    exists (select from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+      where indrelid = pg_class.oid and indisunique and indisvalid and indnkeyatts = 1 and attname = 'client_id') as "isUnique",
+    has_table_privilege(oid, 'INSERT') or has_table_privilege(oid, 'UPDATE') or has_table_privilege(oid, 'DELETE') as "isWritable"
+  from pg_class where oid = to_regclass('clients')`;
+
+async function inspectClients(connection: Connection, { role, isSuperuser }: Session): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const [table] = await runStatement<Readonly<Record<'isView' | 'isUnique' | 'isWritable', boolean>>>(connection, {
+    text: READ_CLIENTS,
+  });
+  if (table?.isView === false && !table.isUnique) {
+    findings.push(
+      note(
+        'no unique index is on clients (client_id): each request scans the table',
+        'create unique index on clients (client_id);',
+      ),
+    );
+  }
+  if (table?.isWritable && !isSuperuser) {
+    const cure = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
+    findings.push(note(`the role ${role} may change clients, and the service only reads them`, cure));
+  }
+  const [row] = await runStatement<{ readonly count: number }>(connection, {
+    text: `select count(*)::int as "count" from (select client_id from clients limit ${COUNT_MAX + 1}) as counted`,
+  });
+  const count = row?.count ?? 0;
+  if (count === 0)
+    findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
+  else
+    findings.push(
+      fine(count > COUNT_MAX ? `more than ${COUNT_MAX} clients are registered` : `${count} registered clients`),
+    );
+  return findings;
+}
+
+async function inspectOptional(connection: Connection, { role }: Session): Promise<readonly Finding[]> {
+  const rows = await runStatement<{ readonly name: string; readonly exists: boolean; readonly isReadable: boolean }>(
+    connection,
+    {
+      text: `select name, to_regclass(name) is not null as "exists",
+          coalesce(has_table_privilege(to_regclass(name), 'SELECT'), false) as "isReadable"
+        from unnest($1::text[]) as name`,
+      // The driver takes an array of PostgreSQL as text.
+      values: [`{${OPTIONAL.join(',')}}`],
+    },
+  );
+  const missing = rows.filter(({ exists }) => !exists).map(({ name }) => name);
+  const unreadable = rows.filter(({ exists, isReadable }) => exists && !isReadable).map(({ name }) => name);
+  const findings: Finding[] = [];
+  if (missing.length > 0) {
+    const text = `${missing.join(' and ')} do not exist: clients have one secret and no resources`;
+    findings.push(note(text, 'npm run migrate, with a role that may create tables, then restart the service'));
+  }
+  if (unreadable.length > 0) {
+    const names = unreadable.join(', ');
+    findings.push(problem(`the role ${role} may not read ${names}`, `grant select on ${names} to ${role};`));
+  }
+  if (findings.length === 0) findings.push(fine('the tables of npm run migrate are there, and may be read'));
+  return findings;
+}

@@ -1,0 +1,81 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
+import { isWritableByOthers } from './read-text-file.ts';
+
+/** What the processes need under full load, in bytes; docs/operations.md has the same figures. */
+const MB = 1_000_000;
+const PRIMARY_BYTES = 130 * MB;
+const WORKER_BYTES = 175 * MB;
+
+/** Below this an audit file soon cannot be written, in bytes. */
+const DISK_MIN_BYTES = 500 * MB;
+
+/** Everybody but the owner. */
+const READABLE_BY_OTHERS = 0o044;
+
+/** Whether the memory of this machine, or of the container, is enough for the processes, and whether each has a core. */
+export function inspectProcesses(
+  workers: number,
+  memory = { total: totalmem(), constrained: process.constrainedMemory() },
+  cores = availableParallelism(),
+): readonly Finding[] {
+  const needed = workers === 1 ? WORKER_BYTES : PRIMARY_BYTES + workers * WORKER_BYTES;
+  const limit = Math.min(memory.total, memory.constrained || Infinity);
+  const fit = Math.max(1, Math.floor((limit - PRIMARY_BYTES) / WORKER_BYTES));
+  const text = `${workers} worker${workers === 1 ? '' : 's'} may need ${inMb(needed)}, and this machine or container has ${inMb(limit)}`;
+  const more = `give it at least ${inMb(needed)}`;
+  return [
+    needed > limit ? problem(text, fit < workers ? `set WORKERS=${fit}, or ${more}` : more) : fine(text),
+    ...(workers > cores
+      ? [note(`${workers} workers share ${cores} core${cores === 1 ? '' : 's'}`, 'set WORKERS to the number of cores')]
+      : []),
+  ];
+}
+
+/** Whether a process may open as many files as it needs for `connections` at once. */
+export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): readonly Finding[] {
+  const tooFew = openFilesProblem(plan);
+  const within = connectionsWithin(plan);
+  const cure = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
+  if (tooFew !== undefined) return [problem(tooFew, cure)];
+  if (within >= connections) return [fine(`each process may have ${connections} connections`)];
+  return [note(`each process may have ${within} connections instead of ${connections}`, cure)];
+}
+
+/** Whether only its owner can read and write a file with a key. A file that cannot be read is a problem of the settings. */
+export function inspectKeyFile(path: string): readonly Finding[] {
+  const whole = resolve(path);
+  if (isWritableByOthers(path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
+  const isReadable = process.platform !== 'win32' && (statSync(path).mode & READABLE_BY_OTHERS) !== 0;
+  if (isReadable) return [note(`other users can read ${whole}, and with it forge tokens`, `chmod 600 ${whole}`)];
+  return [fine(`${whole} is a usable key, and only its owner can read it`)];
+}
+
+/** Whether lines can be added to a file, or the file can be made; and whether its disk has space. */
+export function inspectWritableFile(path: string): readonly Finding[] {
+  const whole = resolve(path);
+  const [target, what] = existsSync(whole) ? [whole, 'the file'] : [dirname(whole), 'the folder'];
+  try {
+    accessSync(target, constants.W_OK | (target === whole ? 0 : constants.X_OK));
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException;
+    const cure =
+      code === 'ENOENT'
+        ? `mkdir -p ${target}, and give it to the user of the service`
+        : `give ${what} ${target} to the user of the service, uid ${process.getuid?.() ?? 'unknown'}`;
+    return [problem(`${whole} cannot be written (${code})`, cure)];
+  }
+  if (target === whole && !statSync(whole).isFile())
+    return [note(`${whole} is no regular file`, 'name a regular file')];
+  const { bavail, bsize } = statfsSync(target);
+  const free = bavail * bsize;
+  const text = `${whole} can be written, and its disk has ${inMb(free)} left`;
+  return [free < DISK_MIN_BYTES ? note(text, 'free space, or rotate the file') : fine(text)];
+}
+
+function inMb(bytes: number): string {
+  return `${Math.round(bytes / MB).toLocaleString('en')} MB`;
+}

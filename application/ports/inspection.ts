@@ -1,0 +1,29 @@
+/** What an inspection found. */
+export interface Finding {
+  /** Fine, worth knowing, or in the way of a service that answers. */
+  readonly state: 'ok' | 'note' | 'problem';
+  /** In words for an operator; never a secret. */
+  readonly text: string;
+  /** What to do about it. */
+  readonly cure?: string;
+}
+
+/** Looks at a part of what a service depends on, and changes nothing. */
+export interface Inspection {
+  /** What it looks at, such as `database`. */
+  readonly name: string;
+  /** In the order in which an operator reads them. Takes seconds at most. What it throws counts as a problem. */
+  inspect(): Promise<readonly Finding[]>;
+}
+
+export function fine(text: string): Finding {
+  return { state: 'ok', text };
+}
+
+export function note(text: string, cure: string): Finding {
+  return { state: 'note', text, cure };
+}
+
+export function problem(text: string, cure: string): Finding {
+  return { state: 'problem', text, cure };
+}

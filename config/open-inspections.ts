@@ -1,0 +1,112 @@
+import { askRunningService, type RunningCheck } from '../adapters/cli/running-service.ts';
+import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../adapters/http/endpoints/discovery-endpoints.ts';
+import { CONNECTIONS_MAX } from '../adapters/http/server/http-server.ts';
+import { inspectIssuers } from '../adapters/jwks-client/inspect-issuers.ts';
+import { inspectBaseUrl } from '../adapters/system/inspect-base-url.ts';
+import {
+  inspectKeyFile,
+  inspectOpenFiles,
+  inspectProcesses,
+  inspectWritableFile,
+} from '../adapters/system/inspect-host.ts';
+import { inspectPorts } from '../adapters/system/inspect-ports.ts';
+import { readTextFile } from '../adapters/system/read-text-file.ts';
+import { type Finding, fine, type Inspection, note, problem } from '../application/ports/inspection.ts';
+import { type Configuration, loadConfiguration } from './settings/configuration.ts';
+import { listeningPlaces } from './settings/listening-places.ts';
+import { openFilesPlan } from './settings/open-files-plan.ts';
+import type { Environment } from './settings/read-environment.ts';
+import type { Settings } from './settings/settings.ts';
+
+/** What the key directory and the used assertions open beside the pool of look-ups. */
+const DIRECTORY_CONNECTIONS = 2;
+const ASSERTION_CONNECTIONS = 4;
+
+/** The inspections for the settings of an environment. If these have problems, nothing else can be looked at. */
+export async function openInspections(environment: Environment): Promise<readonly Inspection[]> {
+  const loaded = loadConfiguration(environment, readTextFile);
+  if (!loaded.ok) {
+    const cure = 'docs/settings.md has the rule; correct this first, then run the doctor again';
+    return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, cure)) }];
+  }
+  const { settings, issuers } = loaded.value;
+  const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
+  const isRunning = running !== undefined;
+  const { DATABASE_URL: url, KEY_FILE: keyFile, CLIENT_ASSERTION_ISSUERS_FILE: issuersFile } = settings;
+  const audit = environment['AUDIT_FILE'];
+  const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
+    condition ? [{ name, inspect }] : [];
+  return [
+    { name: 'settings', inspect: async () => inspectSettings(loaded.value) },
+    { name: 'service', inspect: async () => inspectRunning(running, settings) },
+    { name: 'ports', inspect: () => inspectPorts(listeningPlaces(settings), isRunning) },
+    { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
+    { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
+    ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '')),
+    ...on(audit !== undefined && audit !== '', 'audit file', async () => inspectWritableFile(audit ?? '')),
+    ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings)),
+    ...on(issuersFile !== undefined, 'trusted issuers', () => inspectIssuers(issuers)),
+    { name: 'public URL', inspect: () => inspectBaseUrl(publicUrls(settings), isRunning) },
+  ];
+}
+
+function inspectSettings({ settings, clients }: Configuration): readonly Finding[] {
+  const { CLIENT_REPOSITORY: repository, BASE_URL: baseUrl, TOKEN_ISSUER: issuer, KEY_DIRECTORY: directory } = settings;
+  const plain = clients.filter(({ clientSecret }) => clientSecret.startsWith('{noop}')).length;
+  return [
+    fine(`registrations in ${repository}, keys in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}`),
+    ...(repository === 'memory' ? [fine(`registrations in CLIENTS_FILE: ${clients.length}`)] : []),
+    ...(plain > 0
+      ? [
+          note(
+            `secrets in plain text in CLIENTS_FILE: ${plain}`,
+            'replace {noop}… by the output of npm run clients -- hash',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** What the service that runs says about itself. */
+function inspectRunning(
+  checks: readonly RunningCheck[] | undefined,
+  { MANAGEMENT_PORT: port }: Settings,
+): readonly Finding[] {
+  if (port === 0) return [note('MANAGEMENT_PORT is 0: a service that runs cannot be asked', 'set it to a port')];
+  if (checks === undefined) return [fine(`no service answers on MANAGEMENT_PORT ${port}: it does not run here`)];
+  const failing = checks.filter(({ ready }) => !ready);
+  return [
+    ...failing.map(({ name, reason }) =>
+      problem(
+        `the service that runs is not ready: ${name}: ${reason}`,
+        'mend that; it becomes ready without a restart',
+      ),
+    ),
+    ...checks
+      .filter(({ note: text }) => text !== undefined)
+      .map(({ name, note: text }) =>
+        note(`the service that runs says about ${name}: ${text}`, 'docs/operations.md explains it'),
+      ),
+    ...(failing.length === 0 ? [fine('the service runs, and is ready')] : []),
+  ];
+}
+
+/** The ORM is loaded only where it is used. */
+async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]> {
+  const { inspectDatabase } = await import('../adapters/postgres/inspect-database.ts');
+  const methods = settings.CLIENT_AUTHENTICATION_METHODS;
+  const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
+  const connections =
+    (hasClients ? Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS) : 0) +
+    (hasKeys ? DIRECTORY_CONNECTIONS : 0) +
+    (hasKeys && methods.includes('private_key_jwt') ? ASSERTION_CONNECTIONS : 0);
+  return inspectDatabase({ url: settings.DATABASE_URL?.reveal() ?? '', hasClients, hasKeys, methods, connections });
+}
+
+function publicUrls({ BASE_URL: baseUrl, TOKEN_ISSUER: issuer, PUBLIC_METADATA: isPublic }: Settings) {
+  // The path of the route escapes what has a meaning in a route.
+  const path = metadataPath(issuer).replaceAll('\\', '');
+  const metadataUrl = `${new URL(baseUrl).origin}${path}`;
+  const [tokenUrl, keySetUrl] = [`${baseUrl}${TOKEN_PATH}`, `${baseUrl}${KEY_SET_PATH}`];
+  return { baseUrl, issuer, tokenUrl, metadataUrl, keySetUrl, isPublic };
+}

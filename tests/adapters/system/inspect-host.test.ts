@@ -1,0 +1,86 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  inspectKeyFile,
+  inspectOpenFiles,
+  inspectProcesses,
+  inspectWritableFile,
+} from '../../../adapters/system/inspect-host.ts';
+
+const GB = 1_000_000_000;
+
+describe('inspectProcesses', () => {
+  it('compares what the processes need with the memory of the machine and of the container', () => {
+    expect(inspectProcesses(2, { total: 8 * GB, constrained: 0 }, 2)).toEqual([
+      { state: 'ok', text: '2 workers may need 480 MB, and this machine or container has 8,000 MB' },
+    ]);
+    expect(inspectProcesses(8, { total: 8 * GB, constrained: GB }, 8)).toEqual([
+      {
+        state: 'problem',
+        text: '8 workers may need 1,530 MB, and this machine or container has 1,000 MB',
+        cure: 'set WORKERS=4, or give it at least 1,530 MB',
+      },
+    ]);
+    expect(inspectProcesses(1, { total: GB / 10, constrained: 0 }, 1)).toEqual([
+      expect.objectContaining({ state: 'problem', cure: 'give it at least 175 MB' }),
+    ]);
+  });
+
+  it('notes workers that share a core', () => {
+    expect(inspectProcesses(3, { total: 8 * GB, constrained: 0 }, 1)[1]).toMatchObject({
+      state: 'note',
+      text: '3 workers share 1 core',
+    });
+  });
+});
+
+describe('inspectOpenFiles', () => {
+  it.each([
+    ['ok', 20_000, undefined],
+    ['ok', Infinity, undefined],
+    ['note', 1_024, /^raise the limit to 10228: /],
+    ['problem', 200, /^raise the limit to 10228: /],
+  ])('finds %s with a limit of %d', (state, limit, cure) => {
+    const [finding] = inspectOpenFiles({ limit, reserved: 100 }, 10_000);
+    expect(finding?.state).toBe(state);
+    if (cure !== undefined) expect(finding?.cure).toMatch(cure);
+  });
+});
+
+describe('files', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'inspect-host-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it.each([
+    ['ok', 0o600],
+    ['note', 0o640],
+    ['problem', 0o620],
+  ])('inspectKeyFile finds %s with mode %o', async (state, mode) => {
+    const file = join(folder, 'key');
+    await writeFile(file, '');
+    await chmod(file, mode);
+    expect(inspectKeyFile(file)).toEqual([expect.objectContaining({ state, text: expect.stringContaining(file) })]);
+  });
+
+  it('inspectWritableFile accepts a file and one that can be made, makes none, and names a missing folder', async () => {
+    const [existing, fresh] = [join(folder, 'existing'), join(folder, 'fresh')];
+    await writeFile(existing, '');
+    for (const file of [existing, fresh])
+      expect(inspectWritableFile(file)).toMatchObject([{ text: expect.stringContaining(`${file} can be written`) }]);
+    expect(inspectWritableFile(join(folder, 'none/audit.log'))).toEqual([
+      {
+        state: 'problem',
+        text: `${folder}/none/audit.log cannot be written (ENOENT)`,
+        cure: `mkdir -p ${folder}/none, and give it to the user of the service`,
+      },
+    ]);
+    await mkdir(join(folder, 'directory'));
+    expect(inspectWritableFile(join(folder, 'directory'))).toMatchObject([{ state: 'note' }]);
+    await expect(import('node:fs/promises').then(({ stat }) => stat(fresh))).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,179 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/free-port.ts';
+import { KeySetServer } from '../support/key-set-server.ts';
+import { runProgram } from '../support/program.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+interface Found {
+  readonly check: string;
+  readonly state: string;
+  readonly text: string;
+  readonly cure?: string;
+}
+
+const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
+
+async function doctor(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  await using program = runProgram('config/doctor.ts', environment, args);
+  const exitCode = await program.ended();
+  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** The findings of `--json`, by their checks. */
+async function examine(environment: Readonly<Record<string, string>>) {
+  const { exitCode, stdout } = await doctor(environment, ['--json']);
+  const findings: readonly Found[] = JSON.parse(stdout);
+  const of = (check: string) => findings.filter((finding) => finding.check === check);
+  return { exitCode, findings, of, problems: findings.filter(({ state }) => state === 'problem') };
+}
+
+describe('npm run doctor', () => {
+  let folder: string;
+  let ports: { readonly PORT: string; readonly MANAGEMENT_PORT: string };
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+    ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('is a script of package.json', async () => {
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8'));
+    expect(scripts.doctor).toBe('node config/doctor.ts');
+  });
+
+  it('finds no problem before the first start, and prints a line for each check', async () => {
+    const { exitCode, stdout, stderr } = await doctor({ ...MEMORY, ...ports, WORKERS: '1' });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^ok {7}settings +registrations in memory/m);
+    expect(stdout).toMatch(/^ok {7}ports +PORT: \d+ is free$/m);
+    expect(stdout).toMatch(/^note {5}public URL .*the service does not run\n +-> start the service/m);
+    expect(stdout).toMatch(/\n\nno problems, 2 notes\.\n$/);
+  });
+
+  it('reports every problem of the settings, and exits with 1', async () => {
+    const { exitCode, problems } = await examine({
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: '/no-such/file',
+      WORKER: '1',
+    });
+    expect(exitCode).toBe(1);
+    expect(problems.map(({ check, text }) => [check, text])).toEqual([
+      ['settings', 'WORKER: is not a setting of this service: did you mean WORKERS?'],
+      ['settings', 'CLIENTS_FILE: cannot be read: there is no file /no-such/file (ENOENT)'],
+    ]);
+  });
+
+  it('looks at a service that runs, and at its public URL', async () => {
+    const environment = { ...MEMORY, ...ports, WORKERS: '1', PUBLIC_METADATA: 'true', SHUTDOWN_GRACE_MS: '0' };
+    await using service = runProgram('config/main.ts', environment);
+    const [, kid] = await service.printed(/"event":"key_signing".*"key_id":"([^"]+)"[\s\S]*"event":"started"/);
+    const { exitCode, of } = await examine(environment);
+    expect(exitCode).toBe(0);
+    expect(of('service')).toEqual([{ check: 'service', state: 'ok', text: 'the service runs, and is ready' }]);
+    expect(of('ports').map(({ text }) => text)).toEqual([
+      `PORT: ${ports.PORT} is used by the service that runs`,
+      `MANAGEMENT_PORT: ${ports.MANAGEMENT_PORT} is used by the service that runs`,
+    ]);
+    expect(of('public URL')[0]?.text).toContain(`/oauth2/jwks answers, with the keys ${kid}`);
+
+    const elsewhere = await examine({ ...environment, BASE_URL: `http://localhost:${ports.MANAGEMENT_PORT}` });
+    expect(elsewhere.problems.map(({ check, text }) => [check, text])).toEqual([
+      ['public URL', expect.stringContaining('answers with status 401, not as this service')],
+    ]);
+  });
+
+  it('names the setting of a port that another program uses', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { exitCode, problems } = await examine({
+      ...MEMORY,
+      ...ports,
+      PORT: String(port),
+      BASE_URL: 'http://localhost:1',
+    });
+    other.close();
+    expect(exitCode).toBe(1);
+    expect(problems).toEqual([
+      {
+        check: 'ports',
+        state: 'problem',
+        text: `PORT: another program uses port ${port} (EADDRINUSE)`,
+        cure: 'stop it, or set PORT to another port',
+      },
+    ]);
+  });
+
+  it('looks at the key file, the audit file and the key sets of trusted issuers', async () => {
+    await using keySet = await KeySetServer.start({ kind: 'text', text: '{"keys":[]}', status: 200 });
+    const key = join(folder, 'key.pem');
+    const issuers = join(folder, 'issuers.json');
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    await writeFile(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o640 });
+    await writeFile(issuers, JSON.stringify([{ issuer: 'https://issuer.test', jwks_uri: keySet.url }]), {
+      mode: 0o600,
+    });
+    const { of } = await examine({
+      ...MEMORY,
+      ...ports,
+      KEY_FILE: key,
+      KEY_ROTATION_SECONDS: '0',
+      AUDIT_FILE: join(folder, 'none', 'audit.log'),
+      CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
+      CLIENT_ASSERTION_ISSUERS_FILE: issuers,
+    });
+    expect(of('key file')).toMatchObject([{ state: 'note', text: expect.stringContaining('other users can read') }]);
+    expect(of('audit file')).toMatchObject([{ state: 'problem', text: expect.stringContaining('(ENOENT)') }]);
+    expect(of('trusted issuers')).toMatchObject([
+      { state: 'problem', text: expect.stringContaining('https://issuer.test: the key set cannot be fetched') },
+    ]);
+  });
+
+  describe('with a database', () => {
+    let database: TestDatabase;
+    beforeAll(async () => {
+      database = await createTestDatabase();
+    }, 120_000);
+    afterAll(() => database.drop());
+
+    it('reads it with the role of the service, changes nothing, and shows no password', async () => {
+      const role = await database.createRole();
+      await database.query(`alter role ${role.name} password 'canary-9b1e'`);
+      await database.query(`grant create on schema public to ${role.name}`);
+      const url = new URL(role.url);
+      url.password = 'canary-9b1e';
+      const environment = {
+        CLIENT_REPOSITORY: 'postgres',
+        KEY_DIRECTORY: 'postgres',
+        DATABASE_URL: url.href,
+        ...ports,
+      };
+      const report = await doctor(environment);
+      expect(report).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(report.stdout).toContain(`role ${role.name}`);
+      expect(report.stdout).toContain('the table clients does not exist: the service creates it when it starts');
+      expect(await database.query(`select tablename from pg_tables where schemaname = 'public'`)).toEqual([]);
+
+      url.password = 'canary-0000';
+      const refused = await doctor({ ...environment, DATABASE_URL: url.href });
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stdout).toContain('its password is wrong (28P01)');
+      expect(report.stdout + refused.stdout + refused.stderr).not.toContain('canary');
+      await database.query(`revoke create on schema public from ${role.name}`);
+    });
+  });
+
+  it.each([
+    [['--version'], 0],
+    [['--help'], 0],
+    [['now'], 2],
+  ])('answers %j with exit code %d', async (args, exitCode) => {
+    expect((await doctor({}, args)).exitCode).toBe(exitCode);
+  });
+});
