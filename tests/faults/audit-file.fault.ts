@@ -62,7 +62,10 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose disk becomes full 
         total(readSamples((await send(service.managementUrl, '/metrics')).text), 'auth_audit_lines_lost_total');
       if (isRequired) await until(() => count(503) > 20, 'requests get 503');
       else await until(async () => (await lost()) > 20, 'lines are lost');
-      expect((await send(service.managementUrl, '/readyz')).status).toBe(isRequired ? 503 : 200);
+      await until(
+        async () => (await send(service.managementUrl, '/readyz')).status === (isRequired ? 503 : 200),
+        'the state is reported',
+      );
 
       limitFiles(pids, 'unlimited');
       await until(async () => {

@@ -4,9 +4,9 @@ import type { AuditEvent } from '../../application/ports/audit-log.ts';
 /** One line of an audit file. */
 export type AuditLine = Readonly<Record<string, unknown>> & { readonly event: string };
 
-/** The lines of a file or of a text that are audit lines. The rest are empty, or cut by a fault. */
+/** The audit lines of a text. The rest is lines of the request log, empty, or cut by a fault, perhaps right before a whole line. */
 export function auditLinesIn(text: string): readonly AuditLine[] {
-  return text.split('\n').flatMap((line) => {
+  return text.split(/\n|(?=\{"log":"audit",)/).flatMap((line) => {
     try {
       const parsed = JSON.parse(line);
       return parsed.log === 'audit' ? [parsed] : [];
