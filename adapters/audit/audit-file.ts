@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { types } from 'node:util';
 
 /** Created for its owner only. Lines are appended (O_APPEND), so that several processes can write to one file. A pipe does not block. */
@@ -14,13 +14,24 @@ export function openAuditFile(path: string): number {
   }
 }
 
-/** Why a file cannot be used, if it cannot. Otherwise creates it, so that a later fault is a fault of the system. */
+/**
+ * Why a file cannot be used, if it cannot. Otherwise creates it, so that a later fault is a fault of the system. A pipe is not
+ * opened: its reader would end when it is closed again.
+ */
 export function auditFileProblem(path: string): readonly string[] {
   try {
-    closeSync(openAuditFile(path));
+    if (!isPipe(path)) closeSync(openAuditFile(path));
     return [];
   } catch (problem) {
     return [problem instanceof Error ? problem.message : 'AUDIT_FILE: cannot be opened for writing'];
+  }
+}
+
+function isPipe(path: string): boolean {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type AuditLine, auditLinesIn, readAuditFile } from '../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../support/audit-schema.ts';
 import { requestToken, send } from '../support/http.ts';
-import { runProgram } from '../support/program.ts';
+import { followProgram, runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
@@ -155,6 +156,18 @@ it('a start with an audit file that cannot be opened fails, and names the settin
   await using program = runProgram('config/main.ts', { ...settings, AUDIT_FILE: join(folder, 'absent', 'audit.log') });
   expect(await program.ended()).toBe(1);
   expect(program.stderr()).toContain('  AUDIT_FILE: cannot be opened for writing (ENOENT)\n');
+});
+
+it('a program may read the audit log through a named pipe', async () => {
+  execFileSync('mkfifo', [path]);
+  await using reader = followProgram(spawn('cat', [path]));
+  const service = await startServiceWithWorkers({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+  await using program = service.program;
+  const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+  await reader.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
+  program.process.kill('SIGTERM');
+  expect(await program.ended()).toBe(0);
+  expect(await reader.ended()).toBe(0);
 });
 
 it('with AUDIT_REQUIRED and no file, the lines are on standard output before the tokens are answered', async () => {
