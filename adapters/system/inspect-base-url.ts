@@ -58,6 +58,12 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
     const code = codeOf(fault);
     const text = `nothing usable answers at ${url} (${code})`;
     if (!isRunning) return note(`${text}: the service does not run`, 'start the service, then run the doctor again');
+    if (isLoopback(urls.baseUrl)) {
+      return note(
+        text,
+        'in a container this is right, since localhost is the container itself; otherwise correct BASE_URL',
+      );
+    }
     const hint = /CERT|TLS|SSL/.test(code)
       ? '; the authority of its certificate is in NODE_EXTRA_CA_CERTS if it is your own'
       : '';
@@ -96,8 +102,12 @@ async function ask(url: string): Promise<Answer> {
 }
 
 function isUnencrypted(baseUrl: string): boolean {
-  const { protocol, hostname } = new URL(baseUrl);
-  return protocol === 'http:' && hostname !== 'localhost' && hostname !== '[::1]' && !hostname.startsWith('127.');
+  return new URL(baseUrl).protocol === 'http:' && !isLoopback(baseUrl);
+}
+
+function isLoopback(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
 /** `fetch` hides the code of the system in the cause. */

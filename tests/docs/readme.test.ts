@@ -11,13 +11,16 @@ import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
-import { type Program, runProgram } from '../support/program.ts';
+import { type Program, runLine, runProgram } from '../support/program.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
 const SETTINGS_PAGE = readFileSync(`${ROOT}/docs/settings.md`, 'utf8');
 const SCRIPTS: Record<string, string> = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')).scripts;
+
+const START = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm start';
+const DOCTOR = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm run doctor';
 
 /** The text of each fenced block of a language, in order. */
 function blocks(language: string): readonly string[] {
@@ -51,11 +54,8 @@ describe('the README', () => {
   let demo: Program;
   beforeAll(async () => {
     port = await freePort();
-    demo = runProgram('config/demo.ts', {
-      PORT: String(port),
-      BASE_URL: 'http://localhost:8080',
-      PUBLIC_METADATA: 'true',
-    });
+    // The command that its resource server needs.
+    demo = runLine('PUBLIC_METADATA=true npm run demo', { PORT: String(port), BASE_URL: 'http://localhost:8080' });
     await demo.printed(/Stop it with Ctrl-C/);
   });
   afterAll(async () => demo[Symbol.asyncDispose]());
@@ -77,27 +77,38 @@ describe('the README', () => {
   });
 
   it('shows only shell blocks that this test knows', () => {
-    // tests/e2e/compose.sh runs the last; a test below runs the one with the program.
+    // CI runs the first two, and the last with tests/e2e/compose.sh; these tests run the others, and the one with the program.
     const known = [
       'npm ci && npm run demo',
       'npm ci && npm test',
-      'npm start',
+      START,
+      DOCTOR,
+      'PUBLIC_METADATA=true npm run demo',
       'POSTGRES_PASSWORD=choose-one docker compose up --build',
     ];
     const shown = blocks('sh');
     expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);
     for (const block of known) expect(shown).toContain(block);
-    // tests/e2e runs these files in separate processes; CI runs `npm ci`, `npm run check` and `npm test`.
-    expect(SCRIPTS).toMatchObject({
-      demo: 'exec node config/demo.ts',
-      start: 'exec node config/main.ts',
-      clients: 'node --max-semi-space-size=4 config/clients.ts',
-      keys: 'node config/keys.ts',
-      bench: 'node tests/bench/main.ts',
-    });
+    for (const [, script = ''] of README.matchAll(/npm (?:run )?((?<=run )[\w:]+|start|test)/g)) {
+      expect(Object.keys(SCRIPTS)).toContain(script);
+    }
+    const { dependencies } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8'));
+    for (const [, name = ''] of README.matchAll(/npm install (\w+)/g))
+      expect(Object.keys(dependencies)).toContain(name);
     for (const [, command = ''] of README.matchAll(/`npm run bench(?: -- (\w+))?`/g)) {
       expect(parseCommandLine(command === '' ? [] : [command]).name).toBe(command || 'comparison');
     }
+  });
+
+  it('shows how the service starts with the sample of a clients file, and that the doctor finds no problem then', async () => {
+    expect(README).toContain('[this sample](config/demo/clients.json)');
+    const own = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()), SHUTDOWN_GRACE_MS: '0' };
+    await using service = runLine(START, own);
+    await service.printed(/"event":"started"/);
+    expect(await getAccessToken(`http://127.0.0.1:${own.PORT}`, 'demo-client', 'demo-secret')).toMatch(/^eyJ/);
+    await using doctor = runLine(DOCTOR, own);
+    expect(await doctor.ended()).toBe(0);
+    expect(doctor.stdout()).toContain('the service runs, and is ready');
   });
 
   it('shows curl lines that work when they are pasted', async () => {

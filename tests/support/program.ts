@@ -49,12 +49,20 @@ export function runProgramOn(
 
 /** Runs a script of package.json as `npm run` does. At the end, everything that npm started is killed with it. */
 export function runScript(script: string, environment: Readonly<Record<string, string>>): Program {
-  const npm = spawn('npm', ['run', script], { ...optionsFor(environment), detached: true });
+  return followGroup(spawn('npm', ['run', script], { ...optionsFor(environment), detached: true }));
+}
+
+/** Runs a line as a shell does into which somebody pastes it. At the end, everything that it started is killed with it. */
+export function runLine(line: string, environment: Readonly<Record<string, string>>): Program {
+  return followGroup(spawn('bash', ['-c', line], { ...optionsFor(environment), detached: true }));
+}
+
+function followGroup(leader: ChildProcessWithoutNullStreams): Program {
   return {
-    ...followProgram(npm),
+    ...followProgram(leader),
     async [Symbol.asyncDispose]() {
       try {
-        process.kill(-(npm.pid ?? 0), 'SIGKILL');
+        process.kill(-(leader.pid ?? 0), 'SIGKILL');
       } catch {
         // The process group has ended.
       }

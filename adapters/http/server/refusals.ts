@@ -88,7 +88,7 @@ export function isHttpReason(reason: string): reason is HttpReason {
  * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of
  * the request is reflected. Credentials that were checked get none, since any detail would help an attacker.
  */
-const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
+export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
   request_malformed: 'the request is not well-formed HTTP/1.1',
   host_malformed: 'HTTP/1.1 asks for exactly one Host header',
   header_fields_too_large: 'the header fields are larger than 16 KiB',

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect, it } from '@jest/globals';
+import { ANSWERS, DESCRIPTIONS } from '../../adapters/http/server/refusals.ts';
+import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
+import { getAccessToken } from '../support/http.ts';
+import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
+
+const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
+const SOURCES = [
+  'config/settings/read-environment.ts',
+  'adapters/system/read-text-file.ts',
+  'adapters/system/json-fault.ts',
+];
+
+/** The first cells of the rows of a part of the page. */
+function firstCells(heading: string): readonly string[] {
+  const part = PAGE.slice(PAGE.indexOf(`\n${heading}\n`)).split(/\n##+ /)[1] ?? '';
+  return [...part.matchAll(/^\| (?!---)(.+?) \|/gm)].map(([, cell = '']) => cell).slice(1);
+}
+
+const blocks = [...PAGE.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, text = '']) => text.trim());
+
+it('has each answer that a refusal can be, and no other', () => {
+  const answers = Object.values(ANSWERS).map(({ status, error }) => `${status} \`${error}\``);
+  expect(firstCells('## For callers').toSorted()).toEqual([...new Set(answers)].toSorted());
+});
+
+it('has each error_description, and no other', () => {
+  const texts = Object.values(DESCRIPTIONS).map((text) => `\`${text}\``);
+  expect(firstCells('### What error_description says').toSorted()).toEqual([...new Set(texts)].toSorted());
+});
+
+it('names only settings, scripts and commands that exist', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  for (const [, script = ''] of PAGE.matchAll(/npm run ([\w:]+)/g)) expect(Object.keys(scripts)).toContain(script);
+  const names = [...PAGE.matchAll(/`([A-Z]+_[A-Z_]+)(?:=[^`]*)?`/g)].map(([, name = '']) => name);
+  for (const name of names) expect(Object.keys(SETTINGS_SCHEMA.shape)).toContain(name);
+});
+
+it('quotes problems of the start as the service prints them', () => {
+  const source = SOURCES.map((file) => readFileSync(file, 'utf8')).join();
+  for (const text of ['is not a setting of this service', 'there is no file', 'is not JSON: ']) {
+    expect(PAGE).toContain(text);
+    expect(source).toContain(text);
+  }
+});
+
+it('shows commands that read the id of the key and the claims of a token', async () => {
+  const service = await startServiceUnderTest({});
+  const TOKEN = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+  await service.stop();
+  const [kid = '', claims = '', ...others] = blocks.filter((block) => block.startsWith('node '));
+  expect(others).toEqual([]);
+  const run = async (command: string) => {
+    const { PATH } = process.env;
+    return (await promisify(execFile)('bash', ['-c', command], { env: { PATH, TOKEN } })).stdout;
+  };
+  const [header] = (await run(claims)).split('\n');
+  expect(JSON.parse(header ?? '')).toMatchObject({ alg: 'RS256', kid: (await run(kid)).trim() });
+  expect(await run(claims)).toContain(`"sub":"${GOOD_CLIENT.client_id}"`);
+});
+
+it('shows no other commands than these', () => {
+  // The image is tested by tests/e2e/compose.sh; the log by the tests of the request log.
+  const others = blocks.filter((block) => !block.startsWith('node '));
+  expect(others).toEqual([
+    'docker compose exec service /node dist/config/doctor.js',
+    expect.stringMatching(/^grep -h '"request_id":"[\w-]+"' service\.log$/),
+  ]);
+});
