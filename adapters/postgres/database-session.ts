@@ -15,6 +15,7 @@ export interface DatabaseUse {
 
 /** What the server says about the session. */
 export interface Session {
+  /** As in a statement: quoted where necessary. */
   readonly role: string;
   readonly database: string;
   readonly version: string;
@@ -28,8 +29,8 @@ export interface Session {
 }
 
 /** Every role may ask this. */
-export const READ_SESSION = `select current_user as "role", current_database() as "database",
-  current_setting('server_version') as "version", current_schema() as "schema",
+export const READ_SESSION = `select quote_ident(current_user) as "role", current_database() as "database",
+  current_setting('server_version') as "version", quote_ident(current_schema()) as "schema",
   (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
   coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) as "mayCreate",
   pg_is_in_recovery() as "isStandby",
