@@ -1,4 +1,4 @@
-// For the type checker only. page.html has what the scripts look for; tests/adapters/http/status-page.test.ts shows that it is there.
+// For the type checker only. page.html has what the scripts look for; the tests in a browser show that it is there.
 
 type StatusData = import('../../status/status-data.ts').StatusData;
 type StatusSample = import('../../status/status-data.ts').StatusSample;
