@@ -33,7 +33,7 @@ export async function openInspections(environment: Environment): Promise<readonl
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
   const { DATABASE_URL: url, KEY_FILE: keyFile, CLIENT_ASSERTION_ISSUERS_FILE: issuersFile } = settings;
-  const audit = environment['AUDIT_FILE'];
+  const { AUDIT_FILE: audit } = settings;
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
   return [
@@ -43,7 +43,7 @@ export async function openInspections(environment: Environment): Promise<readonl
     { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '')),
-    ...on(audit !== undefined && audit !== '', 'audit file', async () => inspectWritableFile(audit ?? '')),
+    ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '')),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings)),
     ...on(issuersFile !== undefined, 'trusted issuers', () => inspectIssuers(issuers)),
     { name: 'public URL', inspect: () => inspectBaseUrl(publicUrls(settings), isRunning) },

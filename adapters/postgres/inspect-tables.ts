@@ -62,7 +62,7 @@ async function inspectTable(connection: Connection, session: Session, table: Tab
   if (!found?.exists) {
     const create = `create it as docs/operations.md shows, and ${grant}`;
     const text = `the role ${role} finds no table ${name} in the schema ${schema ?? 'of its search_path'}, and may not create it`;
-    return problem(text, `${create} If it is there: grant usage on schema ${schema ?? 'public'} to ${role};`);
+    return problem(text, `${create} or, if it is there: grant usage on schema ${schema ?? 'public'} to ${role};`);
   }
   try {
     await probeTable(table, connection).check();
@@ -104,10 +104,7 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
   const count = row?.count ?? 0;
   if (count === 0)
     findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
-  else
-    findings.push(
-      fine(count > COUNT_MAX ? `more than ${COUNT_MAX} clients are registered` : `${count} registered clients`),
-    );
+  else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
   return findings;
 }
 

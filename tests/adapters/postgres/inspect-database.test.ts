@@ -59,7 +59,7 @@ describe('inspectDatabase', () => {
       expect.stringMatching(/^a replica opens up to 10 connections; the server allows \d+, and \d+ are open$/),
       expect.stringMatching(/^the clock is \d+\.\d s (behind|ahead of) that of the database$/),
       'the table clients has the columns and the grants that the service needs',
-      '1 registered clients',
+      'registered clients: 1',
       'the tables of npm run migrate are there, and may be read',
     ]);
   });
