@@ -36,7 +36,7 @@ COPY --from=production /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 WORKDIR /app
 USER 10001:10001
-# The management port, 8081, is for probes and Prometheus. It requires no token, so it is not exposed: do not publish it.
+# The management port, 8081, is for probes and Prometheus, which send no token, so it is not exposed: do not publish it.
 ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 EXPOSE 8080
 STOPSIGNAL SIGTERM
