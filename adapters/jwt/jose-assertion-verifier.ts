@@ -3,15 +3,20 @@ import { importJWK, type JWK } from 'jose';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
+import { ecdsaDerSignature } from './ecdsa-der-signature.ts';
+
+type Verify = (input: Buffer, key: KeyObject, signature: Buffer) => boolean;
+
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
 
 /** How node:crypto verifies each algorithm (RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1). */
-const SCHEMES = {
-  RS256: { hash: 'sha256', padding: constants.RSA_PKCS1_PADDING },
-  PS256: { hash: 'sha256', padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 },
-  ES256: { hash: 'sha256', dsaEncoding: 'ieee-p1363' },
-  ES384: { hash: 'sha384', dsaEncoding: 'ieee-p1363' },
-  EdDSA: { hash: null },
-} as const satisfies Record<AssertionAlgorithm, object>;
+const VERIFY: Readonly<Record<AssertionAlgorithm, Verify>> = {
+  RS256: (input, key, signature) => verify('sha256', input, key, signature),
+  PS256: (input, key, signature) => verify('sha256', input, { key, ...PSS }, signature),
+  ES256: (input, key, signature) => verify('sha256', input, key, ecdsaDerSignature(signature)),
+  ES384: (input, key, signature) => verify('sha384', input, key, ecdsaDerSignature(signature)),
+  EdDSA: (input, key, signature) => verify(null, input, key, signature),
+};
 
 /** Bytes of a signature by each algorithm; for RSA, by the smallest and the largest key. */
 const SIGNATURE_BYTES = { RS256: [256, 512], PS256: [256, 512], ES256: [64, 64], ES384: [96, 96], EdDSA: [64, 64] };
@@ -61,10 +66,7 @@ export class JoseAssertionVerifier implements AssertionVerifier {
     if (signature.toString('base64url') !== compact.slice(end + 1)) return false;
 
     const input = Buffer.from(compact.slice(0, end), 'latin1');
-    const isRight = (key: KeyObject) => {
-      const { hash, ...scheme } = SCHEMES[algorithm];
-      return verify(hash, input, { key, ...scheme }, signature);
-    };
+    const isRight = (key: KeyObject) => VERIFY[algorithm](input, key, signature);
     const usable = jwk !== undefined && runsToItsEnd(jwk, signature) ? jwk : undefined;
     const kept = usable && this.#imported.get(materialOf(usable));
     const imported = kept ?? (usable && (await importPublicKey(usable)));
