@@ -76,7 +76,7 @@ export class RefusalRecords {
       method: line.method,
       remote_address: copyOf(line.remote_address),
       client_id: line.client_id === undefined ? undefined : copyOf(line.client_id, 'utf8'),
-      duration_seconds: line.duration_ms / 1_000,
+      duration_seconds: Math.round(line.duration_ms * 1_000) / 1e6,
       process: this.#process,
     };
   }
