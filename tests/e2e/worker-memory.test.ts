@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 
-const SMALL_YOUNG_HEAP = '--max-semi-space-size=4';
+const SMALL_YOUNG_HEAP = '--max-semi-space-size=8';
 
 describe('the worker processes', () => {
   it('run with a small heap for young objects', async () => {
