@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { clientsTable } from '../../support/clients-table.ts';
-import { DatabaseServer } from '../../support/database-server.ts';
-import { FaultyProxy } from '../../support/faulty-proxy.ts';
-import { freePort } from '../../support/free-port.ts';
-import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
-import { type Program, runProgram } from '../../support/program.ts';
-import { GOOD_CLIENT, GOOD_SECRET } from '../../support/running-service.ts';
-import { until } from '../../support/until.ts';
-import { openRepository } from './open-repository.ts';
+import { openRepository } from '../adapters/postgres/open-repository.ts';
+import { clientsTable } from '../support/clients-table.ts';
+import { DatabaseServer } from '../support/database-server.ts';
+import { FaultyProxy } from '../support/faulty-proxy.ts';
+import { freePort } from '../support/free-port.ts';
+import { type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { until } from '../support/until.ts';
 
 const ROLE = 'service';
 const PASSWORD = 'database-password';
