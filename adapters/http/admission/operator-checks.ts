@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 export const OPERATOR_LIMITS = {
   /** Wrong tokens that are checked without a wait, and how long each of them delays the checks after these, in milliseconds. */
   burst: 20,
@@ -9,15 +7,18 @@ export const OPERATOR_LIMITS = {
 };
 
 /**
- * Paces the checks of the operator's token: beyond 20 wrong ones in a second, every check waits for its slot, at most for 5 s. The
- * right token waits too, since an answer at once would tell it apart. It is locked out only while 100 others wait.
+ * Paces the checks of the operator's token: beyond 20 wrong ones in a second, every check waits for its turn, at most for 5 s. The
+ * right token waits too, since an answer at once would tell it apart. It is locked out only while 100 others wait: turns are in the
+ * order of arrival, so that nobody who keeps on guessing gets in front of it.
  */
 export class OperatorChecks {
   readonly #limits: typeof OPERATOR_LIMITS;
   readonly #now: () => number;
   /** When the wrong tokens so far would all be paid for, in milliseconds. */
   #paidAt = -Infinity;
-  #waiting = 0;
+  /** Those who wait, in the order of their turns. */
+  readonly #turns: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param now monotonic time in milliseconds. */
   constructor(limits = OPERATOR_LIMITS, now = () => performance.now()) {
@@ -26,22 +27,35 @@ export class OperatorChecks {
   }
 
   get waiting(): number {
-    return this.#waiting;
+    return this.#turns.length;
   }
 
   /** Waits until a token may be checked. Resolves with false, at once, if too many wait already. */
   async wait(): Promise<boolean> {
-    if (this.#delayMs() <= 0) return true;
-    if (this.#waiting >= this.#limits.waiting) return false;
-    this.#waiting += 1;
-    // The token of another one that waited may have been wrong meanwhile.
-    while (this.#delayMs() > 0) await delay(this.#delayMs());
-    this.#waiting -= 1;
+    if (this.#turns.length === 0 && this.#delayMs() <= 0) return true;
+    if (this.#turns.length >= this.#limits.waiting) return false;
+    await new Promise<void>((resolve) => {
+      this.#turns.push(resolve);
+      this.#plan();
+    });
     return true;
   }
 
   countWrong(): void {
     this.#paidAt = Math.max(this.#paidAt, this.#now()) + this.#limits.everyMs;
+  }
+
+  /** One turn at a time: the token before may have been wrong, and is counted before the next turn. */
+  #plan(): void {
+    if (this.#timer !== undefined || this.#turns.length === 0) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (this.#delayMs() <= 0) this.#turns.shift()?.();
+        this.#plan();
+      },
+      Math.max(1, Math.ceil(this.#delayMs())),
+    );
   }
 
   #delayMs(): number {

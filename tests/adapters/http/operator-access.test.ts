@@ -160,4 +160,25 @@ describe('checks of the operator token', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
     expect(await checks.wait()).toBe(true);
   });
+
+  it('have their turns in the order of arrival, so that no guesses get in front of the right token', async () => {
+    let now = 0;
+    const checks = new OperatorChecks({ burst: 0, everyMs: 50, waiting: 100 }, () => now);
+    checks.countWrong();
+    const order: number[] = [];
+    // Each is wrong, and costs the next one a wait.
+    const checked = async (number: number) => {
+      await checks.wait();
+      order.push(number);
+      checks.countWrong();
+      now += 50;
+    };
+    const first = [1, 2, 3].map(checked);
+    now = 50;
+    // The wait of the first is over: who comes now still has to wait for all of them.
+    const last = checked(4);
+    expect(checks.waiting).toBe(4);
+    await Promise.all([...first, last]);
+    expect(order).toEqual([1, 2, 3, 4]);
+  });
 });
