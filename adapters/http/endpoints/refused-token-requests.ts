@@ -11,16 +11,22 @@ import { TOKEN_PATH } from './discovery-endpoints.ts';
  */
 export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (exchange: Exchange) => void {
   return (exchange) => {
-    const { refusal, requestId, clientAddress } = exchange.state;
+    const { refusal, requestId, clientAddress, fault } = exchange.state;
     if (refusal === undefined || !isHttpReason(refusal.reason) || !isTokenRequest(exchange)) return;
+    // Its line is counted as lost. A second one would be counted too.
+    if (isOfAuditLog(fault)) return;
     const { reason } = refusal;
     try {
       auditLog.record({ event: 'token_refused', at: clock.now(), reason, requestId, remoteAddress: clientAddress });
     } catch (fault) {
       // It is counted. The answer tells nothing about a secret, unlike one of the use case, so it may be given.
-      if (!(fault instanceof DependencyUnavailable)) throw fault;
+      if (!isOfAuditLog(fault)) throw fault;
     }
   };
+}
+
+function isOfAuditLog(fault: unknown): boolean {
+  return fault instanceof DependencyUnavailable && fault.dependency === 'audit log';
 }
 
 /** A request that was refused before its route was matched has only the target as it was sent, which may be malformed. */

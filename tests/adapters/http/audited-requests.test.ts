@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
+import type { AuditEvent, AuditLog } from '../../../application/ports/audit-log.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { getAccessToken, requestToken, send, sendRaw } from '../../support/http.ts';
 import { GOOD_SECRET } from '../../support/running-service.ts';
@@ -152,6 +154,29 @@ describe('a token request that the service could not decide', () => {
           { event: 'token_refused', reason: 'attempts_exhausted', ...FROM },
         ]);
       }
+    });
+  });
+
+  describe('because its line cannot be written', () => {
+    const lost: AuditEvent[] = [];
+    const auditLog: AuditLog = {
+      record(event) {
+        if (event.event.startsWith('key_')) return;
+        lost.push(event);
+        throw new DependencyUnavailable('audit log', new Error('no space left'));
+      },
+    };
+    const service = serviceForSuite({ override: (container) => container.registerInstance(PARTS.auditLog, auditLog) });
+
+    it.each([
+      ['a token', GOOD, 503],
+      ['a wrong secret', { ...GOOD, client_secret: 'wrong-secret' }, 503],
+      ['a malformed request', { grant_type: 'password' }, 400],
+    ])('is lost once: %s', async (_case, form, status) => {
+      lost.length = 0;
+      const answer = await requestToken(service().url, form);
+      expect(answer.status).toBe(status);
+      expect(lost).toHaveLength(1);
     });
   });
 });
