@@ -33,11 +33,14 @@ function causeOf(code: string, path: string): string {
   return `${CAUSES[code]?.(whole) ?? whole}${home}`;
 }
 
-/** Whether a text is shown as a path: not the URL, the token or the key that somebody gave in place of the file that contains it. */
+/**
+ * Whether a text is shown as a path: not the URL, the token or the key that somebody gave in place of the file that contains
+ * it. One in base64 may begin with a slash, and mostly ends in =.
+ */
 function isPath(text: string): boolean {
   return (
     text.length <= 1_000 &&
-    !/[\p{C}"'{}[\]]|:\/\/|-----/u.test(text) &&
+    !/[\p{C}"'{}[\]]|:\/\/|-----|=$/u.test(text) &&
     /^(~|\.{0,2}[/\\]|[A-Za-z]:[/\\])|\.[a-z]{1,5}$/.test(text)
   );
 }

@@ -37,6 +37,7 @@ describe('readTextFile', () => {
     'its-secret',
     'eyJhbGciOiJub25lIn0.its-secret.c2lnbmF0dXJl',
     `/its-secret${'x'.repeat(1_000)}`,
+    '/its-secret/abcdefghijklmnopqrstuvwxyz0123456789+A=',
   ])('does not show what is given in place of a path: %j', (content) => {
     const read = readTextFile(content);
     expect(read).toMatchObject({ ok: false, problem: expect.stringContaining('it must be the path of a file') });
