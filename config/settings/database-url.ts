@@ -13,8 +13,9 @@ const RESERVED = 'in the role and the password write # as %23, / as %2F, ? as %3
 export function databaseUrlProblem(value: string): string | undefined {
   const [, rest] = /^postgres(?:ql)?:\/\/([^\r\n]*)$/.exec(value) ?? [];
   if (rest === undefined) return RULE;
-  // A reserved character in the password ends the authority, so that the @ stands behind it.
-  const isCut = /^[^/?#@]*[/?#][^=]*@/.test(rest);
+  // A reserved character in the password ends the authority, so that the @ stands behind it: before the name of a parameter
+  // ends, or in the path, where a password in base64 has = too.
+  const isCut = /^[^/?#@]*(?:[/?#][^=]*|[/#][^?]*)@/.test(rest);
   return isCut || !URL.canParse(value) ? `${RULE}: ${RESERVED}` : undefined;
 }
 
