@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 
@@ -27,6 +28,8 @@ export class SpanQueue implements SpanProcessor {
   readonly #send: SendSpans;
   readonly #log: (change: TraceExportChange) => void;
   readonly #stopped = new AbortController();
+  /** Batches are sent, and timers set, by no request: what is logged then must not have the trace of the one that came first. */
+  readonly #outside = AsyncLocalStorage.snapshot();
   #waiting: ReadableSpan[] = [];
   #sending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -67,7 +70,7 @@ export class SpanQueue implements SpanProcessor {
       return;
     }
     this.#waiting.push(span);
-    this.#plan();
+    this.#outside(() => this.#plan());
   }
 
   async forceFlush(): Promise<void> {

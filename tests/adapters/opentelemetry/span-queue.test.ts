@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type SendSpans, SpanQueue, type TraceExportChange } from '../../../adapters/opentelemetry/span-queue.ts';
@@ -83,5 +84,21 @@ describe('the queue of spans', () => {
     await queue.close(10);
     expect(batches.every(({ stopped }) => stopped.aborted)).toBe(true);
     expect([queue.waiting, queue.lost]).toEqual([0, 5]);
+  });
+
+  it.each([
+    ['a full batch', { batchMax: 1 }],
+    ['a delay', { delayMs: 1 }],
+  ])('reports outside of the request that ended a span, after %s', async (_case, options) => {
+    const request = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const queue = new SpanQueue(
+      { spansMax: 5, batchMax: 2, delayMs: 600_000, ...options },
+      () => Promise.reject(new Error('503')),
+      () => seen.push(request.getStore()),
+    );
+    request.run('a request', () => queue.onEnd(span()));
+    await until(() => seen.length > 0, 'the failure is reported');
+    expect(seen).toEqual([undefined]);
   });
 });
