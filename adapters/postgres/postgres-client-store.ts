@@ -95,10 +95,12 @@ export class PostgresClientStore implements ClientStore {
     return this.#transaction(async (connection, note) => {
       const stored = await query(connection, SQL.findAndLock, [clientId]);
       const clients = stored.map((client) => ({ ...client, clientSecret: change(client.clientSecret) }));
-      const changed = clients.some(({ clientSecret }, row) => clientSecret !== stored[row]?.clientSecret);
+      // A table without a unique index may have an id twice, and perhaps only one of the rows changes.
+      const row = clients.findIndex(({ clientSecret }, index) => clientSecret !== stored[index]?.clientSecret);
+      const changed = row !== -1;
       if (changed) await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
-      const [before, after] = [stored[0], clients[0]];
-      if (changed && before && after) note({ kind: 'client', before: { client: before }, after: { client: after } });
+      const [before, after] = [stored[row], clients[row]];
+      if (before && after) note({ kind: 'client', before: { client: before }, after: { client: after } });
       return { clients, changed };
     });
   }

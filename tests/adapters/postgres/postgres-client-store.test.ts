@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { PostgresClientStore } from '../../../adapters/postgres/postgres-client-store.ts';
+import type { ChangeRecorder } from '../../../application/ports/change-event.ts';
+import type { ClientChange } from '../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import { success } from '../../../domain/result.ts';
 import { lock, replaceSecret } from '../../../domain/stored-secret.ts';
@@ -82,6 +84,26 @@ describe('PostgresClientStore', () => {
     expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
   });
 
+  it('records a change also if it changes only the second row of an id', async () => {
+    await database.query('drop table if exists clients');
+    await database.query(
+      'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
+    );
+    const { add } = clientsTable(database);
+    await add({ ...A_CLIENT, clientSecret: lock(A_CLIENT.clientSecret) });
+    await add(A_CLIENT);
+    const recorded: ClientChange[] = [];
+    const recorder = { record: (change: ClientChange) => recorded.push(change), unconfirmed: () => {} };
+    await using store = await open(database.url, recorder);
+    await store.changeSecret('client-1', lock);
+    expect(recorded).toMatchObject([
+      {
+        before: { client: { clientSecret: A_CLIENT.clientSecret } },
+        after: { client: { clientSecret: lock(A_CLIENT.clientSecret) } },
+      },
+    ]);
+  });
+
   it('lists every row of a table in which an id has more rows than a page, and rows without an id', async () => {
     await database.query('drop table if exists clients');
     await database.query(
@@ -155,8 +177,11 @@ describe('PostgresClientStore', () => {
   });
 });
 
-async function open(url = database.url): Promise<PostgresClientStore & AsyncDisposable> {
-  const store = await PostgresClientStore.open(url);
+async function open(
+  url = database.url,
+  recorder?: ChangeRecorder<ClientChange>,
+): Promise<PostgresClientStore & AsyncDisposable> {
+  const store = await PostgresClientStore.open(url, recorder);
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }
 
