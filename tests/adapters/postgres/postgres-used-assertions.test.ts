@@ -5,6 +5,7 @@ import { PostgresUsedAssertions } from '../../../adapters/postgres/postgres-used
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
 import { USED_ASSERTIONS } from '../../../adapters/postgres/used-assertion-table.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { UseOutcome } from '../../../application/ports/used-assertions.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
 import { FaultyProxy } from '../../support/faulty-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -112,6 +113,12 @@ describe('a database with the tables of the service', () => {
     await database.query('alter table used_assertions rename to moved');
     await expect(store.use([useOf('x')])).rejects.toThrow(DependencyUnavailable);
     await database.query('alter table moved rename to used_assertions');
-    expect(await store.use([useOf('x')])).toEqual(['first']);
+    // A probe may have found that the table was missing. The next one finds it again.
+    let outcomes: readonly UseOutcome[] = [];
+    await until(async () => {
+      outcomes = await store.use([useOf('x')]).catch(() => []);
+      return outcomes.length > 0;
+    }, 'the table is found again');
+    expect(outcomes).toEqual(['first']);
   });
 });
