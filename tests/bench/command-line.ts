@@ -24,8 +24,9 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
                                           --write   also writes docs/benchmark.md and docs/benchmark.svg
   compare  this checkout against another  --base FOLDER   the other checkout, with its packages installed
                                           --pairs 9 --seconds 8 --store memory|postgres|both
-  attack   clients during attacks         --part mixed|strong|memory|all
+  attack   clients during attacks         --part mixed|timeline|strong|memory|all
                                           --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
+                                          --write   also draws docs/images/flood.svg from the timeline
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
   profile  CPU time of a token by part    --seconds 10
                                           --folder PATH   keeps the profiles there, for a flame graph
@@ -59,12 +60,8 @@ export function parseCommandLine(args: readonly string[]): Command {
       const [pairs, seconds] = [whole(values, 'pairs'), whole(values, 'seconds')];
       return { name: 'compare', options: { base, pairs, seconds, stores: stores(values, 'store') } };
     }
-    case 'attack': {
-      const values = read(rest, { seconds: '30', rate: '100', lorises: '200', repository: 'both', part: 'all' });
-      const [seconds, rate] = [whole(values, 'seconds'), whole(values, 'rate')];
-      const chosen = { stores: stores(values, 'repository'), parts: attackParts(values) };
-      return { name: 'attack', options: { seconds, rate, lorises: whole(values, 'lorises', 0), ...chosen } };
-    }
+    case 'attack':
+      return { name: 'attack', options: attackOptions(rest) };
     case 'growth': {
       const values = read(rest, { seconds: '5', rounds: '3', registrations: '10,1000,100000,1000000' });
       const registrations = String(values['registrations'])
@@ -92,6 +89,16 @@ export function parseCommandLine(args: readonly string[]): Command {
     default:
       throw new Error(`unknown command: ${first}`);
   }
+}
+
+function attackOptions(args: readonly string[]): AttackOptions {
+  const counts = { seconds: '30', rate: '100', lorises: '200' };
+  const values = read(args, { ...counts, repository: 'both', part: 'all', write: false });
+  const parts = oneOrAll<AttackPart>(values, 'part', ['mixed', 'timeline', 'strong', 'memory'], 'all');
+  const write = values['write'] === true;
+  if (write && !parts.includes('timeline')) throw new Error('--write needs --part timeline or all');
+  const [seconds, rate, lorises] = [whole(values, 'seconds'), whole(values, 'rate'), whole(values, 'lorises', 0)];
+  return { seconds, rate, lorises, stores: stores(values, 'repository'), parts, write };
 }
 
 function timingOptions(args: readonly string[]): TimingOptions {
@@ -145,11 +152,4 @@ function oneOrAll<Choice extends string>(
   const chosen = choices.filter((choice) => choice === values[name]);
   if (chosen.length === 0) throw new Error(`--${name} must be ${choices.join(', ')} or ${all}`);
   return chosen;
-}
-
-function attackParts(values: Values): readonly AttackPart[] {
-  const part = values['part'];
-  if (part === 'all') return ['mixed', 'strong', 'memory'];
-  if (part === 'mixed' || part === 'strong' || part === 'memory') return [part];
-  throw new Error('--part must be mixed, strong, memory or all');
 }

@@ -14,6 +14,12 @@ export function machineLines(): readonly string[] {
   ];
 }
 
+/** The same in one line, for a picture. */
+export function machineText(): string {
+  const [date, cpu, node] = machineLines().map((line) => line.replace(/^[^:]*: /, ''));
+  return `${date}, ${cpu}, Node.js ${node?.replace(/,.*/, '')}`;
+}
+
 /** A number for a table, with thousands separators and a fixed number of decimals; `n/a` if it could not be measured. */
 export function figure(value: number | undefined, decimals = 0): string {
   if (value === undefined || Number.isNaN(value)) return 'n/a';

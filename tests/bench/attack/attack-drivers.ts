@@ -39,6 +39,14 @@ export interface LegitimateResult {
   readonly latenessMs: readonly number[];
   /** Milliseconds from a new client's first request to its first token; null if it got none. */
   readonly newClientsMs: readonly (number | null)[];
+  /** The requests that were due in each second of the measurement. */
+  readonly seconds: readonly SecondOfClients[];
+}
+
+export interface SecondOfClients {
+  readonly latenciesMs: readonly number[];
+  /** Requests without a token. */
+  readonly failures: number;
 }
 
 /** The input of the program attackers.ts. */
@@ -52,9 +60,17 @@ export interface AttackJob {
   readonly knownClients: readonly string[];
   /** One more connection guesses the secret of this client. If its row has BCrypt cost 14, a check takes 16 times as long as usual. */
   readonly expensiveClient: string;
+  /** Where the seconds of the output begin, in milliseconds since the epoch. */
+  readonly secondsFromMs: number;
 }
 
 /** The output of the program attackers.ts. */
+export interface AttackersResult {
+  readonly answers: AttackerAnswers;
+  /** Requests that were answered in each second. */
+  readonly seconds: readonly number[];
+}
+
 export interface AttackerAnswers {
   readonly guesses: AnswerCount;
   readonly unknown: AnswerCount;
@@ -97,7 +113,7 @@ async function resultIn(lines: AsyncIterator<string>): Promise<LegitimateResult>
 }
 
 /** Runs the attackers in a process of their own. */
-export async function runAttackers(job: AttackJob): Promise<AttackerAnswers> {
+export async function runAttackers(job: AttackJob): Promise<AttackersResult> {
   return JSON.parse(await runProcess(process.execPath, [ATTACKERS, JSON.stringify(job)]));
 }
 

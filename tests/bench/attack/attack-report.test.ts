@@ -7,6 +7,7 @@ const GOOD: LegitimateResult = {
   failures: {},
   latenessMs: [0, 0, 0],
   newClientsMs: [500, 2_000],
+  seconds: [],
 };
 const PASSING: AttackResult = {
   without: GOOD,

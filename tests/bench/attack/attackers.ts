@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnswerCount } from './answer-count.ts';
-import type { AttackerAnswers, AttackJob } from './attack-drivers.ts';
+import type { AttackerAnswers, AttackersResult, AttackJob } from './attack-drivers.ts';
 import { GARBAGE, guessFor, unknownClient } from './attack-requests.ts';
 import { NO_ANSWER, RawConnection, runSlowLoris } from './raw-connection.ts';
 
 // The attackers, a process of their own: takes an AttackJob as JSON in its first argument, attacks for the given time and
-// prints AttackerAnswers as JSON.
+// prints AttackersResult as JSON.
 const job = JSON.parse(process.argv[2] ?? '') as AttackJob;
 const { port, knownClients, expensiveClient } = job;
 const answers: AttackerAnswers = { guesses: {}, unknown: {}, garbage: {}, expensive: {}, lorises: {} };
+const seconds: number[] = [];
 
 const kinds = [
   { counts: answers.guesses, request: (n: number) => guessFor(knownClients[n % knownClients.length] ?? '') },
@@ -23,7 +24,8 @@ for (let n = 0; n < job.lorises; n += 1) void runSlowLoris(port, (status) => cou
 void attack(answers.expensive, () => guessFor(expensiveClient));
 
 await delay(job.seconds * 1000);
-process.stdout.write(JSON.stringify(answers), () => process.exit());
+const result: AttackersResult = { answers, seconds: Array.from(seconds, (count) => count ?? 0) };
+process.stdout.write(JSON.stringify(result), () => process.exit());
 
 /** One connection, which sends the next request as soon as the previous one is answered. */
 async function attack(counts: AnswerCount, request: (n: number) => string, first = 0): Promise<never> {
@@ -34,4 +36,7 @@ async function attack(counts: AnswerCount, request: (n: number) => string, first
 function count(counts: AnswerCount, status: number): void {
   const name = status === NO_ANSWER ? 'none' : String(status);
   counts[name] = (counts[name] ?? 0) + 1;
+  if (status === NO_ANSWER) return;
+  const second = Math.floor((Date.now() - job.secondsFromMs) / 1000);
+  seconds[second] = (seconds[second] ?? 0) + 1;
 }

@@ -27,6 +27,7 @@ it('legitimate clients of the real service all get their tokens, and so does a n
   );
   expect(legitimateFigures(result)).toMatchObject({ requests: 50, success: 100 });
   expect(result.newClientsMs).toEqual([expect.any(Number)]);
+  expect(result.seconds).toMatchObject([{ latenciesMs: { length: 50 }, failures: 0 }]);
   // Without /proc there is nothing to read.
   if (cpuMs === undefined) return;
   expect(await tree.cpuMs()).toBeGreaterThan(cpuMs);

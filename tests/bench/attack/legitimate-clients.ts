@@ -24,6 +24,7 @@ async function sendSteadily(seconds: number): Promise<Omit<LegitimateResult, 'ne
   const latenciesMs: number[] = [];
   const latenessMs: number[] = [];
   const failures: Record<string, number> = {};
+  const bySecond = Array.from({ length: Math.ceil(seconds) }, () => ({ latenciesMs: [] as number[], failures: 0 }));
   const begin = performance.now();
   const pending: Promise<void>[] = [];
   for (let n = 0; n < seconds * job.ratePerSecond; n += 1) {
@@ -34,12 +35,19 @@ async function sendSteadily(seconds: number): Promise<Omit<LegitimateResult, 'ne
     pending.push(send(n, due));
   }
   await Promise.all(pending);
-  return { latenciesMs, latenessMs, failures };
+  return { latenciesMs, latenessMs, failures, seconds: bySecond };
 
   async function send(n: number, due: number): Promise<void> {
     const { outcome } = await requestToken(job.clientIds[n % job.clientIds.length] ?? '', agentFor(n));
-    if (outcome === '200') latenciesMs.push(performance.now() - due);
-    else failures[outcome] = (failures[outcome] ?? 0) + 1;
+    const latencyMs = performance.now() - due;
+    const second = bySecond[Math.floor(n / job.ratePerSecond)];
+    if (outcome === '200') {
+      latenciesMs.push(latencyMs);
+      second?.latenciesMs.push(latencyMs);
+    } else {
+      failures[outcome] = (failures[outcome] ?? 0) + 1;
+      if (second !== undefined) second.failures += 1;
+    }
   }
 }
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { type StrongResult, strongReport, strongVerdicts } from './strong-report.ts';
 
-const CLIENTS = { latenciesMs: [1, 2, 3], failures: {}, latenessMs: [0, 0, 0], newClientsMs: [500, 3_000] };
+const CLIENTS = {
+  latenciesMs: [1, 2, 3],
+  failures: {},
+  latenessMs: [0, 0, 0],
+  newClientsMs: [500, 3_000],
+  seconds: [],
+};
 const FLOOD = { flood: 'guesses, 500 x 15', clients: CLIENTS, answers: { 401: 100, 503: 3 } } as const;
 const PASSING: StrongResult = {
   floods: [FLOOD],
