@@ -19,10 +19,18 @@ describe('the command line of the benchmark', () => {
   it('reads attack', () => {
     expect(parseCommandLine(['attack', '--repository', 'postgres', '--lorises=0'])).toEqual({
       name: 'attack',
-      options: { seconds: 30, rate: 100, lorises: 0, stores: ['postgres'], parts: ['mixed', 'strong', 'memory'] },
+      options: {
+        seconds: 30,
+        rate: 100,
+        lorises: 0,
+        stores: ['postgres'],
+        parts: ['mixed', 'timeline', 'strong', 'memory'],
+        write: false,
+      },
     });
     expect(parseCommandLine(['attack'])).toMatchObject({ options: { stores: ['memory', 'postgres'] } });
     expect(parseCommandLine(['attack', '--part', 'memory'])).toMatchObject({ options: { parts: ['memory'] } });
+    expect(parseCommandLine(['attack', '--part=timeline', '--write'])).toMatchObject({ options: { write: true } });
   });
 
   it('reads growth', () => {
@@ -35,7 +43,14 @@ describe('the command line of the benchmark', () => {
   it('reads soak', () => {
     expect(parseCommandLine(['soak', '--minutes', '0.5'])).toEqual({
       name: 'soak',
-      options: { minutes: 0.5, warmUpSeconds: 60, sampleEverySeconds: 10 },
+      options: { minutes: 0.5, warmUpSeconds: 60, sampleEverySeconds: 10, write: false },
+    });
+  });
+
+  it('reads profile', () => {
+    expect(parseCommandLine(['profile', '--write'])).toEqual({
+      name: 'profile',
+      options: { seconds: 10, folder: undefined, write: true },
     });
   });
 
@@ -75,6 +90,7 @@ describe('the command line of the benchmark', () => {
     ['zero rounds', ['--rounds', '0']],
     ['an unknown part', ['attack', '--part', 'all,memory']],
     ['an unknown repository', ['attack', '--repository', 'files']],
+    ['a picture of a timeline that is not measured', ['attack', '--part', 'mixed', '--write']],
     ['zero minutes', ['soak', '--minutes', '0']],
     ['an unknown path', ['timing', '--path', '500']],
     ['a cost that BCrypt does not have', ['timing', '--cost', '3']],

@@ -29,8 +29,10 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
                                           --write   also draws docs/images/flood.svg from the timeline
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
   profile  CPU time of a token by part    --seconds 10
-                                          --folder PATH   keeps the profiles there, for a flame graph
+                                          --folder PATH   keeps the profiles there
+                                          --write   also draws docs/images/flame-graph.svg
   soak     memory under steady load       --minutes 10 --warm-up-seconds 60 --every-seconds 10
+                                          --write   also draws docs/images/soak.svg
   timing   whether refusals tell by time  --path ${PATHS.join('|')}|all --repository memory|postgres|both
            which clients exist            --machine quiet|busy|both --workers 1 --n 2500 --runs 3 --cost 6
                                           --plant 30   microseconds that have to be found; 0 for none
@@ -73,16 +75,17 @@ export function parseCommandLine(args: readonly string[]): Command {
       };
     }
     case 'profile': {
-      const values = read(rest, { seconds: '10', folder: '' });
+      const values = read(rest, { seconds: '10', folder: '', write: false });
       const folder = String(values['folder']) || undefined;
-      return { name: 'profile', options: { seconds: whole(values, 'seconds'), folder } };
+      const write = values['write'] === true;
+      return { name: 'profile', options: { seconds: whole(values, 'seconds'), folder, write } };
     }
     case 'soak': {
-      const values = read(rest, { minutes: '10', 'warm-up-seconds': '60', 'every-seconds': '10' });
+      const values = read(rest, { minutes: '10', 'warm-up-seconds': '60', 'every-seconds': '10', write: false });
       const minutes = Number(values['minutes']);
       if (!(minutes > 0)) throw new Error('--minutes must be a number greater than 0');
       const [warmUpSeconds, sampleEverySeconds] = [whole(values, 'warm-up-seconds'), whole(values, 'every-seconds')];
-      return { name: 'soak', options: { minutes, warmUpSeconds, sampleEverySeconds } };
+      return { name: 'soak', options: { minutes, warmUpSeconds, sampleEverySeconds, write: values['write'] === true } };
     }
     case 'timing':
       return { name: 'timing', options: timingOptions(rest) };

@@ -3,6 +3,8 @@ export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly callFrame: { readonly functionName: string; readonly url: string };
+    /** Ids of the functions that this one called. */
+    readonly children?: readonly number[];
   }[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
@@ -32,25 +34,38 @@ const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/node_modules\//, 'Koa, router'],
 ];
 
-/** Microseconds of each part in a window of `windowUs` that ends `beforeEndUs` before the end. Idle time counts for no part. */
-export function timeByPart(profile: CpuProfile, windowUs: number, beforeEndUs: number): ReadonlyMap<Part, number> {
-  const partOf = new Map(profile.nodes.map(({ id, callFrame }) => [id, partOfFrame(callFrame)]));
-  const length = profile.timeDeltas.reduce((sum, delta) => sum + delta, 0);
-  const times = new Map<Part, number>();
+/** Microseconds of each node in a window of `windowUs` that ends `beforeEndUs` before the end. */
+export function timeByNode(
+  { samples, timeDeltas }: CpuProfile,
+  windowUs: number,
+  beforeEndUs: number,
+): ReadonlyMap<number, number> {
+  const length = timeDeltas.reduce((sum, delta) => sum + delta, 0);
+  const times = new Map<number, number>();
   let at = 0;
-  profile.samples.forEach((node, position) => {
-    const delta = profile.timeDeltas[position] ?? 0;
+  samples.forEach((node, position) => {
+    const delta = timeDeltas[position] ?? 0;
     at += delta;
-    const part = partOf.get(node);
     const left = length - at;
-    if (part === undefined || left < beforeEndUs || left > beforeEndUs + windowUs) return;
-    times.set(part, (times.get(part) ?? 0) + delta);
+    if (left >= beforeEndUs && left <= beforeEndUs + windowUs) times.set(node, (times.get(node) ?? 0) + delta);
   });
   return times;
 }
 
+/** Microseconds of each part in such a window. Idle time counts for no part. */
+export function timeByPart(profile: CpuProfile, windowUs: number, beforeEndUs: number): ReadonlyMap<Part, number> {
+  const nodes = timeByNode(profile, windowUs, beforeEndUs);
+  const times = new Map<Part, number>();
+  for (const { id, callFrame } of profile.nodes) {
+    const part = partOfFrame(callFrame);
+    const time = nodes.get(id);
+    if (part !== undefined && time !== undefined) times.set(part, (times.get(part) ?? 0) + time);
+  }
+  return times;
+}
+
 /** Undefined if the process is idle. */
-function partOfFrame({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): Part | undefined {
+export function partOfFrame({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): Part | undefined {
   if (functionName === '(idle)') return undefined;
   if (functionName === '(garbage collector)') return 'garbage collection';
   if (functionName === 'signOneShot') return 'RSA signature';

@@ -1,20 +1,21 @@
 import { startInMemory } from './candidates.ts';
+import { writePicture } from './drawing/write-picture.ts';
 import { findLoadGenerator } from './load-generator.ts';
 import { runLoad, STANDARD_LOAD } from './measurement.ts';
-import { MemoryLog, type MemorySample } from './process-tree.ts';
+import { memoryTrend } from './memory-trend.ts';
+import { MemoryLog } from './process-tree.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
-import { figure, machineLines, markdownList, median, say } from './report.ts';
+import { figure, machineLines, machineText, markdownList, say } from './report.ts';
+import { soakChart } from './soak-chart.ts';
 
 export interface SoakOptions {
   readonly minutes: number;
   /** Of the same load, before memory is sampled. */
   readonly warmUpSeconds: number;
   readonly sampleEverySeconds: number;
+  /** Whether docs/images/soak.svg is drawn again. */
+  readonly write: boolean;
 }
-
-/** How far the last quarter may be above the first; a garbage collector may run just before one of them. */
-const GROWTH_FACTOR_MAX = 1.05;
-const GROWTH_MB_MAX = 5;
 
 /** `npm run bench -- soak`: memory under steady load. Returns whether it is stable. */
 export async function runSoak(options: SoakOptions, opened: AsyncDisposableStack): Promise<boolean> {
@@ -40,37 +41,13 @@ export async function runSoak(options: SoakOptions, opened: AsyncDisposableStack
     `${trend.isStable ? 'passed' : 'FAILED'}: memory is stable`,
   ];
   process.stdout.write(`${markdownList(lines)}\n`);
+  if (options.write) {
+    const { minutes, warmUpSeconds, sampleEverySeconds } = options;
+    const conditions = [
+      `${STANDARD_LOAD.connections} connections as fast as they are answered, ${figure(load.tokensPerSecond)} tokens/s. ${figure(warmUpSeconds)} s of warm-up are not shown. Registrations in memory.`,
+      `${machineText()}. Drawn by: npm run bench -- soak --minutes ${minutes} --every-seconds ${sampleEverySeconds} --write`,
+    ];
+    await writePicture('soak.svg', soakChart({ samples, trend, minutes, tokens: load.tokens, conditions }));
+  }
   return trend.isStable && load.failures === 0;
-}
-
-export interface MemoryTrend {
-  /** Medians in megabytes. */
-  readonly firstQuarter: number;
-  readonly lastQuarter: number;
-  /** Slope of the least-squares line through all samples. */
-  readonly megabytesPerHour: number;
-  readonly isStable: boolean;
-}
-
-/** @param samples at least four, oldest first. */
-export function memoryTrend(samples: readonly MemorySample[]): MemoryTrend {
-  const quarter = Math.max(1, Math.floor(samples.length / 4));
-  const firstQuarter = median(samples.slice(0, quarter).map(({ megabytes }) => megabytes));
-  const lastQuarter = median(samples.slice(-quarter).map(({ megabytes }) => megabytes));
-  return {
-    firstQuarter,
-    lastQuarter,
-    megabytesPerHour: slope(samples) * 3600,
-    isStable: lastQuarter <= firstQuarter * GROWTH_FACTOR_MAX + GROWTH_MB_MAX,
-  };
-}
-
-/** Megabytes per second. */
-function slope(samples: readonly MemorySample[]): number {
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const middle = mean(samples.map(({ seconds }) => seconds));
-  const level = mean(samples.map(({ megabytes }) => megabytes));
-  const spread = samples.reduce((sum, { seconds }) => sum + (seconds - middle) ** 2, 0);
-  const common = samples.reduce((sum, { seconds, megabytes }) => sum + (seconds - middle) * (megabytes - level), 0);
-  return common / spread;
 }

@@ -32,7 +32,13 @@ export function timelineChart(result: TimelineResult, conditions: readonly strin
             name: 'attackers: refused',
             color: 'bad',
             shape: 'area',
-            points: perSecond.map(({ x }, second) => ({ x, y: attackerAnswers[second] ?? 0 })),
+            points: clients.seconds.flatMap((_, second) => {
+              const y = attackerAnswers[second] ?? 0;
+              return [
+                { x: second, y },
+                { x: second + 1, y },
+              ];
+            }),
           },
           {
             name: 'good clients: tokens',

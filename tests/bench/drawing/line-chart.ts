@@ -47,8 +47,10 @@ const NOTE_HEIGHT = 20;
 
 /** Panels below each other, with a common x axis and a y axis that begins at 0. */
 export function lineChart(chart: LineChart): string {
-  const xTicks = ticks(highestOf(chart, 'x'), 6);
-  const x = linearScale(xTicks.at(-1) ?? 1, LEFT, RIGHT);
+  // The x axis ends with the last point, the y axes with a round value.
+  const highestX = highestXOf(chart);
+  const x = linearScale(highestX, LEFT, RIGHT);
+  const xTicks = ticks(highestX, 6).filter((tick) => tick <= highestX);
   const bottom = PANEL_TOP + chart.panels.length * (PANEL_HEIGHT + PANEL_GAP) - PANEL_GAP + 24;
   const xLabels = xTicks.map((tick) =>
     text(x(tick), bottom + 20, number(tick), { class: 'muted', 'text-anchor': 'middle' }),
@@ -98,7 +100,7 @@ function drawPanel(panel: Panel, top: number, x: Scale, { span }: LineChart, pos
     position === 0 ? shaded?.name : undefined,
     ...(panel.limit === undefined ? [] : drawLimit(panel.limit, y)),
     text(24, top - 16, panel.title, { class: 'ink', style: 'font-weight:bold' }),
-    ...legend(panel.series, top - 16),
+    ...(panel.series.length > 1 ? legend(panel.series, top - 16) : []),
   ];
   return parts.filter((part) => part !== undefined);
 }
@@ -151,9 +153,10 @@ function legend(series: readonly Series[], baseline: number): readonly string[] 
   });
 }
 
-function highestOf({ panels, span }: LineChart, axis: 'x' | 'y'): number {
-  const values = panels.flatMap(({ series }) => series.flatMap(({ points }) => points.map((point) => point[axis])));
-  return Math.max(0, span?.to ?? 0, ...values.filter(Number.isFinite));
+/** 1 if there are no points. */
+function highestXOf({ panels, span }: LineChart): number {
+  const values = panels.flatMap(({ series }) => series.flatMap(({ points }) => points.map(({ x }) => x)));
+  return Math.max(0, span?.to ?? 0, ...values) || 1;
 }
 
 function number(value: number): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { memoryTrend } from './soak.ts';
+import { memoryTrend } from './memory-trend.ts';
 
 /** A sample every ten seconds. */
 const samples = (...megabytes: readonly number[]) =>
