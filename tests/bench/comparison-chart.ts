@@ -1,4 +1,5 @@
 import type { Comparison } from './comparison.ts';
+import { COLORS, FONT } from './drawing/style.ts';
 import { medianFigures } from './measurement.ts';
 import { peerFile } from './peers.ts';
 import { figure, median } from './report.ts';
@@ -8,12 +9,10 @@ const WIDTH = 960;
 const BAR_HEIGHT = 56;
 
 // An opaque background: an image does not know whether the page around it is light or dark.
-const CARD = '#f6f8fa';
-const INK = '#1f2328';
-const BAR = '#2f6fb3';
-const LIMIT = '#b3372f';
+const CARD = COLORS.card.light;
+const INK = COLORS.ink.light;
 
-const TEXT = { color: INK, fontSize: 14, fontFamily: 'Helvetica, Arial, sans-serif' };
+const TEXT = { color: INK, fontSize: 14, fontFamily: FONT };
 
 /** The comparison as SVG: one bar per candidate, and the machine's limit as a line. */
 export async function comparisonChart(comparison: Comparison): Promise<string> {
@@ -43,7 +42,7 @@ function chartOption({ rows, rsaLimits }: Comparison): object {
       {
         type: 'bar',
         barWidth: '55%',
-        itemStyle: { color: BAR },
+        itemStyle: { color: COLORS.good.light },
         data: bars.map(({ tokensPerSecond, p50Ms, p99Ms }) => ({
           value: Math.round(tokensPerSecond),
           label: {
@@ -57,10 +56,10 @@ function chartOption({ rows, rsaLimits }: Comparison): object {
         })),
         markLine: {
           symbol: 'none',
-          lineStyle: { color: LIMIT, width: 2, type: 'dashed' },
+          lineStyle: { color: COLORS.bad.light, width: 2, type: 'dashed' },
           label: {
             ...TEXT,
-            color: LIMIT,
+            color: COLORS.bad.light,
             position: 'start',
             align: 'right',
             formatter: `the machine's RSA-2048 limit: ${figure(limit)}/s`,

@@ -2,6 +2,7 @@ import { lineChart } from '../drawing/line-chart.ts';
 import { figure, percentile } from '../report.ts';
 import { P99_MS_MAX } from './attack-report.ts';
 import { phaseFigures, type TimelineResult } from './timeline.ts';
+import { timelineVerdicts } from './timeline-report.ts';
 
 /** The timeline as SVG: the flood, and below it the latency of good clients. @param conditions of the measurement, one per line. */
 export function timelineChart(result: TimelineResult, conditions: readonly string[]): string {
@@ -19,7 +20,9 @@ export function timelineChart(result: TimelineResult, conditions: readonly strin
   const latency = (percent: number) =>
     perSecond.map(({ x, latenciesMs }) => ({ x, y: percentile(latenciesMs, percent) }));
   return lineChart({
-    title: 'A flood of wrong secrets hardly slows down good clients',
+    title: timelineVerdicts(result).every(({ passed }) => passed)
+      ? 'A flood of wrong secrets hardly slows down good clients'
+      : 'Good clients during a flood of wrong secrets',
     subtitle,
     description: `${subtitle} During the flood, ${figure(phases[1]?.attackerAnswersPerSecond)} wrong requests are answered each second.`,
     xLabel: 'seconds',

@@ -1,7 +1,7 @@
 import { PARTS, type Part } from '../cpu-profile.ts';
 import { figure } from '../report.ts';
 import type { FlameFrame } from './flame-tree.ts';
-import { styleSheet } from './style.ts';
+import { colorRules } from './style.ts';
 import { element, escapeText, picture, text } from './svg.ts';
 
 export interface FlameGraph {
@@ -28,7 +28,7 @@ const CHARACTER = 6.6;
 const FEWEST_CHARACTERS = 3;
 
 /** Colors of the parts, on a light and on a dark page. Names of frames are legible on all of them. */
-const PART_COLORS: Readonly<Record<Part, readonly [light: string, dark: string]>> = {
+export const PART_COLORS: Readonly<Record<Part, readonly [light: string, dark: string]>> = {
   'RSA signature': ['#f5a983', '#94472a'],
   'other crypto: digests, ids': ['#f8d39b', '#80591a'],
   'system calls and native code': ['#cfd6dd', '#4b535c'],
@@ -41,7 +41,7 @@ const PART_COLORS: Readonly<Record<Part, readonly [light: string, dark: string]>
   'garbage collection': ['#c8b7a7', '#62544a'],
 };
 
-const PART_STYLE = styleSheet(
+const PART_STYLE = colorRules(
   PARTS.map((part) => ({ name: classOf(part), light: PART_COLORS[part][0], dark: PART_COLORS[part][1] })),
 );
 

@@ -25,13 +25,13 @@ export interface ClassColor {
 const CLASSES: readonly ClassColor[] = Object.entries(COLORS).map(([name, colors]) => ({ name, ...colors }));
 
 /** The style sheet of all pictures: `.good` fills with a color, `.good-line` draws a line in it. */
-export const STYLE = styleSheet(CLASSES);
+export const STYLE = `text{font-family:${FONT};font-size:14px}${colorRules(CLASSES)}`;
 
 /** The same two rules for further colors. */
-export function styleSheet(classes: readonly ClassColor[]): string {
+export function colorRules(classes: readonly ClassColor[]): string {
   const rules = (theme: 'light' | 'dark') =>
     classes
       .map(({ name, [theme]: color }) => `.${name}{fill:${color}}.${name}-line{stroke:${color};fill:none}`)
       .join('');
-  return `text{font-family:${FONT};font-size:14px}${rules('light')}@media (prefers-color-scheme:dark){${rules('dark')}}`;
+  return `${rules('light')}@media (prefers-color-scheme:dark){${rules('dark')}}`;
 }
