@@ -26,7 +26,7 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
                                           --pairs 9 --seconds 8 --store memory|postgres|both
   attack   clients during attacks         --part mixed|timeline|strong|memory|all
                                           --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
-                                          --write   also draws docs/images/flood.svg from the timeline
+                                          --write   also draws docs/images/flood.svg from the timeline of the first repository
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
   profile  CPU time of a token by part    --seconds 10
                                           --folder PATH   keeps the profiles there

@@ -2,13 +2,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startInMemory } from './candidates.ts';
 import { type CpuProfile, PARTS, type Part, timeByNode, timeByPart } from './cpu-profile.ts';
-import { flameGraph } from './drawing/flame-graph.ts';
-import { flameTree } from './drawing/flame-tree.ts';
 import { writePicture } from './drawing/write-picture.ts';
 import { findLoadGenerator } from './load-generator.ts';
 import { runLoad, STANDARD_LOAD } from './measurement.ts';
+import { profileChart } from './profile-chart.ts';
 import { hashedSecret, registrations, temporaryFolder } from './registrations.ts';
-import { figure, machineLines, machineText, markdownList, markdownTable, say } from './report.ts';
+import { figure, machineLines, markdownList, markdownTable, say } from './report.ts';
 
 export interface ProfileOptions {
   readonly seconds: number;
@@ -23,11 +22,6 @@ const COST = 4;
 
 /** Milliseconds between the end of the load and the end of the service. */
 const END_MS = 300;
-
-/** Frames with a smaller share of the time are not drawn. */
-const LEAST_SHARE = 0.005;
-
-const ROOT = new URL('../../', import.meta.url).href;
 
 /** `npm run bench -- profile`: CPU time of a token by part, in the workers of the service in memory. */
 export async function runProfile(options: ProfileOptions, opened: AsyncDisposableStack): Promise<boolean> {
@@ -61,30 +55,12 @@ export async function runProfile(options: ProfileOptions, opened: AsyncDisposabl
     say(`The profiles are in ${folder}. Any viewer of .cpuprofile files draws the flame graph.`);
   if (options.write) {
     const timed = workers.map(({ profile }) => ({ profile, times: timeByNode(profile, windowUs, beforeEndUs) }));
-    const perToken = [...times.values()].reduce((sum, time) => sum + time, 0) / load.tokens;
     await writePicture(
       'flame-graph.svg',
-      flameGraph({
-        title: 'Where the CPU time of a token goes',
-        subtitle: subtitle(times, perToken),
-        description: `${subtitle(times, perToken)} Each frame is as wide as its share of the time, and stands on the function that called it.`,
-        tree: flameTree(timed, LEAST_SHARE, ROOT),
-        times,
-        tokens: load.tokens,
-        notes: [
-          `${workers.length} workers, merged; registrations in memory, cached secrets. Frames below ${LEAST_SHARE * 100} % are not drawn. Open the file by itself for tooltips.`,
-          `${machineText()}. Drawn by: npm run bench -- profile --seconds ${options.seconds} --write`,
-        ],
-      }),
+      profileChart({ profiles: timed, times, tokens: load.tokens, seconds: options.seconds }),
     );
   }
   return load.failures === 0 && workers.length > 0;
-}
-
-function subtitle(times: ReadonlyMap<Part, number>, perToken: number): string {
-  const all = [...times.values()].reduce((sum, time) => sum + time, 0);
-  const share = (part: Part) => `${figure((100 * (times.get(part) ?? 0)) / all)} %`;
-  return `A token costs ${figure(perToken)} µs of a core: ${share('RSA signature')} is its RSA signature, ${share('this service')} the code of this service.`;
 }
 
 /** The sum over all processes, in the order of PARTS. */

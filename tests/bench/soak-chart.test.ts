@@ -10,7 +10,7 @@ const draw = (megabytes: readonly number[]) => {
 it('the picture of a soak says how long it was, and what memory did', () => {
   const svg = draw([400, 410, 405, 402]);
   expect(svg).toContain('900,000 tokens in 3 minutes: 400 MB in the first quarter, 402 MB in the last.');
-  expect(svg).toContain('Memory stays the same');
+  expect(svg).toContain('Memory does not grow');
   expect(svg).toContain('&lt;16&gt;');
 });
 

@@ -18,7 +18,7 @@ export function soakChart({ samples, trend, minutes, tokens, conditions }: SoakC
   const [first, last] = [figure(trend.firstQuarter), figure(trend.lastQuarter)];
   const subtitle = `${figure(tokens)} tokens in ${length}: ${first} MB in the first quarter, ${last} MB in the last.`;
   return lineChart({
-    title: trend.isStable ? 'Memory stays the same under full load' : 'Memory grows under full load',
+    title: trend.isStable ? 'Memory does not grow under full load' : 'Memory grows under full load',
     subtitle,
     description: `Memory of all processes of the service. ${subtitle}`,
     xLabel: `minutes after the warm-up (a run of ${length})`,

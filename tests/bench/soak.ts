@@ -45,7 +45,7 @@ export async function runSoak(options: SoakOptions, opened: AsyncDisposableStack
     const { minutes, warmUpSeconds, sampleEverySeconds } = options;
     const conditions = [
       `${STANDARD_LOAD.connections} connections as fast as they are answered, ${figure(load.tokensPerSecond)} tokens/s. ${figure(warmUpSeconds)} s of warm-up are not shown. Registrations in memory.`,
-      `${machineText()}. Drawn by: npm run bench -- soak --minutes ${minutes} --every-seconds ${sampleEverySeconds} --write`,
+      `${machineText()}. Drawn by: npm run bench -- soak --minutes ${minutes} --warm-up-seconds ${warmUpSeconds} --every-seconds ${sampleEverySeconds} --write`,
     ];
     await writePicture('soak.svg', soakChart({ samples, trend, minutes, tokens: load.tokens, conditions }));
   }

@@ -18,7 +18,7 @@ export function timelineVerdicts(result: TimelineResult) {
 }
 
 /** The figures of each phase and the verdicts, as Markdown. */
-export function timelineReport(result: TimelineResult): string {
+export function timelineReport(title: string, result: TimelineResult): string {
   const rows = phaseFigures(result).map(({ phase, latenciesMs, failures, attackerAnswersPerSecond }) => [
     phase,
     figure(attackerAnswersPerSecond),
@@ -29,7 +29,7 @@ export function timelineReport(result: TimelineResult): string {
   ]);
   const header = ['phase', 'answers to attackers/s', 'tokens for known clients', 'without a token', 'p50 ms', 'p99 ms'];
   return [
-    `### Before, during and after an attack, ${result.phaseSeconds} s each, repository: postgres`,
+    `### ${title}, ${result.phaseSeconds} s before, during and after the attack`,
     '',
     markdownTable(header, rows),
     '',

@@ -35,7 +35,9 @@ describe('the timeline of an attack', () => {
   });
 
   it('is reported with one row per phase', () => {
-    expect(timelineReport(GOOD)).toMatch(/^\| during \| +2,000 \| +4 \| +0 \| +1\.0 \| +9\.0 \|$/m);
+    expect(timelineReport('Repository: memory', GOOD)).toMatch(
+      /^\| during \| +2,000 \| +4 \| +0 \| +1\.0 \| +9\.0 \|$/m,
+    );
   });
 
   it('is drawn with the figures of the phases in its text alternative', () => {

@@ -135,7 +135,7 @@ function drawLimit({ value, name }: NonNullable<Panel['limit']>, y: Scale): read
       'stroke-width': 1.5,
       'stroke-dasharray': '8 5',
     }),
-    text(RIGHT - 4, y(value) - 7, name, { class: 'bad', 'text-anchor': 'end' }),
+    text(RIGHT - 4, y(value) + 18, name, { class: 'bad', 'text-anchor': 'end' }),
   ];
 }
 
