@@ -157,7 +157,8 @@ describe('clients add --method', () => {
     const keys = more.json()['keys'] as readonly { key_id: string; kid: string | null; expires_at: number | null }[];
     expect(keys.map(({ kid }) => kid).toSorted()).toEqual(['k1', null]);
     const old = keys.find(({ kid }) => kid === 'k1')?.key_id ?? '';
-    const left = await clients(['keys', 'remove', 'billing', old, '--json']);
+    // An id may begin with a hyphen.
+    const left = await clients(['keys', 'remove', '--json', '--', 'billing', old]);
     expect(left.json()['keys']).toEqual([expect.objectContaining({ kid: null, expires_at: 4_102_358_400 })]);
   });
 
