@@ -175,7 +175,7 @@ describe('checks of the operator token', () => {
     };
     const first = [1, 2, 3].map(checked);
     now = 50;
-    // The wait of the first is over: who comes now still has to wait for all of them.
+    // The first wait is over. A check that arrives now still waits behind all the others.
     const last = checked(4);
     expect(checks.waiting).toBe(4);
     await Promise.all([...first, last]);
