@@ -14,7 +14,7 @@ export const TRACING_SETTINGS_SCHEMA = z.object({
   OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl().default('http://localhost:4318/v1/traces'),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: oneOf('http/protobuf', 'http/json').default('http/protobuf'),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: keyValues().default({}),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: headerFields().default({}),
   OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: oneOf('none', 'gzip').default('none'),
   OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: wholeNumber(1, 600_000).default(10_000),
   OTEL_TRACES_SAMPLER: oneOf(...SAMPLERS).default('parentbased_always_on'),
@@ -99,6 +99,18 @@ function keyValues() {
       return z.NEVER;
     }
   });
+}
+
+/** A line break in a value, or a space in a name, would make every export fail. */
+function headerFields() {
+  return keyValues().refine((fields) => {
+    try {
+      new Headers(fields);
+      return true;
+    } catch {
+      return false;
+    }
+  }, 'must be header fields as key=value pairs, without control characters');
 }
 
 /** Throws if this is no pair. */
