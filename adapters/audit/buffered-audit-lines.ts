@@ -166,10 +166,13 @@ export class BufferedAuditLines implements AuditLines, HealthCheck {
     this.#outage.end();
   }
 
-  /** Gives up when writing fails. */
+  /** With the line about lost ones, since there is no next write that could bring it. Gives up when writing fails. */
   readonly #writeAtExit = (): void => {
+    const lines = this.#waiting.splice(this.#batch?.lines ?? 0);
+    if (this.#outage.unreported > 0) lines.push(Buffer.from(this.#lossLine(this.#outage.unreported)));
+    if (this.#isCut) lines.unshift(Buffer.from('\n'));
     try {
-      for (const line of this.#waiting.splice(this.#batch?.lines ?? 0)) writeSync(this.#descriptor, line);
+      for (const line of lines) writeSync(this.#descriptor, line);
     } catch {
       // The process ends.
     }

@@ -25,7 +25,7 @@ export class RequiredAuditLines implements AuditLines, HealthCheck {
   readonly #lossLine: AuditLinesOptions['lossLine'];
   readonly #outage: AuditOutage;
   #descriptor: number;
-  #kept = '';
+  #kept: string[] = [];
 
   constructor({ descriptor, onChange, lossLine }: AuditLinesOptions) {
     this.#descriptor = descriptor;
@@ -38,7 +38,7 @@ export class RequiredAuditLines implements AuditLines, HealthCheck {
   }
 
   get bufferedBytes(): number {
-    return Buffer.byteLength(this.#kept);
+    return this.#kept.reduce((bytes, line) => bytes + Buffer.byteLength(line), 0);
   }
 
   /** The bound of `bufferedBytes`. */
@@ -54,7 +54,7 @@ export class RequiredAuditLines implements AuditLines, HealthCheck {
   write(line: string, need: 'before_answer' | 'soon'): void {
     if (this.#outage.fault !== undefined) this.#resume();
     if (this.#outage.fault === undefined && this.#append(line)) return;
-    if (need === 'soon' && this.bufferedBytes + Buffer.byteLength(line) <= KEPT_BYTES_MAX) this.#kept += line;
+    if (need === 'soon' && this.bufferedBytes + Buffer.byteLength(line) <= KEPT_BYTES_MAX) this.#kept.push(line);
     else this.#outage.countLostLine();
     if (need === 'before_answer') throw new DependencyUnavailable('audit log', this.#outage.fault);
   }
@@ -72,13 +72,16 @@ export class RequiredAuditLines implements AuditLines, HealthCheck {
     if (this.#outage.fault !== undefined) this.#resume();
   }
 
-  /** After a fault, writes what belongs before the next line. */
+  /** After a fault, writes the lines that were kept, and then the one that says how many are missing. */
   #resume(): void {
+    // Ends the line that the fault has cut, if there is one.
+    if (!this.#append('\n')) return;
+    for (const line of [...this.#kept]) {
+      if (!this.#append(line)) return;
+      this.#kept.shift();
+    }
     const { unreported } = this.#outage;
-    const loss = unreported === 0 ? '' : this.#lossLine(unreported);
-    // The first character ends the line that the fault has cut, if there is one.
-    if (!this.#append(`\n${loss}${this.#kept}`)) return;
-    this.#kept = '';
+    if (unreported > 0 && !this.#append(this.#lossLine(unreported))) return;
     this.#outage.end();
   }
 

@@ -109,7 +109,7 @@ describe('RequiredAuditLines', () => {
     expect(lines.bufferedBytes).toBe(KEPT_BYTES_MAX);
     expect(lines.linesLost).toBe(3);
     await lines.reopen(path);
-    expect(content()).toBe(`\nlost 3\n${KEY_LINE.repeat(count)}`);
+    expect(content()).toBe(`\n${KEY_LINE.repeat(count)}lost 3\n`);
     expect(lines.bufferedBytes).toBe(0);
   });
 
@@ -170,6 +170,20 @@ describe('BufferedAuditLines', () => {
       { event: 'audit_unavailable', code: 'ENOSPC' },
       { event: 'audit_available', lines: 2 },
     ]);
+  });
+
+  it('says when it is closed how many lines are missing, if no write has said so yet', async () => {
+    const pipe = new UnreadPipe();
+    const lines = open(BufferedAuditLines, pipe.path);
+    pipe.closeReader();
+    lines.write('one\n');
+    await until(() => 'note' in lines.readiness(), 'the fault is known');
+    lines.write('two\n');
+    pipe.openReader();
+    await lines.close();
+    opened.splice(0);
+    expect(pipe.read()).toBe('\none\nlost 1\n');
+    pipe[Symbol.dispose]();
   });
 
   it('goes on in a new file after it was renamed and opened again, and loses nothing', async () => {
