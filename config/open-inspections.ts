@@ -55,7 +55,7 @@ function inspectSettings({ settings, clients }: Configuration): readonly Finding
   const plain = clients.filter(({ clientSecret }) => clientSecret.startsWith('{noop}')).length;
   return [
     fine(`registrations in ${repository}, keys in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}`),
-    ...(repository === 'memory' ? [fine(`registrations in CLIENTS_FILE: ${clients.length}`)] : []),
+    ...(repository === 'memory' ? [countOf(clients.length)] : []),
     ...(plain > 0
       ? [
           note(
@@ -65,6 +65,11 @@ function inspectSettings({ settings, clients }: Configuration): readonly Finding
         ]
       : []),
   ];
+}
+
+function countOf(clients: number): Finding {
+  const text = `registrations in CLIENTS_FILE: ${clients}`;
+  return clients > 0 ? fine(text) : note(text, 'add one, as config/demo/clients.json shows: nobody gets a token');
 }
 
 /** What the service that runs says about itself. */

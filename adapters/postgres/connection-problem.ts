@@ -1,5 +1,8 @@
 import { type Finding, problem } from '../../application/ports/inspection.ts';
 
+/** Shows who holds a lock that stops a read. Every role may see it; only an administrator sees the query too. */
+const LOCK_HOLDERS = `select pid, usename, query from pg_locks join pg_stat_activity using (pid) where mode = 'AccessExclusiveLock' and granted`;
+
 /** What a code of the driver, the system or the server means, and what to do about it. */
 const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   ECONNREFUSED: [
@@ -27,7 +30,7 @@ const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   ],
   '55P03': [
     'another session has locked a table',
-    'find it: select pid, query from pg_stat_activity; then wait, or end it',
+    `find it: ${LOCK_HOLDERS}; then wait, or end it: select pg_terminate_backend(<pid>)`,
   ],
   '57014': ['a statement took too long', 'look for a locked table or a busy server in pg_stat_activity'],
   '57P03': ['the server is starting or stopping', 'wait, then run the doctor again'],
@@ -40,6 +43,13 @@ const WITHOUT_CODE: readonly (readonly [RegExp, readonly [text: string, cure: st
     [
       'the host does not answer in time',
       'correct host and port in DATABASE_URL, or let the firewall pass the connection',
+    ],
+  ],
+  [
+    /Connection terminated unexpectedly/,
+    [
+      'what listens there has closed the connection: perhaps it is not PostgreSQL',
+      'correct host and port in DATABASE_URL; otherwise look at the log of PostgreSQL, and of the proxy in front of it',
     ],
   ],
   [

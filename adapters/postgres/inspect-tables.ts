@@ -128,7 +128,8 @@ async function inspectOptional(connection: Connection, { role }: Session): Promi
   }
   if (unreadable.length > 0) {
     const names = unreadable.join(', ');
-    findings.push(problem(`the role ${role} may not read ${names}`, `grant select on ${names} to ${role};`));
+    const cure = `grant select on ${names} to ${role}; then restart the service`;
+    findings.push(problem(`the role ${role} may not read ${names}`, cure));
   }
   if (findings.length === 0) findings.push(fine('the tables of npm run migrate are there, and may be read'));
   return findings;

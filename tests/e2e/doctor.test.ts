@@ -69,6 +69,17 @@ describe('npm run doctor', () => {
     ]);
   });
 
+  it('notes a clients file without a client', async () => {
+    await writeFile(join(folder, 'none.json'), '[]');
+    const { of } = await examine({ ...MEMORY, ...ports, CLIENTS_FILE: join(folder, 'none.json') });
+    expect(of('settings')).toContainEqual({
+      check: 'settings',
+      state: 'note',
+      text: 'registrations in CLIENTS_FILE: 0',
+      cure: expect.stringMatching(/^add one/),
+    });
+  });
+
   it('looks at a service that runs, and at its public URL', async () => {
     const environment = { ...MEMORY, ...ports, WORKERS: '1', PUBLIC_METADATA: 'true', SHUTDOWN_GRACE_MS: '0' };
     await using service = runProgram('config/main.ts', environment);

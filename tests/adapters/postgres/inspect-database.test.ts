@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { DatabaseUse } from '../../../adapters/postgres/database-session.ts';
@@ -22,6 +24,14 @@ afterEach(async () => {
   await database.query(`revoke all on schema public from ${role.name}`);
 });
 afterAll(() => database.drop());
+
+/** Of a program that closes each connection as soon as it gets a message. */
+async function closingPlace(): Promise<string> {
+  const server = createServer((socket) => socket.once('data', () => socket.end())).listen(0, '127.0.0.1');
+  server.unref();
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** What is found, whether or not the server of this test run is on this machine. */
 async function inspect(use: Partial<DatabaseUse> = {}): Promise<readonly Finding[]> {
@@ -105,7 +115,9 @@ describe('inspectDatabase', () => {
       ['the table client_subjects does not exist', true],
     ]);
     await migrateDatabase(database.url);
-    expect(await found('problem', /may not read client_secrets, client_resources/)).toHaveLength(1);
+    expect(await found('problem', /may not read client_secrets, client_resources/)).toMatchObject([
+      { cure: `grant select on client_secrets, client_resources to ${role.name}; then restart the service` },
+    ]);
   });
 
   it('asks for write privileges where replicas share their keys', async () => {
@@ -149,6 +161,9 @@ describe('inspectDatabase', () => {
       const findings = await inspect();
       expect(findings.map(({ state }) => state)).toEqual(['ok', 'ok', 'ok', 'problem']);
       expect(findings.at(-1)?.text).toMatch(/: another session has locked a table \(55P03\)$/);
+      const [, findHolder = ''] = /find it: (select .*?);/.exec(findings.at(-1)?.cure ?? '') ?? [];
+      const { rows } = await holder.query('select pg_backend_pid() as pid');
+      expect((await database.query(findHolder)).map(({ pid }) => pid)).toContain(rows[0].pid);
     } finally {
       await holder.end();
     }
@@ -173,6 +188,7 @@ describe('inspectDatabase', () => {
     ['ENOTFOUND', async (url: URL) => (url.hostname = 'no-such-host.invalid'), /the host has no address/],
     ['28P01', async (url: URL) => (url.password = 'its-secret'), /its password is wrong/],
     ['3D000', async (url: URL) => (url.pathname = '/no_such_database'), /the database does not exist/],
+    ['another program', async (url: URL) => (url.host = await closingPlace()), /perhaps it is not PostgreSQL/],
     ['TLS', async (url: URL) => (url.search = 'sslmode=require'), /the server has no TLS/],
   ])('says what to do about a connection that fails (%s), and shows no password', async (_code, change, text) => {
     const url = new URL(role.url);
