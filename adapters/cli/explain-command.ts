@@ -13,7 +13,7 @@ import { EXIT, type Outcome, problem } from './outcome.ts';
 import { printable } from './printable.ts';
 import type { Input } from './read-secret.ts';
 import type { AnswerOptions } from './terminal.ts';
-import { detailsOf } from './with-clients.ts';
+import { unavailable } from './with-clients.ts';
 
 /** Bytes. The service refuses longer assertions too. */
 const ASSERTION_MAX = 16 * 1024;
@@ -60,7 +60,7 @@ export function explainCommand(open: OpenExplain, stdin: Input): CommandDefiniti
         return outcomeOf(await execute({ assertion: assertion.value, type, clientId }).finally(close));
       } catch (fault) {
         if (!(fault instanceof DependencyUnavailable)) throw fault;
-        return problem(EXIT.databaseUnavailable, `The database cannot be used: ${detailsOf(fault.cause)}`);
+        return problem(EXIT.databaseUnavailable, ...unavailable('The database cannot be used', fault));
       }
     },
   };

@@ -8,7 +8,7 @@ import { EXIT, type Outcome, problem } from './outcome.ts';
 import { printable } from './printable.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { textTable } from './text-table.ts';
-import { detailsOf, notRecorded } from './with-clients.ts';
+import { notRecorded, unavailable } from './with-clients.ts';
 
 const NAME = 'npm run keys --';
 
@@ -81,7 +81,7 @@ async function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outc
   } catch (fault) {
     if (!(fault instanceof DependencyUnavailable)) throw fault;
     if (fault.dependency === 'audit log') return notRecorded(fault);
-    return problem(EXIT.databaseUnavailable, `The key directory cannot be used: ${detailsOf(fault.cause)}`);
+    return problem(EXIT.databaseUnavailable, ...unavailable('The key directory cannot be used', fault));
   }
 }
 

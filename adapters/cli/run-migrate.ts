@@ -3,7 +3,7 @@ import type { Result } from '../../domain/result.ts';
 import { createProgram, runProgram } from './command-program.ts';
 import { EXIT } from './outcome.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
-import { detailsOf } from './with-clients.ts';
+import { unavailable } from './with-clients.ts';
 
 const DESCRIPTION = `Creates and changes the tables that this service has beside the table clients, as this version needs them. Runs each
 migration once; replicas of the version before go on working.`;
@@ -13,6 +13,11 @@ The database is the one that DATABASE_URL names in the environment, or the file 
 to create tables. The role of the service needs no more than docs/operations.md says.
 
 Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
+
+const NEXT_STEPS = [
+  'Now grant the role of the service what it needs on these tables (docs/operations.md, "Further tables"), then restart',
+  'the service. npm run doctor shows what is still missing.',
+];
 
 /** Runs the migrations that are missing, and returns their names; or what is wrong with the environment. */
 export type Migrate = () => Promise<Result<readonly string[], string>>;
@@ -38,10 +43,12 @@ async function finish(terminal: Terminal, migrate: Migrate): Promise<void> {
     const done = await migrate();
     if (!done.ok) return terminal.fail(EXIT.usage, [done.problem]);
     terminal.say(
-      done.value.length === 0 ? ['The database is up to date.'] : done.value.map((name) => `Migrated: ${name}`),
+      done.value.length === 0
+        ? ['The database is up to date.']
+        : [...done.value.map((name) => `Migrated: ${name}`), ...NEXT_STEPS],
     );
   } catch (fault) {
     if (!(fault instanceof DependencyUnavailable)) throw fault;
-    terminal.fail(EXIT.databaseUnavailable, [`The database cannot be migrated: ${detailsOf(fault.cause)}`]);
+    terminal.fail(EXIT.databaseUnavailable, unavailable('The database cannot be migrated', fault));
   }
 }

@@ -50,7 +50,7 @@ function problemOf(fault: unknown): Failure<Problem> {
   }
   if (fault instanceof DependencyUnavailable) {
     if (fault.dependency === 'audit log') return notRecorded(fault);
-    return problem(EXIT.databaseUnavailable, `The database cannot be used: ${detailsOf(fault.cause)}`);
+    return problem(EXIT.databaseUnavailable, ...unavailable('The database cannot be used', fault));
   }
   throw fault;
 }
@@ -58,6 +58,16 @@ function problemOf(fault: unknown): Failure<Problem> {
 /** The problem of a change that was not made, since the audit log is required and could not be written. */
 export function notRecorded({ cause }: DependencyUnavailable): Failure<Problem> {
   return problem(EXIT.refused, `Nothing was changed: the audit log cannot be written: ${detailsOf(cause)}`);
+}
+
+const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
+
+/** What a fault of the database says; and for one of the connection or the server, where the operator finds what to do. */
+export function unavailable(text: string, { cause }: DependencyUnavailable): readonly string[] {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  // The doctor knows the grants of the service only (class 42), and a table that cannot be used has no code.
+  const hint = code === '' || code.startsWith('42') ? [] : [DOCTOR];
+  return [`${text}: ${detailsOf(cause)}`, ...hint];
 }
 
 /** Message and code of a fault. Adapters keep values, statements and URLs out of both. */

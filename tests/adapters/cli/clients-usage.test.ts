@@ -59,7 +59,9 @@ describe('npm run clients, on a database that cannot be used', () => {
     const clients = clientsProgram(`postgresql://somebody:hunter2@127.0.0.1:${await freePort()}/clients`);
     const run = await clients(['list', '--json']);
     expect(run).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(run.stderr).toMatch(/^The database cannot be used: .*ECONNREFUSED.*\n$/);
+    expect(run.stderr).toMatch(
+      /^The database cannot be used: .*ECONNREFUSED.*\nCLIENT_REPOSITORY=postgres npm run doctor.* says what to do\.\n$/,
+    );
     expect(run.stderr).not.toContain('hunter2');
   });
 

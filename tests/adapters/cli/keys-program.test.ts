@@ -115,7 +115,8 @@ describe('npm run keys', () => {
   it('reports a missing DATABASE_URL, and a database that cannot be reached, without the password', async () => {
     expect(await keys(['list'], '')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
     const run = await keys(['list'], 'postgresql://someone:secret-word@127.0.0.1:1/none');
-    expect(run).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('The key directory cannot be used') });
+    expect(run.exitCode).toBe(3);
+    expect(run.stderr).toMatch(/^The key directory cannot be used: .*\n.*npm run doctor.* says what to do\.\n$/);
     expect(run.stderr).not.toContain('secret-word');
   });
 });
