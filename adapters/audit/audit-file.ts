@@ -5,12 +5,24 @@ import { types } from 'node:util';
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 const MODE = 0o600;
 
+/** What the codes of the system mean for somebody who has to mend the setting. */
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOENT: 'its directory does not exist',
+  ENOTDIR: 'its directory does not exist',
+  EISDIR: 'it is a directory',
+  EACCES: 'the user of this process may not write to it',
+  EROFS: 'its file system is read-only',
+  ENXIO: 'it is a pipe that nothing reads',
+};
+
 /** Opens a file for audit lines, and returns its descriptor. Throws an error that names the setting and not the path. */
 export function openAuditFile(path: string): number {
   try {
     return openSync(path, FLAGS, MODE);
   } catch (fault) {
-    throw new Error(`AUDIT_FILE: cannot be opened for writing (${codeOf(fault)})`, { cause: fault });
+    const code = codeOf(fault);
+    const cause = CAUSES[code] === undefined ? '' : `: ${CAUSES[code]}`;
+    throw new Error(`AUDIT_FILE: cannot be opened for writing${cause} (${code})`, { cause: fault });
   }
 }
 

@@ -22,7 +22,9 @@ export function readTextFile(path: string): Result<string, string> {
     return success(readFileSync(path, 'utf8'));
   } catch (fault) {
     const { code = 'no code' } = fault as NodeJS.ErrnoException;
-    return failure(`cannot be read: ${isPath(path) ? causeOf(code, path) : `${NOT_SHOWN} ${process.cwd()}`} (${code})`);
+    return failure(
+      `cannot be read: ${code === 'EISDIR' || isPath(path) ? causeOf(code, path) : `${NOT_SHOWN} ${process.cwd()}`} (${code})`,
+    );
   }
 }
 

@@ -22,7 +22,7 @@ export function listOf<const Choices extends readonly [string, ...string[]]>(...
     .string()
     .refine(
       (value) => read(value).every((part, index, parts) => choices.includes(part) && parts.indexOf(part) === index),
-      `must be a list of ${choices.join(', ')}, each at most once`,
+      `must be a list, separated by commas, of ${choices.join(' ')}, each at most once`,
     )
     .transform((value): readonly Choices[number][] => read(value));
 }

@@ -44,6 +44,15 @@ describe('readSettings', () => {
 
   it.each([
     ['no repository', {}, ['CLIENT_REPOSITORY: must be set, to memory or postgres']],
+    [
+      'a list without commas',
+      { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'client_secret_post client_secret_basic' },
+      [
+        expect.stringMatching(
+          /^CLIENT_AUTHENTICATION_METHODS: must be a list, separated by commas, of client_secret_post /,
+        ),
+      ],
+    ],
     ['another repository', { CLIENT_REPOSITORY: 'redis' }, ['CLIENT_REPOSITORY: must be memory or postgres']],
     [
       'memory without a file',

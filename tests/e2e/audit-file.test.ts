@@ -87,7 +87,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s and AUDIT_FILE', (WORKERS
     program.process.kill('SIGHUP');
     await program.printed(/"event":"audit_file_reopened","processes":0/);
     expect(program.stdout()).toMatch(
-      /"event":"audit_file_not_reopened".*AUDIT_FILE: cannot be opened for writing \(ENOENT\)/,
+      /"event":"audit_file_not_reopened".*AUDIT_FILE: cannot be opened for writing: its directory does not exist \(ENOENT\)/,
     );
     const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
     expect(requestIdsOf(readAuditFile(`${path}.1`), 'token_issued')).toEqual(new Set([headers['x-request-id']]));
@@ -159,7 +159,9 @@ it('a start with an audit file that cannot be opened fails, and names the settin
   };
   await using program = runProgram('config/main.ts', { ...settings, AUDIT_FILE: join(folder, 'absent', 'audit.log') });
   expect(await program.ended()).toBe(1);
-  expect(program.stderr()).toContain('  AUDIT_FILE: cannot be opened for writing (ENOENT)\n');
+  expect(program.stderr()).toContain(
+    '  AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)\n',
+  );
 });
 
 it('a program may read the audit log through a named pipe', async () => {

@@ -53,15 +53,17 @@ describe('the file of the audit lines', () => {
 
   it('is a problem that names the setting where it cannot be opened, and not the path', () => {
     expect(auditFileProblem(join(folder, 'absent', 'audit.log'))).toEqual([
-      'AUDIT_FILE: cannot be opened for writing (ENOENT)',
+      'AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)',
     ]);
-    expect(auditFileProblem(folder)).toEqual(['AUDIT_FILE: cannot be opened for writing (EISDIR)']);
+    expect(auditFileProblem(folder)).toEqual(['AUDIT_FILE: cannot be opened for writing: it is a directory (EISDIR)']);
     expect(auditFileProblem(path)).toEqual([]);
   });
 
   it('may be a pipe, whose reader has to be there', () => {
     execFileSync('mkfifo', [path]);
-    expect(() => openAuditFile(path)).toThrow('AUDIT_FILE: cannot be opened for writing (ENXIO)');
+    expect(() => openAuditFile(path)).toThrow(
+      'AUDIT_FILE: cannot be opened for writing: it is a pipe that nothing reads (ENXIO)',
+    );
     // It would end the reader.
     expect(auditFileProblem(path)).toEqual([]);
   });

@@ -206,7 +206,7 @@ describe('npm run clients, if the audit log cannot be written', () => {
     expect(run).toMatchObject({
       exitCode: 1,
       stderr:
-        'Nothing was changed: the audit log cannot be written: AUDIT_FILE: cannot be opened for writing (ENOENT)\n',
+        'Nothing was changed: the audit log cannot be written: AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)\n',
     });
     expect(await storedClients()).toEqual([]);
   });

@@ -17,9 +17,14 @@ describe('readTextFile', () => {
   });
 
   it('names the whole path and the code of the system', () => {
-    const problems = [join(folder, 'none'), join(folder, 'file/none'), folder, 'no-such.json', '~/no-such'].map(
-      (path) => readTextFile(path),
-    );
+    const problems = [
+      join(folder, 'none'),
+      join(folder, 'file/none'),
+      folder,
+      'no-such.json',
+      '~/no-such',
+      'tests',
+    ].map((path) => readTextFile(path));
     const cwd = process.cwd();
     expect(problems.map((problem) => !problem.ok && problem.problem)).toEqual([
       `cannot be read: there is no file ${folder}/none (ENOENT)`,
@@ -27,6 +32,7 @@ describe('readTextFile', () => {
       `cannot be read: ${folder} is a directory (EISDIR)`,
       `cannot be read: there is no file ${cwd}/no-such.json (ENOENT)`,
       `cannot be read: there is no file ${cwd}/~/no-such; only a shell replaces ~ (ENOENT)`,
+      `cannot be read: ${cwd}/tests is a directory (EISDIR)`,
     ]);
   });
 
