@@ -18,3 +18,8 @@ alter role authorization_service login nosuperuser nocreatedb nocreaterole passw
 grant connect on database :"database" to authorization_service;
 grant usage on schema public to authorization_service;
 grant select (id, client_id, client_secret, client_name, scope) on clients to authorization_service;
+
+-- npm run migrate creates these.
+select format('grant select on %I to authorization_service', name)
+from unnest(array['client_secrets', 'client_keys', 'client_subjects', 'client_resources']) as name
+where to_regclass(name) is not null \gexec
