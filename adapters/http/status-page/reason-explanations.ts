@@ -10,7 +10,7 @@ export const REASON_EXPLANATIONS: Readonly<Record<HttpReason | RefusalReason, st
   presented_secret_unusable:
     'The secret that was sent is longer than 72 bytes or contains a NUL, so it cannot be right. Look for a wrong value or a whole file in the configuration of the caller.',
   stored_secret_unusable:
-    'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`.',
+    'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`. If its secrets have ids, `npm run doctor` says whether the service may read client_secrets.',
   registration_broken:
     'The credentials are right, but the row of the client breaks a rule, such as an empty name or a malformed scope. Find `registration_broken` in the log, which names the field, and correct the row.',
   client_disabled:
