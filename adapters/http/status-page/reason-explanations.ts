@@ -98,7 +98,7 @@ export const REASON_EXPLANATIONS: Readonly<Record<HttpReason | RefusalReason, st
   method_not_allowed:
     'The path exists, but not with this method. The token endpoint answers POST, all other paths answer GET.',
   credentials_in_query:
-    'client_id, client_secret or grant_type stood in the URL, where logs keep them. Send them in the body, and replace the secret.',
+    'client_id, client_secret or grant_type was in the URL, where logs keep them. Send them in the body, and replace the secret.',
   authorization_repeated: 'The request has more than one Authorization header. Look for a proxy that adds its own.',
   authorization_malformed: 'The Authorization header cannot be read. Correct it at the caller.',
   authorization_beside_body:
@@ -121,7 +121,7 @@ export const REASON_EXPLANATIONS: Readonly<Record<HttpReason | RefusalReason, st
   form_encoding_malformed:
     'The body is not well-formed percent-encoded UTF-8. Look for a percent sign or an ampersand in the secret that the caller does not encode.',
   parameters_too_many: 'The request has more than 50 parameters. Correct it at the caller.',
-  parameter_repeated: 'A parameter stands in the body more than once. Correct it at the caller.',
+  parameter_repeated: 'A parameter appears in the body more than once. Correct it at the caller.',
   grant_type_missing: 'The parameter grant_type is missing. Have the caller send grant_type=client_credentials.',
   grant_type_unsupported:
     'The caller asks for another grant than client_credentials, the only one here. Change the flow in its configuration.',
