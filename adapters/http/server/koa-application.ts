@@ -16,6 +16,8 @@ export type Access =
   | { readonly kind: 'bearer'; readonly scope?: Scope }
   | { readonly kind: 'operator'; readonly operator: OperatorAccess };
 
+const BEARER: Access = { kind: 'bearer' };
+
 /** One path and the methods that it answers. */
 export interface Route {
   /** Matched exactly: case, trailing slash and percent-encoding count. A segment `:name` matches any one segment. */
@@ -38,18 +40,17 @@ export interface ApplicationParts extends ExchangeParts {
 
 /**
  * The Koa application. It denies by default: whether a path is public is a property of the route that matched it, so no
- * second rule about paths can disagree, and a path without a route requires a token before the answer is 404.
+ * second rule about paths can disagree, and a path without a route requires a token before the answer is 404: that of the
+ * operator on a port that has paths of the operator, otherwise a bearer's.
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   const { routes, authorizeRequest, onFault } = parts;
+  const otherPaths = routes.find(({ access }) => access.kind === 'operator')?.access ?? BEARER;
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
       ctx.state.route = route.path;
-      const { access } = route;
-      if (access.kind === 'bearer' && !(await requireBearer(ctx, authorizeRequest, access.scope))) return;
-      if (access.kind === 'operator' && !(await access.operator.admits(ctx))) return;
-      await answer(ctx, route);
+      if (await admits(route.access, ctx, authorizeRequest)) await answer(ctx, route);
     });
   }
   const application = new Koa<ExchangeState>();
@@ -57,9 +58,16 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   application.use(exchange(parts));
   application.use(router.routes());
   application.use(async (ctx) => {
-    if (await requireBearer(ctx, authorizeRequest)) sendRefusal(ctx, httpRefusal('route_unknown'));
+    if (await admits(otherPaths, ctx, authorizeRequest)) sendRefusal(ctx, httpRefusal('route_unknown'));
   });
   return application;
+}
+
+/** Whether the request has access. If not, answers with the refusal. */
+async function admits(access: Access, ctx: Exchange, authorizeRequest: AuthorizeRequest): Promise<boolean> {
+  if (access.kind === 'public') return true;
+  if (access.kind === 'operator') return access.operator.admits(ctx);
+  return requireBearer(ctx, authorizeRequest, access.scope);
 }
 
 /** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa omits the body. */

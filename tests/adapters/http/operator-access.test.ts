@@ -64,6 +64,15 @@ describe('the operator', () => {
     expect(answer.headers['www-authenticate']).toBe(CHALLENGES);
   });
 
+  it('learns that a path does not exist, and is asked for the token before', async () => {
+    for (const path of ['/', '/status/', '/metric']) {
+      const found = await get(basic(TOKEN), path);
+      expect([found.status, found.json()]).toEqual([404, { error: 'not_found' }]);
+      const asked = await get({}, path);
+      expect([asked.status, asked.headers['www-authenticate']]).toEqual([401, CHALLENGES]);
+    }
+  });
+
   it('gets two challenges in two header lines', async () => {
     const answer = await sendRaw(managementPort, 'GET /status/data HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer.match(/^WWW-Authenticate: .*$/gm)).toHaveLength(2);
