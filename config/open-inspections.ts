@@ -84,7 +84,7 @@ function inspectRunning(
     ...failing.map(({ name, reason }) =>
       problem(
         `the service that runs is not ready: ${name}: ${reason}`,
-        'mend that; it becomes ready without a restart',
+        'fix that; it becomes ready without a restart',
       ),
     ),
     ...checks

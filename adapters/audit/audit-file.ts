@@ -5,7 +5,7 @@ import { types } from 'node:util';
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 const MODE = 0o600;
 
-/** What the codes of the system mean for somebody who has to mend the setting. */
+/** What the codes of the system mean for somebody who has to correct the setting. */
 const CAUSES: Readonly<Record<string, string>> = {
   ENOENT: 'its directory does not exist',
   ENOTDIR: 'its directory does not exist',

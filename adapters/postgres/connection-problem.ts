@@ -10,7 +10,7 @@ const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
     'start PostgreSQL, or correct host and port in DATABASE_URL; in a container, localhost is the container itself',
   ],
   ENOTFOUND: ['the host has no address', 'correct the host in DATABASE_URL'],
-  EAI_AGAIN: ['the host has no address now', 'correct the host in DATABASE_URL, or mend the name server'],
+  EAI_AGAIN: ['the host has no address now', 'correct the host in DATABASE_URL, or repair the name server (DNS)'],
   EHOSTUNREACH: ['there is no route to the host', 'correct the host in DATABASE_URL, or the network'],
   ENOENT: ['the socket does not exist', 'correct the host in DATABASE_URL, a folder, or start PostgreSQL'],
   ECONNRESET: ['the connection was closed at once', 'look at the log of PostgreSQL, and of the proxy in front of it'],

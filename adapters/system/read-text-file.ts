@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { failure, type Result, success } from '../../domain/result.ts';
 
-/** What the codes of the system mean for somebody who has to mend a path. */
+/** What the codes of the system mean for somebody who has to correct a path. */
 const CAUSES: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `there is no file ${path}`,
   ENOTDIR: (path) => `there is no file ${path}`,

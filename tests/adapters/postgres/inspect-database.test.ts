@@ -74,7 +74,7 @@ describe('inspectDatabase', () => {
     ]);
   });
 
-  it('names the grants of a role that may not read the table, as a statement that mends it', async () => {
+  it('names the grants of a role that may not read the table, as a statement that adds them', async () => {
     await database.query(CREATE_CLIENTS);
     const [problem] = await found('problem', /may not read/);
     expect(problem?.text).toContain('the database role may not read the column id, client_id');
