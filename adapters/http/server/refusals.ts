@@ -90,7 +90,7 @@ export function isHttpReason(reason: string): reason is HttpReason {
  */
 export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, string>>> = {
   request_malformed: 'the request is not well-formed HTTP/1.1',
-  host_malformed: 'HTTP/1.1 requires exactly one Host header',
+  host_malformed: 'HTTP/1.1 asks for exactly one Host header',
   header_fields_too_large: 'the header fields are larger than 16 KiB',
   request_timeout: 'the request did not arrive in time',
   method_not_allowed: 'the Allow header names the methods that this path answers',
@@ -109,9 +109,9 @@ export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, s
   content_encoding_unsupported: 'send the body without a Content-Encoding',
   content_type_unsupported: 'the Content-Type must be application/x-www-form-urlencoded, in UTF-8',
   content_too_large: 'the body is larger than 16 KiB',
-  form_encoding_malformed: 'the body is not well-formed: use percent-encoding and UTF-8',
+  form_encoding_malformed: 'the body is not well-formed: percent-encoding of UTF-8 is asked for',
   parameters_too_many: 'more than 50 parameters',
-  parameter_repeated: 'a parameter appears in the body more than once',
+  parameter_repeated: 'a parameter stands in the body more than once',
   grant_type_missing: 'grant_type is missing',
   grant_type_unsupported: 'grant_type must be client_credentials',
   response_type_unsupported:
