@@ -6,24 +6,24 @@ import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import type { RecordChangesParts } from '../application/clients/record-client-changes.ts';
 import { failure, type Result, success } from '../domain/result.ts';
+import type { ProgramStreams } from './program-streams.ts';
 import { type Environment, readEnvironment } from './settings/read-environment.ts';
 import { SETTINGS_SCHEMA } from './settings/settings.ts';
 
 const AUDIT_SETTINGS = SETTINGS_SCHEMA.pick({ AUDIT_FILE: true, AUDIT_REQUIRED: true });
 
-/** The descriptor of standard error: standard output has the answer of the program. */
-const STANDARD_ERROR = 2;
-
-/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error. */
-export function openProgramAudit(environment: Environment): Result<RecordChangesParts, string> {
+/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. */
+export function openProgramAudit(
+  environment: Environment,
+  stderr: ProgramStreams['stderr'],
+): Result<RecordChangesParts, string> {
   const read = readEnvironment(AUDIT_SETTINGS, ['AUDIT_'], environment);
   if (!read.ok) return failure(read.problem.join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
   const lines = new ProgramAuditLines({
-    open: () => (path === undefined ? STANDARD_ERROR : openAuditFile(path)),
+    open: () => (path === undefined ? stderr.fd : openAuditFile(path)),
     need: isRequired ? 'required' : 'optional',
-    onLost: (reason) =>
-      writeForPeople(process.stderr, `The change could not be recorded in the audit log: ${reason}\n`),
+    onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),
   });
   const auditLog = new JsonAuditLog(lines, { ...currentOperator() });
   return success({ auditLog, clock: new SystemClock(), ids: new RandomIdGenerator() });

@@ -36,6 +36,7 @@ export function createProgram(
     .configureOutput({
       writeOut: (text) => terminal.writeHelp(text),
       writeErr: (text) => terminal.writeUsageError(text),
+      getOutHelpWidth: () => terminal.columns,
     })
     .exitOverride()
     .version(version, '--version', 'print the version')

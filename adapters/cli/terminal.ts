@@ -6,9 +6,13 @@ import type { Input } from './read-secret.ts';
 /** The streams of the process. */
 export interface TerminalStreams {
   readonly stdin: Input;
-  readonly stdout: Writable;
+  /** With the width of the terminal, if it is one. */
+  readonly stdout: Writable & { readonly columns?: number };
   readonly stderr: Writable;
 }
+
+/** The width of what is no terminal, such as a file. */
+const COLUMNS_DEFAULT = 80;
 
 /** Options of every command that shows an answer. */
 export interface AnswerOptions {
@@ -18,7 +22,7 @@ export interface AnswerOptions {
 /** Writes answers to standard output, and everything else to standard error. */
 export class Terminal {
   readonly stdin: Input;
-  readonly #stdout: Writable;
+  readonly #stdout: TerminalStreams['stdout'];
   readonly #stderr: Writable;
   #exitCode: ExitCode = EXIT.done;
 
@@ -54,6 +58,11 @@ export class Terminal {
       else await this.#write(part.value.text);
       if (this.#exitCode !== EXIT.done) return;
     }
+  }
+
+  /** The width of help pages in characters. */
+  get columns(): number {
+    return this.#stdout.columns ?? COLUMNS_DEFAULT;
   }
 
   /** Writes a help page as the library formatted it. */

@@ -5,9 +5,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { inspectService } from '../../config/inspect-service.ts';
 import { freePort } from '../support/free-port.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { runProgram } from '../support/program.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 interface Found {
@@ -19,10 +21,9 @@ interface Found {
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
 
-async function doctor(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
-  await using program = runProgram('config/doctor.ts', environment, args);
-  const exitCode = await program.ended();
-  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+/** `npm run doctor`, in this process. */
+function doctor(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  return runInProcess(inspectService, args, environment);
 }
 
 /** The findings of `--json`, by their checks. */
@@ -48,8 +49,9 @@ describe('npm run doctor', () => {
   });
 
   it('finds no problem before the first start, and prints a line for each check', async () => {
-    const { exitCode, stdout, stderr } = await doctor({ ...MEMORY, ...ports, WORKERS: '1' });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    await using program = runProgram('config/doctor.ts', { ...MEMORY, ...ports, WORKERS: '1' });
+    expect([await program.ended(), program.stderr()]).toEqual([0, '']);
+    const stdout = program.stdout();
     expect(stdout).toMatch(/^ok {7}settings +registrations in memory/m);
     expect(stdout).toMatch(/^ok {7}ports +PORT: \d+ is free$/m);
     expect(stdout).toMatch(/^note {5}public URL .*the service does not run\n +-> start the service/m);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { clientsProgram, type RunClients } from '../adapters/cli/clients-program.ts';
+import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
 import { freshTables } from '../support/details-tables.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -14,7 +14,7 @@ let clients: RunClients;
 beforeAll(async () => {
   database = await createTestDatabase();
   await freshTables(database);
-  clients = clientsProgram(database.url);
+  clients = clientsInProcess(database.url);
   const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENT_SECRET_COST: '4' };
   service = await startServiceWithWorkers(settings);
 }, 120_000);

@@ -7,7 +7,7 @@ import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { GOOD_CLIENT, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsProgram } from './clients-program.ts';
+import { clientsInProcess, clientsProgram } from './clients-program.ts';
 
 const BILLING = ['--name', 'Billing', '--scope', 'read write', '--cost', '4'];
 const WHO = { database_role: expect.any(String), os_user: userInfo().username, host: hostname() };
@@ -36,9 +36,9 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The program with these settings. */
+/** The program with these settings, in this process. */
 function program(settings: Readonly<Record<string, string>> = {}, url = database.url) {
-  return clientsProgram(url, [], { AUDIT_FILE: path, ...settings });
+  return clientsInProcess(url, { AUDIT_FILE: path, ...settings });
 }
 
 /** The lines so far, without what differs each time. */
@@ -190,7 +190,7 @@ describe('npm run clients, if the audit log cannot be written', () => {
     const before = await storedClients();
     const file = join(folder, 'clients.json');
     writeFileSync(file, JSON.stringify([PLAIN_CLIENT]));
-    const clients = program({ AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
+    const clients = clientsProgram(database.url, [], { AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
     for (const command of commands) {
       const run = await clients(command.map((argument) => (argument === 'CLIENTS' ? file : argument)));
       expect([command, run.exitCode, run.stdout]).toEqual([command, 1, '']);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import bcrypt from 'bcrypt';
 import { freshTables } from '../../support/details-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsProgram, type RunClients } from './clients-program.ts';
+import { clientsInProcess, type RunClients } from './clients-program.ts';
 
 const BILLING = ['add', 'billing', '--name', 'Billing', '--scope', 'read write', '--cost', '4'];
 
@@ -17,7 +17,7 @@ let jwks: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  clients = clientsProgram(database.url);
+  clients = clientsInProcess(database.url);
   folder = await mkdtemp(join(tmpdir(), 'clients-credentials-'));
   jwks = await writeJson('keys.json', { keys: [{ ...publicJwk(), kid: 'k1' }] });
 }, 120_000);
@@ -88,7 +88,7 @@ describe('clients secrets', () => {
 
   it('says what to do if the tables of details are missing, and changes nothing', async () => {
     const bare = await createTestDatabase();
-    const run = clientsProgram(bare.url);
+    const run = clientsInProcess(bare.url);
     await run(BILLING);
     const refused = await run(['secrets', 'add', 'billing', '--cost', '4']);
     expect(refused).toMatchObject({ exitCode: 3, stdout: '' });

@@ -6,7 +6,7 @@ import bcrypt from 'bcrypt';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { GOOD_CLIENT, GOOD_SECRET, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsProgram, type Run, type RunClients } from './clients-program.ts';
+import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
 
 let database: TestDatabase;
 let clients: RunClients;
@@ -15,7 +15,7 @@ let file: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  clients = clientsProgram(database.url);
+  clients = clientsInProcess(database.url);
   folder = await mkdtemp(join(tmpdir(), 'clients-file-'));
   file = join(folder, 'clients.json');
 }, 120_000);
@@ -162,7 +162,7 @@ describe('clients import', () => {
     await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
     await database.query(`revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`);
     await writeFile(file, JSON.stringify([GOOD_CLIENT]));
-    const run = await clientsProgram(role.url)(['import', file]);
+    const run = await clientsInProcess(role.url)(['import', file]);
     expect(run).toMatchObject({ exitCode: 3, stdout: '' });
     expect(run.stderr).toContain('permission denied to create temporary tables');
     await database.query(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to public`);
@@ -175,7 +175,7 @@ describe('clients import', () => {
       stdout: '',
       stderr: `The file ${process.cwd()}/no-such-file cannot be read (ENOENT).\n`,
     });
-    expect(await clients(['import', folder])).toMatchObject({
+    expect(await clientsProgram(database.url)(['import', folder])).toMatchObject({
       exitCode: 1,
       stdout: '',
       stderr: `The file ${folder} cannot be read (EISDIR).\n`,

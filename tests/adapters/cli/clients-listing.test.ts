@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clientsTable } from '../../support/clients-table.ts';
 import { GOOD_CLIENT } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsProgram, type RunClients } from './clients-program.ts';
+import { clientsInProcess, clientsProgram, type RunClients } from './clients-program.ts';
 
 const HASH = GOOD_CLIENT.client_secret;
 const ESCAPE = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e';
@@ -16,7 +16,7 @@ let clients: RunClients;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  clients = clientsProgram(database.url);
+  clients = clientsInProcess(database.url);
   await database.query(FOREIGN_TABLE);
   const good = { clientId: 'good', clientSecret: HASH, clientName: 'Good', scope: 'read' };
   const { add } = clientsTable(database);
@@ -119,7 +119,7 @@ describe('clients list', () => {
 
   it('reports that there is no client, and prints an empty array as JSON', async () => {
     const empty = await createTestDatabase();
-    const list = clientsProgram(empty.url);
+    const list = clientsInProcess(empty.url);
     expect(await list(['list'])).toMatchObject({ exitCode: 0, stdout: '', stderr: 'No client is registered.\n' });
     expect((await list(['list', '--json'])).stdout).toBe('[]\n');
     await empty.drop();

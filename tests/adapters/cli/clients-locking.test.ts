@@ -5,14 +5,14 @@ import { clientsTable } from '../../support/clients-table.ts';
 import { GOOD_CLIENT } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
-import { clientsProgram, type RunClients } from './clients-program.ts';
+import { clientsInProcess, clientsProgram, type RunClients } from './clients-program.ts';
 
 let database: TestDatabase;
 let clients: RunClients;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  clients = clientsProgram(database.url);
+  clients = clientsInProcess(database.url);
   // Creates the table.
   await clients(['list']);
 }, 120_000);
@@ -94,6 +94,7 @@ describe('clients remove', () => {
 });
 
 describe('two administrators at the same time', () => {
+  const started = (args: readonly string[], stdin?: string) => clientsProgram(database.url)(args, stdin);
   let rival: pg.Client;
   beforeEach(async () => {
     rival = new pg.Client({ connectionString: database.url });
@@ -114,7 +115,7 @@ describe('two administrators at the same time', () => {
   it('add the same client: one of them gets the answer that the id is taken', async () => {
     await rival.query(`insert into clients (client_id, client_secret, client_name, scope)
       values ('contested', 'x', 'The rival''s', 'read')`);
-    const run = clients(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
+    const run = started(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
     await untilWaiting(1);
     await commit();
     expect(await run).toMatchObject({
@@ -130,8 +131,8 @@ describe('two administrators at the same time', () => {
   it('disable a client and rotate its secret: it has the new secret, and is disabled', async () => {
     await rival.query("select from clients where client_id = 'billing' for update");
     const runs = Promise.all([
-      clients(['disable', 'billing']),
-      clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'a-new-long-secret'),
+      started(['disable', 'billing']),
+      started(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'a-new-long-secret'),
     ]);
     await untilWaiting(2);
     await commit();
@@ -143,7 +144,7 @@ describe('two administrators at the same time', () => {
 
   it('remove a client and rotate its secret: the client does not exist, and rotate reports that', async () => {
     await rival.query("delete from clients where client_id = 'billing'");
-    const run = clients(['rotate', 'billing', '--cost', '4']);
+    const run = started(['rotate', 'billing', '--cost', '4']);
     await untilWaiting(1);
     await commit();
     expect(await run).toMatchObject({ exitCode: 1, stdout: '', stderr: 'No client has the id billing.\n' });

@@ -1,11 +1,10 @@
-import { fileURLToPath } from 'node:url';
+import { manageClients } from '../../../config/manage-clients.ts';
 import { type AuditLine, auditLinesIn } from '../../support/audit-lines.ts';
 import { runProgram } from '../../support/program.ts';
+import { type FinishedProgram, runInProcess } from '../../support/run-in-process.ts';
 
 /** The result of one run of the program. */
-export interface Run {
-  readonly exitCode: number | null;
-  readonly stdout: string;
+export interface Run extends FinishedProgram {
   /** Without the audit lines. */
   readonly stderr: string;
   /** The audit lines on standard error. */
@@ -16,24 +15,31 @@ export interface Run {
 
 export type RunClients = (args: readonly string[], stdin?: string | Buffer) => Promise<Run>;
 
-/** The compiled files of the program are kept between runs, because most of the time of these tests is spent on starting it. */
-const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/clients-program', import.meta.url));
+type Settings = Readonly<Record<string, string>>;
 
 /** `npm run clients --` against a database, in a separate process. */
 export function clientsProgram(
   databaseUrl: string,
   nodeArgs: readonly string[] = [],
-  settings: Readonly<Record<string, string>> = {},
+  settings: Settings = {},
 ): RunClients {
-  const environment = { DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings };
   return async (args, stdin = '') => {
-    await using program = runProgram('config/clients.ts', environment, args, nodeArgs);
+    await using program = runProgram('config/clients.ts', { DATABASE_URL: databaseUrl, ...settings }, args, nodeArgs);
     // A program that ends without reading closes the pipe.
     program.process.stdin?.on('error', () => {});
     program.process.stdin?.end(stdin);
     const exitCode = await program.ended();
-    const stdout = program.stdout();
-    const stderr = program.stderr().replaceAll(/^\{"log":"audit".*\n/gm, '');
-    return { exitCode, stdout, stderr, audit: auditLinesIn(program.stderr()), json: () => JSON.parse(stdout) };
+    return runOf({ exitCode, stdout: program.stdout(), stderr: program.stderr() });
   };
+}
+
+/** The same in this process, for tests of what the commands answer and change. */
+export function clientsInProcess(databaseUrl: string, settings: Settings = {}): RunClients {
+  return async (args, stdin) =>
+    runOf(await runInProcess(manageClients, args, { DATABASE_URL: databaseUrl, ...settings }, stdin));
+}
+
+function runOf({ exitCode, stdout, stderr }: FinishedProgram): Run {
+  const complaints = stderr.replaceAll(/^\{"log":"audit".*\n/gm, '');
+  return { exitCode, stdout, stderr: complaints, audit: auditLinesIn(stderr), json: () => JSON.parse(stdout) };
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import bcrypt from 'bcrypt';
 import { runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsProgram, type Run, type RunClients } from './clients-program.ts';
+import { clientsInProcess, type Run, type RunClients } from './clients-program.ts';
 
 const BILLING = ['--name', 'Billing', '--scope', 'read write', '--cost', '4'];
 const HASH = /\$2[aby]\$/;
@@ -14,7 +14,7 @@ let clients: RunClients;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  clients = clientsProgram(database.url);
+  clients = clientsInProcess(database.url);
 }, 120_000);
 afterAll(() => database.drop());
 beforeEach(async () => {
@@ -143,7 +143,7 @@ describe('clients rotate', () => {
 
 describe('clients hash', () => {
   it('prints the BCrypt encoding of the secret on standard input, without a database', async () => {
-    const run = await clientsProgram('')(['hash', '--cost', '4'], 'a-good-long-secret\n');
+    const run = await clientsInProcess('')(['hash', '--cost', '4'], 'a-good-long-secret\n');
     expect(run).toMatchObject({ exitCode: 0, stderr: '' });
     expect(run.stdout).toMatch(/^\$2b\$04\$.{53}\n$/);
     expect(await bcrypt.compare('a-good-long-secret', run.stdout.trim())).toBe(true);

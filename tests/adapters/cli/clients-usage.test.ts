@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../support/free-port.ts';
 import { runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsProgram } from './clients-program.ts';
+import { clientsInProcess, clientsProgram } from './clients-program.ts';
 
 const COMMANDS = ['add', 'list', 'show', 'rotate', 'disable', 'enable', 'remove', 'import', 'hash'];
-const withoutDatabase = clientsProgram('');
+const withoutDatabase = clientsInProcess('');
 
 describe('npm run clients', () => {
   it('lists its commands and exit codes for --help', async () => {
@@ -42,7 +42,7 @@ describe('npm run clients', () => {
   });
 
   it('refuses a DATABASE_URL of another database without showing it', async () => {
-    const run = await clientsProgram('mysql://someone:hunter2@127.0.0.1/x')(['list']);
+    const run = await clientsInProcess('mysql://someone:hunter2@127.0.0.1/x')(['list']);
     expect(run.exitCode).toBe(2);
     expect(run.stderr).not.toContain('hunter2');
   });
@@ -67,12 +67,12 @@ describe('npm run clients, on a database that cannot be used', () => {
 
   it('ends the program with exit code 3 if the role may not create the table, or may only read it', async () => {
     const role = await database.createRole();
-    const clients = clientsProgram(role.url);
+    const clients = clientsInProcess(role.url);
     expect(await clients(['list'])).toMatchObject({
       exitCode: 3,
       stderr: 'The database cannot be used: table clients does not exist, and the database role may not create it\n',
     });
-    await clientsProgram(database.url)(['list']);
+    await clientsInProcess(database.url)(['list']);
     await database.query(`grant select on clients to ${role.name}`);
     expect((await clients(['list'])).exitCode).toBe(0);
     const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
@@ -82,10 +82,10 @@ describe('npm run clients, on a database that cannot be used', () => {
   });
 
   it('needs only four privileges on the table', async () => {
-    await clientsProgram(database.url)(['list']);
+    await clientsInProcess(database.url)(['list']);
     const role = await database.createRole();
     await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
-    const clients = clientsProgram(role.url);
+    const clients = clientsInProcess(role.url);
     const steps = [
       ['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4'],
       ['rotate', 'x', '--cost', '4'],

@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-tables.ts';
 import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
+import { manageKeys } from '../../../config/manage-keys.ts';
 import { aKey, kidsIn } from '../../contracts/key-directory.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { runProgram } from '../../support/program.ts';
+import { runInProcess } from '../../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
@@ -26,17 +28,16 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** `npm run keys --` in a separate process. */
-async function keys(args: readonly string[], url = database.url, settings: Readonly<Record<string, string>> = {}) {
-  await using program = runProgram('config/keys.ts', { DATABASE_URL: url, ...settings }, args);
-  const exitCode = await program.ended();
-  return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
+/** `npm run keys --`, in this process. */
+function keys(args: readonly string[], url = database.url, settings: Readonly<Record<string, string>> = {}) {
+  return runInProcess(manageKeys, args, { DATABASE_URL: url, ...settings });
 }
 
 describe('npm run keys', () => {
   it('lists no key of an empty directory', async () => {
     expect(await keys(['list'])).toEqual({ exitCode: 0, stdout: '', stderr: 'No key is published.\n' });
-    expect((await keys(['list', '--json'])).stdout).toBe('[]\n');
+    await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['list', '--json']);
+    expect([await program.ended(), program.stdout()]).toEqual([0, '[]\n']);
   });
 
   it('lists the keys, revokes one, and shows it as revoked', async () => {
@@ -88,9 +89,10 @@ describe('npm run keys', () => {
 
   it('revokes nothing that cannot be recorded if AUDIT_REQUIRED is true', async () => {
     await directory.publish([aKey('kept')]);
-    const run = await keys(['revoke', 'kept'], database.url, { AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
-    expect(run).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(run.stderr).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
+    const settings = { DATABASE_URL: database.url, AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' };
+    await using program = runProgram('config/keys.ts', settings, ['revoke', 'kept']);
+    expect([await program.ended(), program.stdout()]).toEqual([1, '']);
+    expect(program.stderr()).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
     expect(await kidsIn(directory)).toContain('kept');
     expect((await keys(['revoke', 'kept'], database.url, { AUDIT_FILE: '/dev/full' })).exitCode).toBe(0);
     expect(await kidsIn(directory)).not.toContain('kept');
