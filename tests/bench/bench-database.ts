@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { runAt } from '../support/test-database.ts';
+import { runAt } from '../support/run-at.ts';
 import { startTestDatabaseSource } from '../support/test-database-source.ts';
 import type { Registration } from './registrations.ts';
 

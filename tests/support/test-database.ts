@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import { KeptConnection } from './kept-connection.ts';
+import { runAt } from './run-at.ts';
 import { BROKER_VARIABLE } from './test-database-broker.ts';
 
 /** A new, empty database on the server of this test run. */
@@ -7,7 +8,7 @@ export interface TestDatabase {
   readonly url: string;
   /** A new role that may only connect. */
   createRole(): Promise<{ readonly name: string; readonly url: string }>;
-  /** Runs one statement as the owner of the database, on a new connection. */
+  /** Runs one statement as the owner of the database. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
   drop(): Promise<void>;
 }
@@ -23,13 +24,14 @@ export async function createTestDatabase({ options = '' }: TestDatabaseOptions =
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await runAt(serverUrl, `create database ${name} ${options}`);
   const url = withDatabase(serverUrl, name);
+  const owner = new KeptConnection(url);
   const roles: string[] = [];
   return {
     url,
-    query: (text, values) => runAt(url, text, values),
+    query: (text, values) => owner.query(text, values),
     async createRole() {
       const role = `role_${randomUUID().replaceAll('-', '')}`;
-      await runAt(url, `create role ${role} login password 'pw'`);
+      await owner.query(`create role ${role} login password 'pw'`);
       roles.push(role);
       const own = new URL(url);
       own.username = role;
@@ -37,27 +39,11 @@ export async function createTestDatabase({ options = '' }: TestDatabaseOptions =
       return { name: role, url: own.href };
     },
     async drop() {
+      await owner.close();
       await runAt(serverUrl, `drop database ${name} with (force)`);
       for (const role of roles) await runAt(serverUrl, `drop role ${role}`);
     },
   };
-}
-
-/** Runs one statement on a new connection. */
-export async function runAt(
-  url: string,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  // A test may kill the server while this connection is open.
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 async function askBroker(): Promise<string> {

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 async function open(methods: readonly ['private_key_jwt'] | readonly [] = ['private_key_jwt']) {
-  const options = { url: database.url, poolSize: 2, deadlineMs: 2_000 };
+  const options = { url: database.url, poolSize: 2, deadlineMs: 10_000 };
   const { clientKeys, dependency } = await openClientRepository(options, (line) => lines.push(line), methods);
   opened.push(dependency);
   return clientKeys;

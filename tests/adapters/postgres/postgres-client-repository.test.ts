@@ -6,7 +6,7 @@ import { clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { requestToken } from '../../support/http.ts';
 import { runProgram } from '../../support/program.ts';
-import { GOOD_SECRET, startServiceUnderTest } from '../../support/running-service.ts';
+import { GOOD_SECRET, ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
 import { startProblems } from '../../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
@@ -22,7 +22,7 @@ afterAll(() => database.drop());
 
 async function fresh(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
   await freshTables(database);
-  return { ...(await openRepository({ url, poolSize: 4, deadlineMs: 2_000 }, log)), ...clientsTable(database) };
+  return { ...(await openRepository({ url, poolSize: 4, deadlineMs: 10_000 }, log)), ...clientsTable(database) };
 }
 
 describeClientRepository('PostgresClientRepository', () => fresh());
@@ -88,8 +88,10 @@ describe('PostgresClientRepository', () => {
   });
 
   it('uses secrets with ids only if their table is there when it starts', async () => {
+    // It looks for the table in the background, or for the first request.
+    await under.repository.findSecret('client-1', 'an-id');
     await database.query('alter table client_secrets rename to elsewhere');
-    await using without = await openRepository({ url: database.url, poolSize: 1, deadlineMs: 2_000 });
+    await using without = await openRepository({ url: database.url, poolSize: 1, deadlineMs: 10_000 });
     await under.add(A_CLIENT);
     expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
     expect((await without.repository.findByClientId('client-1', 'an-id')).kind).toBe('found');
@@ -105,7 +107,7 @@ describe('PostgresClientRepository', () => {
     await under.add(A_CLIENT);
     const role = await database.createRole();
     await database.query(`grant select on clients to ${role.name}`);
-    const options = { url: role.url, poolSize: 1, deadlineMs: 2_000 };
+    const options = { url: role.url, poolSize: 1, deadlineMs: 10_000 };
     await using opened = await openRepository(options, (line) => lines.push(line));
     for (let time = 0; time < 3; time += 1) {
       expect((await opened.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
@@ -142,7 +144,7 @@ describe('PostgresClientRepository', () => {
 
   it('treats a client id that the database cannot store as unknown', async () => {
     const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
-    const opened = await openRepository({ url: latin.url, poolSize: 1, deadlineMs: 2_000 });
+    const opened = await openRepository({ url: latin.url, poolSize: 1, deadlineMs: 10_000 });
     expect(await opened.repository.findByClientId('客户')).toEqual({ kind: 'unknown' });
     await opened.close();
     await latin.drop();
@@ -178,7 +180,13 @@ describe('PostgresClientRepository', () => {
 const CONNECTIONS = `select count(*) from pg_stat_activity where datname = current_database() and application_name = $1`;
 
 describe('the service on PostgreSQL', () => {
-  const environment = () => ({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
+  const environment = () => ({
+    CLIENT_REPOSITORY: 'postgres',
+    DATABASE_URL: database.url,
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    BASE_URL: ISSUER,
+  });
 
   it('refuses {noop} in the table and broken rows as it refuses a wrong secret', async () => {
     const { add, close } = await fresh();

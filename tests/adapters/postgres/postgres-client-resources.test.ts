@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { openClientRepository } from '../../../adapters/postgres/open-adapters.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { type ClientWithResources, describeClientResources } from '../../contracts/client-resources.ts';
 import { clientsTable } from '../../support/clients-table.ts';
+import { freshTables } from '../../support/details-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 
@@ -17,15 +17,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => database.drop());
 
-async function emptyTables(): Promise<void> {
-  await database.query('drop table if exists clients');
-  await migrateDatabase(database.url);
-  await database.query('truncate client_resources');
-}
+const emptyTables = () => freshTables(database);
 
 /** Opens the tables as the service does. */
 async function open(url = database.url, log: (line: DatabaseLine) => void = () => {}) {
-  const { adapter, resources, dependency } = await openClientRepository({ url, poolSize: 2, deadlineMs: 2_000 }, log);
+  const options = { url, poolSize: 2, deadlineMs: 10_000 };
+  const { adapter, resources, dependency } = await openClientRepository(options, log);
   return { repository: adapter, clientResources: resources, readiness: dependency.readiness, close: dependency.close };
 }
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function open(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
-  const options = { url, poolSize: 2, deadlineMs: 2_000 };
+  const options = { url, poolSize: 2, deadlineMs: 10_000 };
   const { federatedClients, dependency } = await openClientRepository(options, log, ['federated_jwt']);
   return { clients: federatedClients, close: () => dependency.close() };
 }

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 async function open(url = database.url) {
-  const { replicas, dependency } = await openKeyDirectory({ url, deadlineMs: 2_000 }, (line) => lines.push(line));
+  const { replicas, dependency } = await openKeyDirectory({ url, deadlineMs: 10_000 }, (line) => lines.push(line));
   opened.push(dependency);
   return { replicas, dependency };
 }
