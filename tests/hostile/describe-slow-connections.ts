@@ -28,26 +28,45 @@ async function run(service: HostileService, { bytes, trickle, atLast }: SlowConn
   return { afterMs, received: exchange.received(), nextTokenMs: await expectNextToken(service) };
 }
 
-describe('slow and half-open connections', () => {
-  let service: HostileService;
-  let ended: ReadonlyMap<string, Ended>;
-  // All of them at once, with the service's own limits: 10 s for a header section and 15 s for a request.
+/** The slow connections to a service of their own. */
+interface Begun {
+  readonly service: HostileService;
+  readonly ended: Promise<ReadonlyMap<string, Ended>>;
+}
+
+/** All of them at once, with the service's own limits: 10 s for a header section and 15 s for a request. */
+async function begin(): Promise<Begun> {
+  const service = await startHostileService();
+  const runs = SLOW_CONNECTIONS.map(async (row) => [row.name, await run(service, row)] as const);
+  const ended = Promise.all(runs).then((entries) => new Map(entries));
+  // A fault is reported by who waits for the end.
+  ended.catch(() => {});
+  return { service, ended };
+}
+
+/** The suite of slow connections. They begin before all tests of the file, so that the other tests of it run meanwhile. */
+export function describeSlowConnections(): void {
+  let begun: Begun;
   beforeAll(async () => {
-    service = await startHostileService();
-    const runs = SLOW_CONNECTIONS.map(async (row) => [row.name, await run(service, row)] as const);
-    ended = new Map(await Promise.all(runs));
-  });
-  afterAll(async () => {
-    await expectUnharmed(service);
-    process.stdout.write(
-      `beside slow connections, ${report([...ended.values()].map(({ nextTokenMs }) => nextTokenMs))}\n`,
-    );
+    begun = await begin();
   });
 
-  it.each(SLOW_CONNECTIONS)('$name', async ({ name, answers, endsAfterMs }) => {
-    const { afterMs = 0, received = '' } = ended.get(name) ?? {};
-    await expectAnswers(service, readAnswers(received), answers);
-    // The limits are not exact on a busy machine, but no connection ends before them.
-    expect(afterMs).toBeGreaterThanOrEqual(endsAfterMs);
+  describe('slow and half-open connections', () => {
+    let ended: ReadonlyMap<string, Ended>;
+    beforeAll(async () => {
+      ended = await begun.ended;
+    });
+    afterAll(async () => {
+      await expectUnharmed(begun.service);
+      const times = [...ended.values()].map(({ nextTokenMs }) => nextTokenMs);
+      process.stdout.write(`beside slow connections, ${report(times)}\n`);
+    });
+
+    it.each(SLOW_CONNECTIONS)('$name', async ({ name, answers, endsAfterMs }) => {
+      const { afterMs = 0, received = '' } = ended.get(name) ?? {};
+      await expectAnswers(begun.service, readAnswers(received), answers);
+      // The limits are not exact on a busy machine, but no connection ends before them.
+      expect(afterMs).toBeGreaterThanOrEqual(endsAfterMs);
+    });
   });
-});
+}

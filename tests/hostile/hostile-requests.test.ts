@@ -1,5 +1,6 @@
 import { AUTHORIZATIONS } from './authorizations.ts';
 import { describeHostileRequests } from './describe-hostile.ts';
+import { describeSlowConnections } from './describe-slow-connections.ts';
 import { CONTENT_CODINGS, ENCODINGS, MEDIA_TYPES } from './encodings.ts';
 import { CHUNKS, FRAMINGS, LINES } from './framings.ts';
 import { HEADER_FLOODS, HOSTS, METHODS, TARGETS } from './heads.ts';
@@ -26,3 +27,6 @@ describeHostileRequests('hostile requests', () => startHostileService(), {
   tokens: TOKENS,
   pipelines: PIPELINES,
 });
+
+// Last, since they take 15 s.
+describeSlowConnections();
