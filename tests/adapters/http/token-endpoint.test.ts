@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
@@ -625,10 +625,25 @@ describe('POST /oauth2/token: too many failures', () => {
     clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'seen-client' }],
   });
 
-  it.each([GOOD.client_id, 'nobody'])('answers 429 with Retry-After to the next attempt of %s', async (client_id) => {
-    const wrong = () => requestToken(service().url, { ...GOOD, client_id, client_secret: 'wrong-secret' });
-    for (let time = 0; time < 3; time += 1) expect((await wrong()).text).toBe('{"error":"invalid_client"}');
-    const answer = await wrong();
+  const GUESSED = [GOOD.client_id, 'nobody'];
+  const guesses = new Map<string, readonly HttpAnswer[]>();
+  // Their last answers wait for more than a second, so they wait at the same time.
+  beforeAll(async () => {
+    const guess = async (client_id: string) => {
+      const answers: HttpAnswer[] = [];
+      for (let time = 0; time < 4; time += 1) {
+        answers.push(await requestToken(service().url, { ...GOOD, client_id, client_secret: 'wrong-secret' }));
+      }
+      guesses.set(client_id, answers);
+    };
+    await Promise.all(GUESSED.map(guess));
+  });
+
+  it.each(GUESSED)('answers 429 with Retry-After to the next attempt of %s', (client_id) => {
+    const [answer, ...before] = (guesses.get(client_id) ?? []).toReversed();
+    if (answer === undefined) throw new Error('no answer');
+    const refused = '{"error":"invalid_client"}';
+    expect(before.map(({ text }) => text)).toEqual([refused, refused, refused]);
     expect(answer.status).toBe(429);
     expect(answer.json()['error']).toBe('slow_down');
     expect(answer.headers['retry-after']).toBe('1');
