@@ -55,8 +55,7 @@ describe('the dashboard and the alert rules, beside a running service', () => {
   }
 
   beforeAll(async () => {
-    service = await startServiceWithEverything();
-    defaults = await startServiceWithWorkers({ WORKERS: '1' });
+    [service, defaults] = await Promise.all([startServiceWithEverything(), startServiceWithWorkers({ WORKERS: '1' })]);
     await sendRequests(service, TOKEN_REQUEST);
     samples = await samplesByName(service);
   });

@@ -44,10 +44,9 @@ async function expectDropped(replica: ReplicaWithClocks, token: string): Promise
 describe('npm run keys -- revoke', () => {
   it('makes a living replica switch to its standby key without a pause, and every replica refuse the revoked one for good', async () => {
     await using one = await ReplicaWithClocks.start({ ...shared, WORKERS: '2' });
-    await one.untilReady();
-    const leaked = await one.getToken();
     await using other = await ReplicaWithClocks.start(shared);
-    await other.untilReady();
+    await Promise.all([one.untilReady(), other.untilReady()]);
+    const leaked = await one.getToken();
     expect(await other.use(leaked)).toBe(200);
     const publishedAt = () =>
       [...one.program.stdout().matchAll(/"event":"key_published","at":(\d+)/g)].map(([, at]) => Number(at));
@@ -78,9 +77,8 @@ describe('npm run keys -- revoke', () => {
 
   it('ends the trust in the key of a replica that was killed', async () => {
     await using one = await ReplicaWithClocks.start(shared);
-    await one.untilReady();
     await using killed = await ReplicaWithClocks.start(shared);
-    await killed.untilReady();
+    await Promise.all([one.untilReady(), killed.untilReady()]);
     const leaked = await killed.getToken();
     killed.program.process.kill('SIGKILL');
     await killed.program.ended();

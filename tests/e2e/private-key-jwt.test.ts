@@ -117,7 +117,10 @@ describe('two replicas with PostgreSQL', () => {
   it('accept an assertion once between them, and answer 503 while the store is out of reach', async () => {
     await using migration = runProgram('config/migrate.ts', { DATABASE_URL: database.url });
     expect(await migration.ended()).toBe(0);
-    const services = [await startServiceWithWorkers(shared()), await startServiceWithWorkers(shared())] as const;
+    const services = await Promise.all([
+      startServiceWithWorkers(shared()),
+      startServiceWithWorkers({ ...shared(), WORKERS: '1' }),
+    ]);
     await using first = services[0].program;
     await using second = services[1].program;
     await database.query(

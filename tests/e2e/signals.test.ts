@@ -2,26 +2,33 @@ import { describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { isAlive } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
 /** Longer than a test may take: a test that waits for it fails. */
 const NEVER_MS = '300000';
 
 describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends the grace time of a SIGTERM at %s', async (second) => {
-    const service = await startServiceWithWorkers({ WORKERS, SHUTDOWN_GRACE_MS: NEVER_MS });
-    await using program = service.program;
+  /** Starts the service with a grace time that only a second signal ends. */
+  const start = () => startServiceWithWorkers({ WORKERS, SHUTDOWN_GRACE_MS: NEVER_MS });
+
+  async function expectSecondSignalEnds({ program, url }: ServiceWithWorkers, second: NodeJS.Signals): Promise<void> {
     program.process.kill('SIGTERM');
     await program.printed(/"event":"stopping"/);
-    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    expect((await requestToken(url, DEMO_TOKEN_REQUEST)).status).toBe(200);
     program.process.kill(second);
     expect(await program.ended()).toBe(0);
     expect(program.stdout().match(/"event":"stopped"/g)).toHaveLength(1);
+  }
+
+  it('ends the grace time of a SIGTERM at SIGINT', async () => {
+    const service = await start();
+    await using _program = service.program;
+    await expectSecondSignalEnds(service, 'SIGINT');
   });
 
-  it('goes on after SIGHUP in every process, with a line in the log', async () => {
-    const service = await startServiceWithWorkers({ WORKERS });
+  it('goes on after SIGHUP in every process, with a line in the log, and ends the grace time of a SIGTERM at SIGTERM', async () => {
+    const service = await start();
     await using program = service.program;
     const workers = service.workerPids();
     for (const pid of workers) process.kill(pid, 'SIGHUP');
@@ -29,8 +36,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
     await program.printed(/"event":"sighup_ignored"/);
     expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
     expect(service.workerPids()).toEqual(workers);
-    program.process.kill('SIGTERM');
-    expect(await program.ended()).toBe(0);
+    await expectSecondSignalEnds(service, 'SIGTERM');
   });
 
   it('ends with all of its processes after the drain time, however little they respond', async () => {
