@@ -127,7 +127,9 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
 
 describe('the architecture', () => {
   let tree: string;
+  let violations: readonly Violation[];
 
+  // A copy of everything with the planted files beside it, so that the rules run once for both questions: it takes seconds.
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'architecture-'));
     for (const name of [...FOLDERS, 'docs', '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {
@@ -142,15 +144,15 @@ describe('the architecture', () => {
       join(tree, 'config/planted-cycle-of-two.ts'),
       "export { other as planted } from './planted-cycle.ts';\n",
     );
+    violations = await violationsIn(tree);
   });
   afterAll(() => rm(tree, { recursive: true }));
 
-  it('has no violation', async () => {
-    expect(await violationsIn(ROOT)).toEqual([]);
+  it('has no violation', () => {
+    expect(violations.filter(({ from }) => !from.includes('planted'))).toEqual([]);
   });
 
-  it('is checked: a planted violation of each rule is found, and nothing else', async () => {
-    const violations = await violationsIn(tree);
+  it('is checked: a planted violation of each rule is found', () => {
     for (const [rule, { file }] of Object.entries(PLANTED)) {
       expect(violations).toContainEqual(
         expect.objectContaining({
@@ -159,7 +161,6 @@ describe('the architecture', () => {
         }),
       );
     }
-    expect(violations.map(({ from }) => from).filter((from) => !from.includes('planted'))).toEqual([]);
   });
 
   it('has a planted violation for every rule', async () => {

@@ -2,9 +2,13 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { manageClients } from '../../config/manage-clients.ts';
+import { loadConfiguration } from '../../config/settings/configuration.ts';
 import { addWorkload } from '../support/client-subjects.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -68,10 +72,9 @@ async function statuses(service: ServiceWithWorkers, issuer: WorkloadIssuer, cou
   return [...new Set((await Promise.all(answers)).map(({ status }) => status))].toSorted();
 }
 
-async function explain(environment: Readonly<Record<string, string>>, assertion: string) {
-  await using program = runProgram('config/clients.ts', environment, ['explain']);
-  program.process.stdin?.end(assertion);
-  return { exitCode: await program.ended(), stderr: program.stderr() };
+/** `npm run clients -- explain`, in this process. */
+function explain(environment: Readonly<Record<string, string>>, assertion: string) {
+  return runInProcess(manageClients, ['explain'], environment, assertion);
 }
 
 const isServed = (service: ServiceWithWorkers, issuer: WorkloadIssuer) => async () =>
@@ -89,23 +92,7 @@ describe('federated_jwt with workers and clients in memory', () => {
   const inMemory = async (issuers: readonly WorkloadIssuer[]) =>
     settings(issuers, { CLIENTS_FILE: await write('clients.json', clients) });
 
-  it('gives the workloads of five platforms tokens at every worker', async () => {
-    const issuers = await startIssuers();
-    const service = await start(await inMemory(issuers));
-    for (const issuer of issuers) await until(isServed(service, issuer), issuer.platform.name);
-    expect(await metric(service, 'auth_issuer_key_sets')).toEqual([
-      'auth_issuer_key_sets{state="current"} 5',
-      'auth_issuer_key_sets{state="stale"} 0',
-      'auth_issuer_key_sets{state="absent"} 0',
-    ]);
-    // One process fetches, however many workers there are: one request in each interval.
-    const [first] = issuers;
-    const before = first?.keySet.questions ?? 0;
-    await until(() => (first?.keySet.questions ?? 0) >= before + 2, 'two more fetches');
-    expect(service.program.stdout()).not.toMatch(/eyJ/);
-  });
-
-  it('answers 503 until the key set was fetched, while others are served, and needs no restart', async () => {
+  it('answers 503 until a key set was fetched, gives the workloads of five platforms tokens at every worker, and serves with the old keys while an issuer is down, also at a worker that starts then', async () => {
     const issuers = await startIssuers();
     const [kubernetes, github] = issuers;
     if (kubernetes === undefined || github === undefined) throw new Error('no issuers');
@@ -115,58 +102,70 @@ describe('federated_jwt with workers and clients in memory', () => {
     const refused = await present(service, kubernetes.mint(AUDIENCE));
     expect([refused.status, refused.json()]).toEqual([503, { error: 'temporarily_unavailable' }]);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    await kubernetes.keySet.comeBack();
-    await until(isServed(service, kubernetes), 'the key set is fetched');
-  });
 
-  it('serves with the old keys while the issuer is down, also at a worker that starts then', async () => {
-    const issuers = await startIssuers();
-    const [issuer] = issuers;
-    if (issuer === undefined) throw new Error('no issuer');
-    const service = await start(await inMemory(issuers));
-    await until(isServed(service, issuer), 'the key set is fetched');
-    await issuer.keySet.leave();
-    await service.program.printed(/"event":"key_set_unavailable"/);
+    // It needs no restart.
+    await kubernetes.keySet.comeBack();
+    for (const issuer of issuers) await until(isServed(service, issuer), issuer.platform.name);
+    expect(await metric(service, 'auth_issuer_key_sets')).toEqual([
+      'auth_issuer_key_sets{state="current"} 5',
+      'auth_issuer_key_sets{state="stale"} 0',
+      'auth_issuer_key_sets{state="absent"} 0',
+    ]);
+    // One process fetches, however many workers there are: one request in each interval.
+    const before = github.keySet.questions;
+    await until(() => github.keySet.questions >= before + 2, 'two more fetches');
+
+    const outages = () => service.program.stdout().match(/"event":"key_set_unavailable"/g)?.length ?? 0;
+    const outagesBefore = outages();
+    await kubernetes.keySet.leave();
+    await until(() => outages() > outagesBefore, 'the service notices that the issuer is down');
     const [pid = 0] = service.workerPids();
     process.kill(pid, 'SIGKILL');
     await service.program.printed(/"event":"worker_replaced"/);
-    expect(await statuses(service, issuer, 32)).toEqual([200]);
+    expect(await statuses(service, kubernetes, 32)).toEqual([200]);
     // A key that the set does not have may be newer than the set: nobody can tell whether the token is good.
-    expect((await present(service, issuer.mint(AUDIENCE, {}, { kid: 'new' }))).status).toBe(503);
+    expect((await present(service, kubernetes.mint(AUDIENCE, {}, { kid: 'new' }))).status).toBe(503);
     expect(await metric(service, 'auth_issuer_key_sets{state="stale"}')).toEqual([
       'auth_issuer_key_sets{state="stale"} 1',
     ]);
+    expect(service.program.stdout()).not.toMatch(/eyJ/);
   });
 
   it('does not start with rules that are too weak or with issuers that are wrong, and names every one', async () => {
     const weak = { ...ruleOf(platformOf('github-actions')), claims: {} };
     const entries = PLATFORMS.slice(0, 2).map((platform) => entryOf(platform, { jwks_uri: 'http://127.0.0.1:9/keys' }));
-    const start = async (issuers: unknown, federated_subjects: unknown) => {
-      await using program = runProgram('config/main.ts', {
-        ...(await settings([])),
-        CLIENT_REPOSITORY: 'memory',
-        CLIENT_ASSERTION_ISSUERS_FILE: await write('issuers.json', issuers),
-        CLIENTS_FILE: await write('clients.json', [
-          { client_id: 'c', client_name: 'C', scope: 's', federated_subjects },
-        ]),
-      });
-      expect(await program.ended()).toBe(1);
-      return program.stderr();
+    const environment = async (issuers: unknown, federated_subjects: unknown) => ({
+      ...(await settings([])),
+      CLIENT_REPOSITORY: 'memory',
+      CLIENT_ASSERTION_ISSUERS_FILE: await write('issuers.json', issuers),
+      CLIENTS_FILE: await write('clients.json', [{ client_id: 'c', client_name: 'C', scope: 's', federated_subjects }]),
+    });
+    /** What a start would print: the next one does. */
+    const problems = (given: Readonly<Record<string, string>>) => {
+      const loaded = loadConfiguration(given, readTextFile);
+      return loaded.ok ? '' : loaded.problem.join('\n');
     };
-    const rules = await start(entries, [weak, { ...weak, issuer: 'https://other.test' }]);
+    await using program = runProgram(
+      'config/main.ts',
+      await environment(entries, [weak, { ...weak, issuer: 'https://other.test' }]),
+    );
+    expect(await program.ended()).toBe(1);
+    const rules = program.stderr();
     expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0 claims must have /repository_id');
     expect(rules).toContain('federated_subjects entry 1 issuer is not a trusted issuer');
-    const issuers = await start([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []);
+    const issuers = problems(
+      await environment([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []),
+    );
     expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 0: jwks_uri must be an https URL');
     expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 1: it must have either jwks_uri or jwks');
     await chmod(join(folder, 'issuers.json'), 0o622);
-    await using program = runProgram('config/main.ts', {
+    await using other = runProgram('config/main.ts', {
       ...(await settings([])),
       CLIENT_REPOSITORY: 'memory',
       CLIENTS_FILE: 'config/demo/clients.json',
     });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain('CLIENT_ASSERTION_ISSUERS_FILE: must be writable only by its owner');
+    expect(await other.ended()).toBe(1);
+    expect(other.stderr()).toContain('CLIENT_ASSERTION_ISSUERS_FILE: must be writable only by its owner');
     expect(rules + issuers).not.toMatch(/issuer\.test|other\.test/);
   });
 });

@@ -3,6 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { loadConfiguration } from '../../config/settings/configuration.ts';
 import { getAccessToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { startProblems } from '../support/start-problems.ts';
@@ -44,6 +46,12 @@ describe('KEY_FILE', () => {
     expect(answer.status).toBe(200);
   });
 
+  /** What prevents the start. How the program prints it is tested below. */
+  function problems(more: Readonly<Record<string, string>>): readonly string[] {
+    const loaded = loadConfiguration({ ...ENVIRONMENT, ...more }, readTextFile);
+    return loaded.ok ? [] : loaded.problem;
+  }
+
   it.each([
     [
       'that is not a key',
@@ -55,10 +63,8 @@ describe('KEY_FILE', () => {
       { KEY_FILE: '/no-such-folder/key' },
       'KEY_FILE: cannot be read: there is no file /no-such-folder/key (ENOENT)',
     ],
-  ])('prevents the start if it names a file %s', async (_name, environment, problem) => {
-    await using program = runProgram('config/main.ts', { ...ENVIRONMENT, ...environment });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(startProblems(problem));
+  ])('prevents the start if it names a file %s', (_name, environment, problem) => {
+    expect(problems(environment)).toEqual([problem]);
   });
 
   it.each([
@@ -77,13 +83,8 @@ describe('KEY_FILE', () => {
     await chmod(file, 0o600);
   });
 
-  it('cannot be combined with a key rotation', async () => {
-    await using program = runProgram('config/main.ts', {
-      ...ENVIRONMENT,
-      KEY_FILE: file,
-      KEY_ROTATION_SECONDS: '3600',
-    });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain('KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set');
+  it('cannot be combined with a key rotation', () => {
+    const found = problems({ KEY_FILE: file, KEY_ROTATION_SECONDS: '3600' });
+    expect(found).toEqual([expect.stringContaining('KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set')]);
   });
 });

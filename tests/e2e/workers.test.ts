@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
@@ -6,6 +7,8 @@ import { isAlive } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
+
+const SMALL_YOUNG_HEAP = '--max-semi-space-size=8';
 
 /** Often enough to meet every phase of a rotation; more often would only be work. */
 const REQUEST_EVERY_MS = 25;
@@ -36,6 +39,14 @@ describe('two workers', () => {
       const workers = logLines(service).flatMap(({ worker, token_id }) => (token_id ? [worker] : []));
       return new Set(workers).size === 2;
     }, 'both workers have issued tokens');
+  });
+
+  it('run with a small heap for young objects', () => {
+    expect(service.workerPids()).toHaveLength(2);
+    // Only Linux tells the arguments of another process.
+    for (const file of service.workerPids().map((pid) => `/proc/${pid}/cmdline`)) {
+      if (existsSync(file)) expect(readFileSync(file, 'utf8').split('\0')).toContain(SMALL_YOUNG_HEAP);
+    }
   });
 
   it('write one log of whole lines, even when both write at once', async () => {
