@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { runProgram } from '../support/program.ts';
 import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
@@ -13,22 +13,25 @@ const PUBLICATION_SECONDS = 2;
 /** What docs/keys.md promises. */
 const HONOURED_WITHIN_MS = 15_000;
 
-let database: TestDatabase;
-let shared: Readonly<Record<string, string>>;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  shared = {
+/** A key directory of its own for each test, and the settings of replicas that share it. */
+interface SharedDirectory extends AsyncDisposable {
+  readonly database: TestDatabase;
+  readonly shared: Readonly<Record<string, string>>;
+}
+
+async function createDirectory(): Promise<SharedDirectory> {
+  const database = await createTestDatabase();
+  const shared = {
     DATABASE_URL: database.url,
     KEY_DIRECTORY: 'postgres',
     KEY_PUBLICATION_SECONDS: String(PUBLICATION_SECONDS),
   };
-}, 120_000);
-afterAll(() => database.drop());
-beforeEach(() => database.query('drop table if exists signing_keys, signing_key_states'));
+  return { database, shared, [Symbol.asyncDispose]: () => database.drop() };
+}
 
 const kidOf = (token: string) => String(decodeProtectedHeader(token).kid);
 
-async function revoke(kid: string): Promise<void> {
+async function revoke({ database }: SharedDirectory, kid: string): Promise<void> {
   await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['revoke', '--', kid]);
   expect(await program.ended()).toBe(0);
 }
@@ -41,8 +44,11 @@ async function expectDropped(replica: ReplicaWithClocks, token: string): Promise
   expect(performance.now() - begin).toBeLessThan(HONOURED_WITHIN_MS);
 }
 
+// At the same time, since most of it is waiting.
 describe('npm run keys -- revoke', () => {
-  it('makes a living replica switch to its standby key without a pause, and every replica refuse the revoked one for good', async () => {
+  it.concurrent('makes a living replica switch to its standby key without a pause, and every replica refuse the revoked one for good', async () => {
+    await using directory = await createDirectory();
+    const { shared } = directory;
     await using one = await ReplicaWithClocks.start({ ...shared, WORKERS: '2' });
     await using other = await ReplicaWithClocks.start(shared);
     await Promise.all([one.untilReady(), other.untilReady()]);
@@ -59,7 +65,7 @@ describe('npm run keys -- revoke', () => {
     const asked = (async () => {
       while (asking) statuses.add((await one.askToken()).status);
     })();
-    await revoke(kidOf(leaked));
+    await revoke(directory, kidOf(leaked));
     await Promise.all([one, other].map((replica) => expectDropped(replica, leaked)));
     asking = false;
     await asked;
@@ -71,11 +77,13 @@ describe('npm run keys -- revoke', () => {
     expect([await one.use(token), await other.use(token)]).toEqual([200, 200]);
     // Several publications later it has not come back.
     await until(() => publishedAt().length === 3, 'the next standby key is published');
-    expect(await database.query('select kid from signing_keys where kid = $1', [kidOf(leaked)])).toEqual([]);
+    expect(await directory.database.query('select kid from signing_keys where kid = $1', [kidOf(leaked)])).toEqual([]);
     expect([await one.use(leaked), await other.use(leaked)]).toEqual([401, 401]);
   }, 60_000);
 
-  it('ends the trust in the key of a replica that was killed', async () => {
+  it.concurrent('ends the trust in the key of a replica that was killed', async () => {
+    await using directory = await createDirectory();
+    const { shared } = directory;
     await using one = await ReplicaWithClocks.start(shared);
     await using killed = await ReplicaWithClocks.start(shared);
     await Promise.all([one.untilReady(), killed.untilReady()]);
@@ -83,11 +91,13 @@ describe('npm run keys -- revoke', () => {
     killed.program.process.kill('SIGKILL');
     await killed.program.ended();
     expect(await one.use(leaked)).toBe(200);
-    await revoke(kidOf(leaked));
+    await revoke(directory, kidOf(leaked));
     await expectDropped(one, leaked);
   }, 60_000);
 
-  it('makes a replica with a KEY_FILE unready until it has another file, also after a restart', async () => {
+  it.concurrent('makes a replica with a KEY_FILE unready until it has another file, also after a restart', async () => {
+    await using directory = await createDirectory();
+    const { shared } = directory;
     const folder = await mkdtemp(join(tmpdir(), 'key-file-'));
     try {
       const file = join(folder, 'key.pem');
@@ -97,7 +107,7 @@ describe('npm run keys -- revoke', () => {
       await using service = await ReplicaWithClocks.start(settings);
       await service.untilReady();
       const leaked = await service.getToken();
-      await revoke(kidOf(leaked));
+      await revoke(directory, kidOf(leaked));
       await until(async () => (await service.use(leaked)) === 401, 'the token is refused');
       expect((await service.askToken()).status).toBe(503);
       const reason = `the key ${kidOf(leaked)} has been revoked, and there is no other`;
