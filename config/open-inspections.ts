@@ -82,10 +82,7 @@ function inspectRunning(
   const failing = checks.filter(({ ready }) => !ready);
   return [
     ...failing.map(({ name, reason }) =>
-      problem(
-        `the service that runs is not ready: ${name}: ${reason}`,
-        'fix that; it becomes ready without a restart',
-      ),
+      problem(`the service that runs is not ready: ${name}: ${reason}`, 'fix that; it becomes ready without a restart'),
     ),
     ...checks
       .filter(({ note: text }) => text !== undefined)

@@ -116,9 +116,11 @@ describe('npm run keys', () => {
 
   it('reports a missing DATABASE_URL, and a database that cannot be reached, without the password', async () => {
     expect(await keys(['list'], '')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
-    const run = await keys(['list'], 'postgresql://someone:secret-word@127.0.0.1:1/none');
-    expect(run.exitCode).toBe(3);
-    expect(run.stderr).toMatch(/^The key directory cannot be used: .*\n.*npm run doctor.* says what to do\.\n$/);
-    expect(run.stderr).not.toContain('secret-word');
+    const DATABASE_URL = 'postgresql://someone:secret-word@127.0.0.1:1/none';
+    await using program = runProgram('config/keys.ts', { DATABASE_URL }, ['list']);
+    expect(await program.ended()).toBe(3);
+    const stderr = program.stderr();
+    expect(stderr).toMatch(/^The key directory cannot be used: .*\n.*npm run doctor.* says what to do\.\n$/);
+    expect(stderr).not.toContain('secret-word');
   });
 });
