@@ -91,8 +91,9 @@ describe('two workers', () => {
   });
 });
 
+// At the same time, since most of it is waiting.
 describe('a service with workers', () => {
-  it('makes all workers follow a rotation of its key', async () => {
+  it.concurrent('makes all workers follow a rotation of its key', async () => {
     const service = await startServiceWithWorkers({ KEY_PUBLICATION_SECONDS: '1', KEY_ROTATION_SECONDS: '2' });
     await using _program = service.program;
     const issued: string[] = [];
@@ -110,7 +111,7 @@ describe('a service with workers', () => {
     }
   });
 
-  it('stops answering when its primary is killed', async () => {
+  it.concurrent('stops answering when its primary is killed', async () => {
     const service = await startServiceWithWorkers();
     const pids = service.workerPids();
     service.program.process.kill('SIGKILL');
