@@ -79,7 +79,7 @@ describe('npm run keys -- revoke', () => {
     await until(() => publishedAt().length === 3, 'the next standby key is published');
     expect(await directory.database.query('select kid from signing_keys where kid = $1', [kidOf(leaked)])).toEqual([]);
     expect([await one.use(leaked), await other.use(leaked)]).toEqual([401, 401]);
-  }, 60_000);
+  });
 
   it.concurrent('ends the trust in the key of a replica that was killed', async () => {
     await using directory = await createDirectory();
@@ -93,7 +93,7 @@ describe('npm run keys -- revoke', () => {
     expect(await one.use(leaked)).toBe(200);
     await revoke(directory, kidOf(leaked));
     await expectDropped(one, leaked);
-  }, 60_000);
+  });
 
   it.concurrent('makes a replica with a KEY_FILE unready until it has another file, also after a restart', async () => {
     await using directory = await createDirectory();
@@ -122,5 +122,5 @@ describe('npm run keys -- revoke', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
-  }, 60_000);
+  });
 });

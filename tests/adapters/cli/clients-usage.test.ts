@@ -1,4 +1,7 @@
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { manageClients } from '../../../config/manage-clients.ts';
 import { freePort } from '../../support/free-port.ts';
 import { runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -13,6 +16,16 @@ describe('npm run clients', () => {
     expect(run).toMatchObject({ exitCode: 0, stderr: '' });
     for (const command of COMMANDS) expect(run.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
     expect(run.stdout).toContain('Exit codes: 0 done; 1 refused');
+  });
+
+  it('wraps its help at the width of the terminal that it is written to', async () => {
+    const linesAt = async (columns: number) => {
+      const stdout = Object.assign(new PassThrough(), { columns });
+      const stderr = Object.assign(new PassThrough(), { fd: 2 });
+      expect(await manageClients(['--help'], { stdin: Readable.from([]), stdout, stderr }, {})).toBe(0);
+      return (await text(stdout.end())).split('\n').length;
+    };
+    expect(await linesAt(60)).toBeGreaterThan(await linesAt(200));
   });
 
   it.each(COMMANDS)('explains %s, with examples', async (command) => {
