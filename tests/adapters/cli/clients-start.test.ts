@@ -7,8 +7,9 @@ import { freshTables } from '../../support/details-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { clientsInProcess, clientsProgram, type RunClients } from './clients-program.ts';
 
-// Most tests of the commands run them in the test's own process. Here each command is a program that is started: the others
-// are in clients-locking.test.ts (rotate, disable), clients-explain.test.ts (explain) and clients-import.test.ts (import, list).
+// Most tests of the commands run them in the test's own process. Here and in these files they are programs that are started:
+// clients-secrets.test.ts (add), clients-locking.test.ts (rotate, disable), clients-import.test.ts (import, list) and
+// clients-explain.test.ts (explain).
 
 let database: TestDatabase;
 let clients: RunClients;
