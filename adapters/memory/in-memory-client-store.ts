@@ -3,6 +3,7 @@ import type { ChangeRecorder } from '../../application/ports/change-event.ts';
 import {
   type ChangedClients,
   type ChangedCredentials,
+  type ChangedRegistration,
   type ClientAfterChange,
   type ClientChange,
   type ClientImport,
@@ -50,14 +51,16 @@ export class InMemoryClientStore implements ClientStore {
     if (this.#clients.has(client.clientId)) return undefined;
     const added = { ...client, id: this.#ids.uuid() };
     const stored = withKeyIds(details);
-    this.#record({ kind: 'client', after: { client: added, details: stored } });
+    this.#record({ after: { client: added, details: stored } });
     this.#clients.set(client.clientId, added);
     this.#details.set(client.clientId, stored);
     return cut(added);
   }
 
   async startImport(): Promise<ClientImport> {
-    return new InMemoryClientImport(this.#clients, this.#ids, (counts) => this.#record({ kind: 'import', counts }));
+    return new InMemoryClientImport(this.#clients, this.#ids, (counts) =>
+      this.#recorder?.record({ kind: 'import', counts }, undefined),
+    );
   }
 
   async changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients> {
@@ -65,7 +68,7 @@ export class InMemoryClientStore implements ClientStore {
     if (stored === undefined) return { clients: [], changed: false };
     const client = { ...stored, clientSecret: change(stored.clientSecret) };
     const changed = client.clientSecret !== stored.clientSecret;
-    if (changed) this.#record({ kind: 'client', before: { client: stored }, after: { client } });
+    if (changed) this.#record({ before: { client: stored }, after: { client } });
     this.#clients.set(clientId, client);
     return { clients: [client], changed };
   }
@@ -85,8 +88,7 @@ export class InMemoryClientStore implements ClientStore {
     if (!changed.ok) return changed;
     const client = { ...stored, clientSecret: changed.value.clientSecret };
     const details = withKeyIds(changed.value.details);
-    const before = { client: stored, details: current };
-    this.#record({ kind: 'client', before, after: { client, details } });
+    this.#record({ before: { client: stored, details: current }, after: { client, details } });
     this.#clients.set(clientId, client);
     this.#details.set(clientId, details);
     return success({ clients: [client], details });
@@ -95,14 +97,14 @@ export class InMemoryClientStore implements ClientStore {
   async remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
     const removed = await this.find(clientId);
     const [client] = removed;
-    if (client) this.#record({ kind: 'client', before: { client, details: await this.findDetails(clientId) } });
+    if (client) this.#record({ before: { client, details: await this.findDetails(clientId) } });
     this.#clients.delete(clientId);
     this.#details.delete(clientId);
     return removed;
   }
 
-  #record(change: ClientChange): void {
-    this.#recorder?.record(change, undefined);
+  #record(client: ChangedRegistration): void {
+    this.#recorder?.record({ kind: 'clients', clients: [client] }, undefined);
   }
 }
 

@@ -3,6 +3,7 @@ import type { ChangeRecorder } from '../../application/ports/change-event.ts';
 import type {
   ChangedClients,
   ChangedCredentials,
+  ChangedRegistration,
   ClientAfterChange,
   ClientChange,
   ClientImport,
@@ -79,7 +80,7 @@ export class PostgresClientStore implements ClientStore {
       const stored = details && {
         details: await (await DetailRows.on(connection)).replace({ clientId, id: added.id }, NO_DETAILS, details),
       };
-      note({ kind: 'client', after: { client: added, ...stored } });
+      note({ after: { client: added, ...stored } });
       return added;
     });
   }
@@ -96,11 +97,14 @@ export class PostgresClientStore implements ClientStore {
       const stored = await query(connection, SQL.findAndLock, [clientId]);
       const clients = stored.map((client) => ({ ...client, clientSecret: change(client.clientSecret) }));
       // A table without a unique index may have an id twice, and perhaps only one of the rows changes.
-      const row = clients.findIndex(({ clientSecret }, index) => clientSecret !== stored[index]?.clientSecret);
-      const changed = row !== -1;
+      const changed = stored.some(({ clientSecret }, index) => clientSecret !== clients[index]?.clientSecret);
       if (changed) await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
-      const [before, after] = [stored[row], clients[row]];
-      if (before && after) note({ kind: 'client', before: { client: before }, after: { client: after } });
+      for (const [index, before] of stored.entries()) {
+        const after = clients[index];
+        if (after && after.clientSecret !== before.clientSecret) {
+          note({ before: { client: before }, after: { client: after } });
+        }
+      }
       return { clients, changed };
     });
   }
@@ -134,17 +138,14 @@ export class PostgresClientStore implements ClientStore {
       if (changed.length === 0) return failure('client_unknown');
       const clients = changed.map(({ client, next }) => ({ ...client, clientSecret: next.clientSecret }));
       await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
-      const details: StoredDetails[] = [];
+      const afterwards: StoredDetails[] = [];
       for (const { client, before, next } of changed) {
-        details.push(await rows.replace({ clientId, id: client.id }, before, next.details));
+        const details = await rows.replace({ clientId, id: client.id }, before, next.details);
+        const after = { client: { ...client, clientSecret: next.clientSecret }, details };
+        note({ before: { client, details: before }, after });
+        afterwards.push(details);
       }
-      const [first] = changed;
-      const [client] = clients;
-      if (first && client) {
-        const before = { client: first.client, details: first.before };
-        note({ kind: 'client', before, after: { client, details: details[0] } });
-      }
-      return success({ clients, details: details[0] ?? { ...NO_DETAILS, keys: [] } });
+      return success({ clients, details: afterwards[0] ?? { ...NO_DETAILS, keys: [] } });
     });
   }
 
@@ -152,8 +153,9 @@ export class PostgresClientStore implements ClientStore {
     return this.#transaction(async (connection, note) => {
       const removed = await query(connection, SQL.remove, [clientId]);
       const rows = await DetailRows.on(connection);
-      const [client] = removed;
-      if (client) note({ kind: 'client', before: { client, details: await rows.find({ clientId, id: client.id }) } });
+      for (const client of removed) {
+        note({ before: { client, details: await rows.find({ clientId, id: client.id }) } });
+      }
       await rows.remove(clientId);
       return removed;
     });
@@ -173,18 +175,19 @@ export class PostgresClientStore implements ClientStore {
     }
   }
 
-  /** @param work calls `note` with what it has changed. */
+  /** @param work calls `note` with each client that it has changed. */
   #transaction<Outcome>(
-    work: (connection: PoolClient, note: (change: ClientChange) => void) => Promise<Outcome>,
+    work: (connection: PoolClient, note: (changed: ChangedRegistration) => void) => Promise<Outcome>,
   ): Promise<Outcome> {
     return this.#withConnection(async (connection) => {
       // The rows are read as they are once they are locked, whatever level the database has by default.
       await connection.query('begin isolation level read committed');
-      let made: ClientChange | undefined;
-      const outcome = await work(connection, (change) => {
-        made = change;
+      const clients: ChangedRegistration[] = [];
+      const outcome = await work(connection, (changed) => {
+        clients.push(changed);
       });
-      await commitRecorded(connection, made, this.#recorder);
+      const change = clients.length === 0 ? undefined : ({ kind: 'clients', clients } as const);
+      await commitRecorded(connection, change, this.#recorder);
       return outcome;
     });
   }

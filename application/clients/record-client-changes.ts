@@ -1,7 +1,7 @@
 import { unlock } from '../../domain/stored-secret.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import type { ChangeRecorder, RecordedClient } from '../ports/change-event.ts';
-import type { ClientChange, StoredClient } from '../ports/client-store.ts';
+import type { ChangeEvent, ChangeRecorder, RecordedClient } from '../ports/change-event.ts';
+import type { ChangedRegistration, ClientChange, StoredClient } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
 import { describeWithCredentials } from './described-credentials.ts';
@@ -11,6 +11,9 @@ export interface RecordChangesParts {
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }
+
+/** The same in all events of one change. */
+type CommonMembers = Pick<ChangeEvent, 'at' | 'changeId' | 'databaseRole'>;
 
 const NO_DETAILS = { secrets: [], keys: [], subjects: [], resources: [] };
 
@@ -31,26 +34,35 @@ export class RecordClientChanges implements ChangeRecorder<ClientChange> {
       auditLog.record({ event: 'clients_imported', ...common, ...change.counts });
       return;
     }
-    const [before, after] = [this.#shown(change.before), this.#shown(change.after)];
-    const clientId = (change.after ?? change.before)?.client.clientId ?? '';
-    if (before === undefined && after !== undefined) {
-      auditLog.record({ event: 'client_added', ...common, clientId, after });
-    } else if (before !== undefined && after === undefined) {
-      auditLog.record({ event: 'client_removed', ...common, clientId, before });
-    } else if (before !== undefined && after !== undefined) {
-      const members = differing(before, after);
-      // A lock, which changes the stored text too, is shown as the state.
-      const isNewSecret = secretOf(change.before) !== secretOf(change.after);
-      const changed = isNewSecret ? [...members, 'clientSecret' as const] : members;
-      if (changed.length === 0) return;
-      const parts = { before: pick(before, members), after: pick(after, members) };
-      auditLog.record({ event: 'client_changed', ...common, clientId, changed, ...parts });
+    const events = change.clients.flatMap((client) => this.#eventOf(client, common));
+    for (const [index, event] of events.entries()) {
+      try {
+        auditLog.record(event);
+      } catch (fault) {
+        // The events before this one are written, and nothing will be changed.
+        if (index > 0) this.unconfirmed();
+        throw fault;
+      }
     }
   }
 
   unconfirmed(): void {
     const { auditLog, clock } = this.#parts;
     auditLog.record({ event: 'change_unconfirmed', at: clock.now(), changeId: this.#changeId });
+  }
+
+  #eventOf(changed: ChangedRegistration, common: CommonMembers): readonly ChangeEvent[] {
+    const [before, after] = [this.#shown(changed.before), this.#shown(changed.after)];
+    const clientId = (changed.after ?? changed.before)?.client.clientId ?? '';
+    if (after === undefined) return before ? [{ event: 'client_removed', ...common, clientId, before }] : [];
+    if (before === undefined) return [{ event: 'client_added', ...common, clientId, after }];
+    const members = differing(before, after);
+    // A lock, which changes the stored text too, is shown as the state.
+    const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
+    const names = isNewSecret ? [...members, 'clientSecret' as const] : members;
+    if (names.length === 0) return [];
+    const parts = { before: pick(before, members), after: pick(after, members) };
+    return [{ event: 'client_changed', ...common, clientId, changed: names, ...parts }];
   }
 
   #shown(stored: StoredClient | undefined): RecordedClient | undefined {

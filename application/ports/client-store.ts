@@ -56,9 +56,15 @@ export interface StoredClient {
   readonly details?: StoredDetails | undefined;
 }
 
-/** One change. A new client has no `before`, a removed one no `after`. Of several clients with one id, the first is told. */
+/** A client before and after a change. A new one has no `before`, a removed one no `after`. */
+export interface ChangedRegistration {
+  readonly before?: StoredClient;
+  readonly after?: StoredClient;
+}
+
+/** What one transaction changed: the client of an id, or each of the clients that a storage has with the same id. */
 export type ClientChange =
-  | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
+  | { readonly kind: 'clients'; readonly clients: readonly ChangedRegistration[] }
   | { readonly kind: 'import'; readonly counts: ImportCounts };
 
 /** What a change of a secret did. */

@@ -438,19 +438,19 @@ export function describeClientStore(
         [
           'a new client',
           () => store.add({ ...ANOTHER, details: DETAILS }),
-          { kind: 'client', after: { client: stored(ANOTHER), details: STORED_DETAILS } },
+          { kind: 'clients', clients: [{ after: { client: stored(ANOTHER), details: STORED_DETAILS } }] },
         ],
         [
           'another secret',
           () => store.changeSecret('client-1', lock),
-          { kind: 'client', before: { client: stored(A_CLIENT) }, after: { client: stored(LOCKED) } },
+          { kind: 'clients', clients: [{ before: { client: stored(A_CLIENT) }, after: { client: stored(LOCKED) } }] },
         ],
         [
           'other details',
           () => store.changeDetails('client-1', withoutDetails),
-          { kind: 'client', before: BEFORE, after: { client: stored(A_CLIENT), details: NO_DETAILS } },
+          { kind: 'clients', clients: [{ before: BEFORE, after: { client: stored(A_CLIENT), details: NO_DETAILS } }] },
         ],
-        ['a removed client', () => store.remove('client-1'), { kind: 'client', before: BEFORE }],
+        ['a removed client', () => store.remove('client-1'), { kind: 'clients', clients: [{ before: BEFORE }] }],
         [
           'an import',
           () => importAll([A_CLIENT, ANOTHER], replaceSecret),

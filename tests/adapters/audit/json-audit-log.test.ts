@@ -86,4 +86,12 @@ describe('a line of the audit log', () => {
     expect(more).toEqual([]);
     expect(parsed && eventOf(parsed)).toEqual({ ...event, worker: 1 });
   });
+
+  it.each([1, 2, 20])('is found behind a line that lost its last %d characters', (cut) => {
+    const event = { event: 'key_published', at: 1_800_000_000, keyId: FORGED } as const;
+    const line = auditLine(event, { worker: 1 });
+    const found = auditLinesIn(`${line.slice(0, -cut)}${line}`);
+    // The line that lost only its line feed is whole.
+    expect(found.map(eventOf)).toEqual(Array(cut === 1 ? 2 : 1).fill({ ...event, worker: 1 }));
+  });
 });

@@ -131,6 +131,28 @@ describe('npm run clients, in the audit log', () => {
     expect(recorded()).toEqual([{ event: 'client_added', ...WHO, client_id: 'billing', after: NEW_CLIENT }]);
   });
 
+  it('has a line for each row of an id that the table has twice', async () => {
+    await database.query(
+      'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
+    );
+    await database.query(
+      "insert into clients values (1, 'twice', '!', 'First', 'read'), (2, 'twice', '*', 'Second', 'read')",
+    );
+    const clients = program();
+    await clients(['disable', 'twice']);
+    await clients(['resources', 'add', 'twice', 'https://api.example/']);
+    await clients(['remove', 'twice']);
+    expect(recorded()).toMatchObject([
+      { event: 'client_changed', client_id: 'twice', changed: ['state'] },
+      { event: 'client_changed', client_id: 'twice', changed: ['resources'] },
+      { event: 'client_changed', client_id: 'twice', changed: ['resources'] },
+      { event: 'client_removed', client_id: 'twice', before: { client_name: 'First' } },
+      { event: 'client_removed', client_id: 'twice', before: { client_name: 'Second' } },
+    ]);
+    const ids = readAuditFile(path).map((line) => line['change_id']);
+    expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 1, 1, 3, 3]);
+  });
+
   it('has one line of an import, with counts', async () => {
     const file = join(folder, 'clients.json');
     writeFileSync(file, JSON.stringify([GOOD_CLIENT, PLAIN_CLIENT]));

@@ -84,24 +84,42 @@ describe('PostgresClientStore', () => {
     expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
   });
 
-  it('records a change also if it changes only the second row of an id', async () => {
+  it('records a change of each row of an id that is there twice, also if it changes only the second row', async () => {
+    await freshTables(database);
     await database.query('drop table if exists clients');
     await database.query(
       'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
     );
-    const { add } = clientsTable(database);
-    await add({ ...A_CLIENT, clientSecret: lock(A_CLIENT.clientSecret) });
-    await add(A_CLIENT);
+    const locked = lock(A_CLIENT.clientSecret);
+    await clientsTable(database).add({ ...A_CLIENT, clientSecret: locked });
+    await clientsTable(database).add(A_CLIENT);
+    await database.query('update clients set id = case when client_secret = $1 then 1 else 2 end', [locked]);
     const recorded: ClientChange[] = [];
     const recorder = { record: (change: ClientChange) => recorded.push(change), unconfirmed: () => {} };
     await using store = await open(database.url, recorder);
+    const [first, second] = [
+      { id: '1', clientSecret: locked },
+      { id: '2', clientSecret: A_CLIENT.clientSecret },
+    ];
     await store.changeSecret('client-1', lock);
-    expect(recorded).toMatchObject([
-      {
-        before: { client: { clientSecret: A_CLIENT.clientSecret } },
-        after: { client: { clientSecret: lock(A_CLIENT.clientSecret) } },
-      },
-    ]);
+    const changeOfSecond = { before: { client: second }, after: { client: { ...second, clientSecret: locked } } };
+    expect(recorded.splice(0)).toMatchObject([{ kind: 'clients', clients: [changeOfSecond] }]);
+
+    const resources = ['https://api.example/'];
+    await store.changeDetails('client-1', ({ clientSecret, details }) =>
+      success({ clientSecret, details: { ...details, resources } }),
+    );
+    const changeOf = (id: string) => ({
+      before: { client: { id } },
+      after: { client: { id }, details: { resources } },
+    });
+    expect(recorded.splice(0)).toMatchObject([{ kind: 'clients', clients: [changeOf('1'), changeOf('2')] }]);
+
+    await store.remove('client-1');
+    const removed = [first, { ...second, clientSecret: locked }].map((client) => ({
+      before: { client, details: { resources } },
+    }));
+    expect(recorded).toMatchObject([{ kind: 'clients', clients: removed }]);
   });
 
   it('lists every row of a table in which an id has more rows than a page, and rows without an id', async () => {

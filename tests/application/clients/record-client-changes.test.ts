@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { RecordClientChanges } from '../../../application/clients/record-client-changes.ts';
+import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import { failure, success } from '../../../domain/result.ts';
@@ -23,6 +24,8 @@ beforeEach(() => {
   recorder = new RecordClientChanges({ auditLog, clock: new FixedClock(NOW), ids });
   store = new InMemoryClientStore(ids, recorder);
 });
+
+const rowOf = (id: string) => ({ client: { ...A_CLIENT, id, clientName: `row ${id}` } });
 
 describe('RecordClientChanges', () => {
   it('records a new client, a change and a removal, each with an id of its own', async () => {
@@ -83,6 +86,30 @@ describe('RecordClientChanges', () => {
     auditLog.full = true;
     await expect(store.add(A_CLIENT)).rejects.toBeInstanceOf(DependencyUnavailable);
     expect(await store.find(ID)).toEqual([]);
+  });
+
+  it('records each of several clients with one id, as one change', () => {
+    recorder.record({ kind: 'clients', clients: [{ before: rowOf('1') }, { before: rowOf('2') }] }, 'alice');
+    const events = auditLog.events();
+    expect(events).toMatchObject([
+      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { clientName: 'row 1' } },
+      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { clientName: 'row 2' } },
+    ]);
+    expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(1);
+  });
+
+  it('says that a change was not made if only the first of its events can be recorded', () => {
+    const events: AuditEvent[] = [];
+    const record = (event: AuditEvent) => {
+      if (events.length === 1 && event.event !== 'change_unconfirmed') throw new Error('no space left');
+      events.push(event);
+    };
+    const ids = new RandomIdGenerator();
+    const failing = new RecordClientChanges({ auditLog: { record }, clock: new FixedClock(NOW), ids });
+    const clients = [{ before: rowOf('1') }, { before: rowOf('2') }];
+    expect(() => failing.record({ kind: 'clients', clients }, undefined)).toThrow('no space left');
+    expect(events.map(({ event }) => event)).toEqual(['client_removed', 'change_unconfirmed']);
+    expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(1);
   });
 
   it('names the change that was not confirmed', async () => {
