@@ -1,6 +1,6 @@
-import { askRunningService, type RunningCheck } from '../adapters/cli/running-service.ts';
 import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../adapters/http/endpoints/discovery-endpoints.ts';
 import { CONNECTIONS_MAX } from '../adapters/http/server/http-server.ts';
+import { inspectStatusPage } from '../adapters/http/status-page/inspect-status-page.ts';
 import { inspectIssuers } from '../adapters/jwks-client/inspect-issuers.ts';
 import { inspectBaseUrl } from '../adapters/system/inspect-base-url.ts';
 import {
@@ -11,6 +11,7 @@ import {
 } from '../adapters/system/inspect-host.ts';
 import { inspectPorts } from '../adapters/system/inspect-ports.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
+import { askRunningService, type RunningCheck } from '../adapters/system/running-service.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../application/ports/inspection.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { listeningPlaces } from './settings/listening-places.ts';
@@ -29,7 +30,7 @@ export async function openInspections(environment: Environment): Promise<readonl
     const cure = 'docs/settings.md has the rule; correct this first, then run the doctor again';
     return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, cure)) }];
   }
-  const { settings, issuers } = loaded.value;
+  const { settings, issuers, tracing } = loaded.value;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
   const { DATABASE_URL: url, KEY_FILE: keyFile, CLIENT_ASSERTION_ISSUERS_FILE: issuersFile } = settings;
@@ -46,6 +47,8 @@ export async function openInspections(environment: Environment): Promise<readonl
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '')),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings)),
     ...on(issuersFile !== undefined, 'trusted issuers', () => inspectIssuers(issuers)),
+    ...on(tracing !== undefined, 'tracing', () => inspectTracing(tracing)),
+    { name: 'status page', inspect: async () => inspectStatusPage(statusPage(settings)) },
     { name: 'public URL', inspect: () => inspectBaseUrl(publicUrls(settings), isRunning) },
   ];
 }
@@ -91,6 +94,17 @@ function inspectRunning(
       ),
     ...(failing.length === 0 ? [fine('the service runs, and is ready')] : []),
   ];
+}
+
+/** OpenTelemetry is loaded only where it is used. */
+async function inspectTracing(tracing: Configuration['tracing']): Promise<readonly Finding[]> {
+  if (tracing === undefined) return [];
+  const { inspectCollector } = await import('../adapters/opentelemetry/inspect-collector.ts');
+  return inspectCollector(tracing.exporter);
+}
+
+function statusPage({ MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, MANAGEMENT_TOKEN: token }: Settings) {
+  return { host, port, hasToken: token !== undefined };
 }
 
 /** The ORM is loaded only where it is used. */

@@ -1,7 +1,10 @@
 import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { AnswerTooLong, readAnswer } from './read-answer.ts';
 
 /** Milliseconds that an answer may take. */
 const WITHIN_MS = 5_000;
+
+const ELSEWHERE = 'BASE_URL leads to another service, or a proxy changes the path: correct BASE_URL or the proxy';
 
 export interface PublicUrls {
   /** `BASE_URL`. */
@@ -55,6 +58,8 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
     url = urls.keySetUrl;
     return describeKeySet(url, await ask(url));
   } catch (fault) {
+    if (fault instanceof AnswerTooLong)
+      return problem(`${url} does not answer as this service: ${fault.message}`, ELSEWHERE);
     const code = codeOf(fault);
     const text = `nothing usable answers at ${url} (${code})`;
     if (!isRunning) return note(`${text}: the service does not run`, 'start the service, then run the doctor again');
@@ -85,15 +90,12 @@ function describeKeySet(url: string, answer: Answer): Finding {
 
 function elsewhere(url: string, { status }: Answer): Finding {
   const redirect = status >= 300 && status < 400 ? ': a redirect, and callers lose their request' : '';
-  return problem(
-    `${url} answers with status ${status}, not as this service${redirect}`,
-    'BASE_URL leads to another service, or a proxy changes the path: correct BASE_URL or the proxy',
-  );
+  return problem(`${url} answers with status ${status}, not as this service${redirect}`, ELSEWHERE);
 }
 
 async function ask(url: string): Promise<Answer> {
   const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) });
-  const body: unknown = await response.json().catch(() => null);
+  const body = await readAnswer(response);
   return {
     status: response.status,
     allow: response.headers.get('allow'),

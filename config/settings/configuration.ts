@@ -9,7 +9,7 @@ import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/trusted-issuers.ts';
-import { readDatabaseUrl } from './database-url.ts';
+import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
 import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -65,8 +65,11 @@ export function loadConfiguration(
       ...issuer,
     }));
     const files = { clients: clients.value ?? [], keyFile: keyFile.value, issuers };
-    const problems = methods.includes('federated_jwt') ? problemsOfRules(files) : [];
-    if (problems.length > 0) return failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
+    const ofRules = methods.includes('federated_jwt') ? problemsOfRules(files) : [];
+    const ofUrl =
+      DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile);
+    const problems = [...ofRules.map((problem) => `CLIENTS_FILE: ${problem}`), ...ofUrl];
+    if (problems.length > 0) return failure(problems);
     const known = Object.freeze({ ...settings.value, DATABASE_URL, MANAGEMENT_TOKEN });
     return success({ settings: known, ...files, httpTimeouts: HTTP_TIMEOUTS, tracing: tracing.value });
   }

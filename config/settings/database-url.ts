@@ -19,6 +19,24 @@ export function databaseUrlProblem(value: string): string | undefined {
   return isCut || !URL.canParse(value) ? `${RULE}: ${RESERVED}` : undefined;
 }
 
+/** Parameters of the URL that are paths of files, which are read for each connection. */
+const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
+
+/** What is wrong with the files that the URL of a database names, with the setting. Shows their paths, and nothing else of the URL. */
+export function databaseFileProblems(
+  url: string,
+  { DATABASE_URL }: Environment,
+  readTextFile: ReadTextFile,
+): readonly string[] {
+  const setting = DATABASE_URL ? 'DATABASE_URL' : 'DATABASE_URL_FILE';
+  const { searchParams } = new URL(url);
+  return FILES.flatMap((parameter) => {
+    const path = searchParams.getAll(parameter).at(-1);
+    const text = path ? readTextFile(path) : success('');
+    return text.ok ? [] : [`${setting}: the file of ${parameter} ${text.problem}`];
+  });
+}
+
 /** The URL in a file of one line, as container engines mount secrets. Fails with the rule, never with the text. */
 export function readDatabaseUrl(text: string): Result<SecretText, readonly string[]> {
   const url = text.replace(/[\r\n]+$/, '');
@@ -28,6 +46,13 @@ export function readDatabaseUrl(text: string): Result<SecretText, readonly strin
 
 /** The URL of a program that needs no other setting. Fails with the setting and the rule, never with a value. */
 export function databaseUrlOf(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
+  const url = givenUrl(environment, readTextFile);
+  if (!url.ok) return url;
+  const [problem] = databaseFileProblems(url.value, environment, readTextFile);
+  return problem === undefined ? url : failure(`${problem}.`);
+}
+
+function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
   const { DATABASE_URL, DATABASE_URL_FILE } = environment;
   if (DATABASE_URL && DATABASE_URL_FILE) return failure('DATABASE_URL: must not be set if DATABASE_URL_FILE is set.');
   if (DATABASE_URL_FILE) {

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
+import { databaseUrlOf } from '../../config/settings/database-url.ts';
 import { failure, success } from '../../domain/result.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
@@ -67,6 +68,35 @@ describe('loadConfiguration', () => {
         ok: false,
         problem: [`DATABASE_URL_FILE: ${problem}`],
       });
+    });
+  });
+
+  describe('with files that DATABASE_URL names', () => {
+    const URL = 'postgresql://service:its-password@db.test/auth?sslmode=verify-full&sslrootcert=/etc/absent.pem';
+    const read = (path: string) =>
+      path === '/run/secrets/url' ? success(URL) : failure(`cannot be read: there is no file ${path} (ENOENT)`);
+
+    it.each([
+      ['DATABASE_URL', URL],
+      ['DATABASE_URL_FILE', '/run/secrets/url'],
+    ])('says which of them cannot be read, by %s, and shows no password', (setting, value) => {
+      const environment = { CLIENT_REPOSITORY: 'postgres', [setting]: value };
+      const problem = `${setting}: the file of sslrootcert cannot be read: there is no file /etc/absent.pem (ENOENT)`;
+      expect(loadConfiguration(environment, read)).toEqual({ ok: false, problem: [problem] });
+      expect(databaseUrlOf(environment, read)).toEqual({ ok: false, problem: `${problem}.` });
+    });
+
+    it('reads all of them', () => {
+      const asked: string[] = [];
+      const url = `${URL}&sslcert=a.pem&sslcert=b.pem&sslkey=`;
+      const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url };
+      const configuration = loadConfiguration(environment, (path) => {
+        asked.push(path);
+        return success('');
+      });
+      expect(configuration.ok).toBe(true);
+      // The driver takes the last one of a name, and none for an empty text.
+      expect(asked).toEqual(['/etc/absent.pem', 'b.pem']);
     });
   });
 

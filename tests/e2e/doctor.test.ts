@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectService } from '../../config/inspect-service.ts';
 import { freePort } from '../support/free-port.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
+import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -146,6 +147,45 @@ describe('npm run doctor', () => {
     expect(of('trusted issuers')).toMatchObject([
       { state: 'problem', text: expect.stringContaining('https://issuer.test: the key set cannot be fetched') },
     ]);
+  });
+
+  it('says whether there is a status page, and where', async () => {
+    const management = `http://127.0.0.1:${ports.MANAGEMENT_PORT}/status`;
+    expect((await examine({ ...MEMORY, ...ports })).of('status page')).toEqual([
+      { check: 'status page', state: 'ok', text: 'there is no status page: MANAGEMENT_TOKEN switches it on' },
+    ]);
+    const withToken = { ...MEMORY, ...ports, MANAGEMENT_TOKEN: 'canary-of-16-letters' };
+    const { of, findings } = await examine(withToken);
+    expect(of('status page')).toEqual([
+      { check: 'status page', state: 'ok', text: `the status page is at ${management}, and asks for MANAGEMENT_TOKEN` },
+    ]);
+    expect(JSON.stringify(findings)).not.toContain('canary');
+    expect((await examine({ ...withToken, MANAGEMENT_HOST: '0.0.0.0' })).of('status page')).toMatchObject([
+      { state: 'note', text: expect.stringContaining('unencrypted'), cure: expect.stringContaining('tunnel') },
+    ]);
+  });
+
+  it('looks at the collector of traces, and shows no key for it', async () => {
+    await using collector = await OtlpReceiver.start();
+    const environment = { ...MEMORY, ...ports, OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/canary` };
+    const { of } = await examine({ ...environment, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' });
+    expect(of('tracing')).toEqual([
+      { check: 'tracing', state: 'ok', text: `the collector at ${collector.url} accepts spans` },
+    ]);
+    expect(collector.headers).toMatchObject([{ 'api-key': 'canary' }]);
+    expect((await examine({ ...MEMORY, ...ports })).of('tracing')).toEqual([]);
+  });
+
+  it('names the file of a certificate that DATABASE_URL names and that does not exist', async () => {
+    const url = 'postgresql://service:canary-9b1e@127.0.0.1:1/auth?sslmode=verify-full&sslrootcert=/no-such/ca.pem';
+    const { problems } = await examine({ ...ports, CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url });
+    expect(problems).toMatchObject([
+      {
+        check: 'settings',
+        text: 'DATABASE_URL: the file of sslrootcert cannot be read: there is no file /no-such/ca.pem (ENOENT)',
+      },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('canary');
   });
 
   describe('with a database', () => {

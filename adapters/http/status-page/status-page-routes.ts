@@ -4,6 +4,8 @@ import type { Exchange } from '../server/exchange.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 import { REASON_EXPLANATIONS } from './reason-explanations.ts';
 
+export const STATUS_PAGE_PATH = '/status';
+
 /** The page and what it loads, below the path of the page. */
 const FILES: Readonly<Record<string, string>> = {
   'app.js': 'browser/app.js',
@@ -47,9 +49,9 @@ export function statusPageRoutes(access: Access): readonly Route[] {
   };
   const page = textOf('browser/page.html').replace('<!-- reasons -->', reasonList());
   return [
-    fileRoute(access, '/status', 'html', page),
+    fileRoute(access, STATUS_PAGE_PATH, 'html', page),
     ...Object.entries(FILES).map(([name, file]) => {
-      return fileRoute(access, `/status/${name}`, name.endsWith('.js') ? 'js' : 'css', textOf(file));
+      return fileRoute(access, `${STATUS_PAGE_PATH}/${name}`, name.endsWith('.js') ? 'js' : 'css', textOf(file));
     }),
   ];
 }

@@ -65,6 +65,32 @@ describe('inspectBaseUrl', () => {
     expect(await inspect(answers)).toEqual([['problem', text]]);
   });
 
+  it.each([
+    ['/metadata', { '/metadata': { issuer: ISSUER, more: 'x'.repeat(300_000) } }],
+    ['/keys', { '/metadata': { issuer: ISSUER }, '/keys': { keys: [], more: 'x'.repeat(300_000) } }],
+  ])('reads no more than the begin of a long answer at %s, and says so', async (path, answers) => {
+    expect(await inspect(answers)).toEqual([
+      ['problem', `${path} does not answer as this service: the answer is longer than 256 KiB`],
+    ]);
+  });
+
+  it('stops to read an answer without an end', async () => {
+    let sent = 0;
+    const listener: RequestListener = (_request, response) => {
+      response.writeHead(405, { Allow: 'POST' });
+      const send = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536;
+      };
+      response.on('drain', send);
+      send();
+    };
+    await using server = await listenOnLoopback(createServer(listener));
+    const [finding] = await inspectBaseUrl(urlsOf(server.url), true);
+    expect(finding?.text).toContain('the answer is longer than 256 KiB');
+    // What has arrived in buffers of the system, too.
+    expect(sent).toBeLessThan(50_000_000);
+  });
+
   it('is a problem if nothing answers although the service runs, and otherwise a note', async () => {
     const urls = urlsOf('https://no-such-host.invalid');
     const text = expect.stringMatching(/^nothing usable answers at https:\/\/no-such-host\.invalid\/token \(E\w+\)/);

@@ -1,0 +1,36 @@
+import { type Finding, fine, note } from '../../application/ports/inspection.ts';
+import { OtlpHttpExporter, type OtlpHttpExporterOptions } from './otlp-http-exporter.ts';
+
+/** The longest that the collector may take, in milliseconds. */
+const WITHIN_MS = 5_000;
+
+const CURES: Readonly<Record<string, string>> = {
+  401: 'correct OTEL_EXPORTER_OTLP_HEADERS',
+  403: 'correct OTEL_EXPORTER_OTLP_HEADERS',
+  404: 'correct the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; for OTEL_EXPORTER_OTLP_ENDPOINT it is /v1/traces',
+  405: 'correct the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; for OTEL_EXPORTER_OTLP_ENDPOINT it is /v1/traces',
+};
+
+const UNREACHABLE =
+  'start the collector, correct OTEL_EXPORTER_OTLP_ENDPOINT, or the network to it; requests are answered without it';
+
+/**
+ * Whether the collector answers, by one request without spans, as the service sends them. Without a collector, tokens are issued as
+ * usual, so nothing here is a problem. Names only the origin of the URL: its path may contain a key.
+ */
+export async function inspectCollector(options: OtlpHttpExporterOptions): Promise<readonly Finding[]> {
+  const { origin } = new URL(options.url);
+  // No time for a second attempt.
+  const once = { ...options, attemptMs: Math.min(options.attemptMs, WITHIN_MS), exportMs: 0 };
+  try {
+    await new OtlpHttpExporter(once).send([], new AbortController().signal);
+    return [fine(`the collector at ${origin} accepts spans`)];
+  } catch (fault) {
+    const code = fault instanceof Error ? fault.message : 'unknown';
+    const cure = CURES[code];
+    if (cure !== undefined) return [note(`the collector at ${origin} refuses spans with status ${code}`, cure)];
+    // Some refuse a request without spans.
+    if (/^4\d\d$/.test(code) && code !== '429') return [fine(`the collector at ${origin} answers (status ${code})`)];
+    return [note(`the collector at ${origin} takes no spans now (${code}): they are lost`, UNREACHABLE)];
+  }
+}
