@@ -32,6 +32,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
 const LABELS_OF_PROMETHEUS = ['job', 'instance'];
 /** What only private_key_jwt and federated_jwt have. */
 const METRICS_OF_METHODS = ['auth_used_assertions', 'auth_used_assertions_max', 'auth_assertion_keys'];
+const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];
 /** What a service in good order does not have. */
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];
 
@@ -95,13 +96,14 @@ describe('the dashboard and the alert rules, beside a running service', () => {
     expect(shown.filter((label) => !grouped.includes(label))).toEqual([]);
   });
 
-  it('use only metrics of every service, of PostgreSQL or of one method', async () => {
+  it('use only metrics of every service, of PostgreSQL, of one method or of tracing', async () => {
     const always = await samplesByName(defaults);
     await sendRequests(defaults, DEMO_TOKEN_REQUEST);
+    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_TRACING];
     const rest = QUERIES.flatMap(([, query]) =>
       metricsIn(query).map(({ name }) => name.replace(/_(bucket|count)$/, '')),
     )
-      .filter((name) => !METRICS_OF_POSTGRES.includes(name) && !METRICS_OF_METHODS.includes(name))
+      .filter((name) => !others.includes(name))
       .filter((name) => !always.has(name) && !name.startsWith('auth_request'));
     expect(rest).toEqual([]);
   });

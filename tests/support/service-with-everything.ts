@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientsTable } from './clients-table.ts';
 import { freshTables } from './details-tables.ts';
+import { OtlpReceiver } from './otlp-receiver.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from './service-with-workers.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
@@ -15,7 +16,7 @@ export const TOKEN_REQUEST = {
   client_secret: REGISTERED_SECRET,
 };
 
-/** A primary and two workers on PostgreSQL, with the key directory and every method, which have every metric. */
+/** A primary and two workers on PostgreSQL, with the key directory, every method and traces, which have every metric. */
 export interface ServiceWithEverything extends ServiceWithWorkers, AsyncDisposable {
   readonly database: TestDatabase;
 }
@@ -23,6 +24,7 @@ export interface ServiceWithEverything extends ServiceWithWorkers, AsyncDisposab
 export async function startServiceWithEverything(): Promise<ServiceWithEverything> {
   const folder = await mkdtemp(join(tmpdir(), 'everything-'));
   const [database, issuer] = [await createTestDatabase(), await WorkloadIssuer.start('kubernetes')];
+  const collector = await OtlpReceiver.start();
   await freshTables(database);
   const issuers = join(folder, 'issuers.json');
   await writeFile(issuers, JSON.stringify([issuer.entry()]));
@@ -32,6 +34,7 @@ export async function startServiceWithEverything(): Promise<ServiceWithEverythin
     DATABASE_URL: database.url,
     CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
     CLIENT_ASSERTION_ISSUERS_FILE: issuers,
+    ...collector.environment,
   });
   await clientsTable(database).add(REGISTERED_CLIENT);
   return {
@@ -40,6 +43,7 @@ export async function startServiceWithEverything(): Promise<ServiceWithEverythin
     async [Symbol.asyncDispose]() {
       await service.program[Symbol.asyncDispose]();
       await issuer[Symbol.asyncDispose]();
+      await collector[Symbol.asyncDispose]();
       await database.drop();
       await rm(folder, { recursive: true });
     },
