@@ -30,12 +30,16 @@ export class OperatorChecks {
     return this.#turns.length;
   }
 
-  /** Waits until a token may be checked. Resolves with false, at once, if too many wait already. */
-  async wait(): Promise<boolean> {
-    if (this.#turns.length === 0 && this.#delayMs() <= 0) return true;
+  /**
+   * Waits until a token may be checked. Resolves with false, at once, if too many wait already. A caller that disconnects
+   * waits no longer, and another one can have the place.
+   */
+  async wait(disconnected: AbortSignal): Promise<boolean> {
+    if (disconnected.aborted || (this.#turns.length === 0 && this.#delayMs() <= 0)) return true;
     if (this.#turns.length >= this.#limits.waiting) return false;
     await new Promise<void>((resolve) => {
       this.#turns.push(resolve);
+      disconnected.addEventListener('abort', () => this.#leave(resolve));
       this.#plan();
     });
     return true;
@@ -43,6 +47,15 @@ export class OperatorChecks {
 
   countWrong(): void {
     this.#paidAt = Math.max(this.#paidAt, this.#now()) + this.#limits.everyMs;
+  }
+
+  #leave(turn: () => void): void {
+    const place = this.#turns.indexOf(turn);
+    if (place !== -1) this.#turns.splice(place, 1);
+    turn();
+    if (this.#turns.length > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /** One turn at a time: the token before may have been wrong, and is counted before the next turn. */

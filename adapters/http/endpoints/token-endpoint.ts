@@ -11,7 +11,7 @@ import { ASSERTION_PARAMETERS, readAssertion } from '../parsing/assertion-parame
 import { readBasicCredentials } from '../parsing/basic-credentials.ts';
 import { type Form, type ReadParameter, readForm } from '../parsing/form.ts';
 import type { Authorization, PresentAuthorization, RequestHead } from '../parsing/request-head.ts';
-import { dropHead, type Exchange, sendRefusal } from '../server/exchange.ts';
+import { dropHead, type Exchange, sendRefusal, signalOfClose } from '../server/exchange.ts';
 import type { Handler } from '../server/koa-application.ts';
 import { type HttpReason, type HttpRefusal, httpRefusal } from '../server/refusals.ts';
 
@@ -169,13 +169,6 @@ function networkOf(address: string): string {
     .map((groups) => groups.split(':').filter((group) => group !== ''));
   const zeros = address.includes('::') ? 8 - left.length - right.length : 0;
   return `${[...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4).join(':')}::/64`;
-}
-
-function signalOfClose(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  if (response.destroyed) controller.abort();
-  else response.once('close', () => controller.abort());
-  return controller.signal;
 }
 
 /** A part of a text keeps the whole text in memory: here the body, with the secret. Counts and caches keep the id. */

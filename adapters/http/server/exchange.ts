@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
@@ -85,6 +86,14 @@ export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   ctx.set(refusal.headers ?? {});
   ctx.body = refusalBody(refusal);
+}
+
+/** Aborted when the connection of this response closes: the client has disconnected. */
+export function signalOfClose(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  else response.once('close', () => controller.abort());
+  return controller.signal;
 }
 
 /** The one place that turns a fault into 500 or 503, unless Node's parser refused the request or the client has disconnected. */

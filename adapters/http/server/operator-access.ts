@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { OperatorChecks } from '../admission/operator-checks.ts';
 import type { Authorization } from '../parsing/request-head.ts';
-import { type Exchange, sendRefusal } from './exchange.ts';
+import { type Exchange, sendRefusal, signalOfClose } from './exchange.ts';
 import { httpRefusal } from './refusals.ts';
 
 /** Two header lines, since not every browser reads two challenges in one. `Basic` makes it ask for a password. */
@@ -28,7 +28,7 @@ export class OperatorAccess {
     const presented = presentedToken(authorization);
     if (presented === undefined) return challenge(ctx, 'token_missing');
 
-    if (!(await this.#checks.wait())) return refuse(ctx, 'operator_checks_exhausted');
+    if (!(await this.#checks.wait(signalOfClose(ctx.res)))) return refuse(ctx, 'operator_checks_exhausted');
     // Nobody learns from a check whose answer nobody reads.
     if (ctx.req.socket.destroyed) return refuse(ctx, 'client_disconnected');
     if (timingSafeEqual(digestOf(presented), this.#digest)) return true;

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OperatorChecks } from '../../../adapters/http/admission/operator-checks.ts';
 import { PARTS } from '../../../config/parts.ts';
@@ -11,6 +12,9 @@ import {
   startServiceUnderTest,
 } from '../../support/running-service.ts';
 import { until } from '../../support/until.ts';
+
+/** Of a caller that does not disconnect. */
+const CONNECTED = new AbortController().signal;
 
 const TOKEN = 'an-operator-token+/==';
 const CHALLENGES = 'Basic realm="management", charset="UTF-8", Bearer realm="management"';
@@ -124,6 +128,23 @@ describe('the operator', () => {
   });
 });
 
+describe('callers with wrong tokens that disconnect', () => {
+  it('leave their places to the operator', async () => {
+    const port = await freePort();
+    const environment = { MANAGEMENT_PORT: String(port), MANAGEMENT_TOKEN: TOKEN };
+    await using service = await startServiceUnderTest({ environment });
+    const checks = service.container.resolve(PARTS.operatorChecks);
+    // A wait of minutes, so that no turn comes by itself.
+    for (let count = 0; count < 6_000; count += 1) checks.countWrong();
+    const wrong = 'GET /status/data HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-wrong-operator-token\r\n\r\n';
+    const sockets = Array.from({ length: 10 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+    for (const socket of sockets) socket.write(wrong);
+    await until(() => checks.waiting === 10, 'all of them wait');
+    for (const socket of sockets) socket.destroy();
+    await until(() => checks.waiting === 0, 'none of them waits');
+  });
+});
+
 describe('without MANAGEMENT_TOKEN', () => {
   it('the status does not exist, and nothing is kept for it', async () => {
     const port = await freePort();
@@ -146,12 +167,12 @@ describe('checks of the operator token', () => {
     let now = 0;
     const checks = new OperatorChecks({ burst: 20, everyMs: 50, waiting: 100 }, () => now);
     for (let count = 0; count < 20; count += 1) {
-      expect(await checks.wait()).toBe(true);
+      expect(await checks.wait(CONNECTED)).toBe(true);
       checks.countWrong();
     }
     expect(checks.waiting).toBe(0);
     checks.countWrong();
-    const waiting = checks.wait();
+    const waiting = checks.wait(CONNECTED);
     expect(checks.waiting).toBe(1);
     now = 50;
     expect(await waiting).toBe(true);
@@ -162,12 +183,31 @@ describe('checks of the operator token', () => {
     let now = 0;
     const checks = new OperatorChecks({ burst: 0, everyMs: 50, waiting: 100 }, () => now);
     checks.countWrong();
-    const waiting = Array.from({ length: 100 }, () => checks.wait());
+    const waiting = Array.from({ length: 100 }, () => checks.wait(CONNECTED));
     expect(checks.waiting).toBe(100);
-    expect(await checks.wait()).toBe(false);
+    expect(await checks.wait(CONNECTED)).toBe(false);
     now = 50;
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
-    expect(await checks.wait()).toBe(true);
+    expect(await checks.wait(CONNECTED)).toBe(true);
+  });
+
+  it('leave their place at once when their caller disconnects', async () => {
+    let now = 0;
+    const checks = new OperatorChecks({ burst: 0, everyMs: 50, waiting: 100 }, () => now);
+    checks.countWrong();
+    const caller = new AbortController();
+    const left = Array.from({ length: 99 }, () => checks.wait(caller.signal));
+    const stays = checks.wait(CONNECTED);
+    expect(await checks.wait(CONNECTED)).toBe(false);
+    caller.abort();
+    await Promise.all(left);
+    expect(checks.waiting).toBe(1);
+    const comes = checks.wait(CONNECTED);
+    expect(checks.waiting).toBe(2);
+    await checks.wait(caller.signal);
+    now = 50;
+    expect(await Promise.all([stays, comes])).toEqual([true, true]);
+    expect(checks.waiting).toBe(0);
   });
 
   it('have their turns in the order of arrival, so that no guesses get in front of the right token', async () => {
@@ -177,7 +217,7 @@ describe('checks of the operator token', () => {
     const order: number[] = [];
     // Each is wrong, and costs the next one a wait.
     const checked = async (number: number) => {
-      await checks.wait();
+      await checks.wait(CONNECTED);
       order.push(number);
       checks.countWrong();
       now += 50;
