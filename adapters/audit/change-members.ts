@@ -30,7 +30,14 @@ export function changeMembers(event: ChangeEvent): object {
         after: clientMembers(event.after),
       };
     case 'clients_imported':
-      return { ...common, added: event.added, replaced: event.replaced, still_disabled: event.locked };
+      return {
+        ...common,
+        file: event.file.name,
+        sha256: event.file.sha256,
+        added: event.added,
+        replaced: event.replaced,
+        still_disabled: event.locked,
+      };
     case 'directory_key_revoked':
       return { ...common, key_id: event.keyId, replica: event.replica, trusted_until: event.trustedUntil };
   }

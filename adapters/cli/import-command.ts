@@ -1,5 +1,6 @@
+import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open as openFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { Option } from 'commander';
 import {
   type ImportEntry,
@@ -61,12 +62,23 @@ async function* importFile(
   { replace, cost, json }: Options,
   streamClientsFile: StreamClientsFile,
 ): AsyncGenerator<Result<AnswerPart, Problem>> {
-  const chunks = file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false });
-  const existing = replace ? 'replace' : 'refuse';
-  const imported = await importClients.execute(streamClientsFile(chunks), { cost, existing });
+  const hash = createHash('sha256');
+  const chunks = hashed(file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false }), hash);
+  const imported = await importClients.execute(streamClientsFile(chunks), {
+    cost,
+    existing: replace ? 'replace' : 'refuse',
+    file: () => ({ name: basename(path), sha256: hash.digest('hex') }),
+  });
   if (!imported.ok) return yield refusal(path, imported.problem);
   yield* messages(imported.value);
   if (json) yield* documentOf(imported.value);
+}
+
+async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
 }
 
 async function* messages({ counts, ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {

@@ -1,6 +1,7 @@
 import type {
   ClientImport,
   ImportCounts,
+  ImportedFile,
   RepeatedClient,
   SecretReplacement,
 } from '../../application/ports/client-store.ts';
@@ -9,17 +10,19 @@ import type { ClientRegistrationFields, NewClient } from '../../domain/client-re
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked } from '../../domain/stored-secret.ts';
 
+type RecordImport = (counts: ImportCounts, file: ImportedFile) => void;
+
 /** An import into a map of clients by their ids. */
 export class InMemoryClientImport implements ClientImport {
   readonly #stored: Map<string, ClientRegistrationFields>;
   readonly #ids: IdGenerator;
-  readonly #record: (counts: ImportCounts) => void;
+  readonly #record: RecordImport;
   readonly #given = new Map<string, { readonly client: NewClient; readonly position: number }>();
   readonly #done: Record<keyof ImportCounts, string[]> = { added: [], replaced: [], locked: [] };
   #count = 0;
 
   /** @param record is called before anything is stored. */
-  constructor(stored: Map<string, ClientRegistrationFields>, ids: IdGenerator, record: (counts: ImportCounts) => void) {
+  constructor(stored: Map<string, ClientRegistrationFields>, ids: IdGenerator, record: RecordImport) {
     this.#stored = stored;
     this.#ids = ids;
     this.#record = record;
@@ -36,7 +39,7 @@ export class InMemoryClientImport implements ClientImport {
     });
   }
 
-  async save(replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
+  async save(file: ImportedFile, replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
     const given = [...this.#given.values()];
     const taken = given.filter(({ client }) => this.#stored.has(client.clientId));
     if (replacement === undefined && taken.length > 0) return failure(taken.map(({ position }) => position));
@@ -48,7 +51,7 @@ export class InMemoryClientImport implements ClientImport {
     }
     const { added, replaced, locked } = this.#done;
     const counts = { added: added.length, replaced: replaced.length, locked: locked.length };
-    this.#record(counts);
+    this.#record(counts, file);
     for (const client of next) this.#stored.set(client.clientId, client);
     return success(counts);
   }

@@ -58,8 +58,8 @@ export class InMemoryClientStore implements ClientStore {
   }
 
   async startImport(): Promise<ClientImport> {
-    return new InMemoryClientImport(this.#clients, this.#ids, (counts) =>
-      this.#recorder?.record({ kind: 'import', counts }, undefined),
+    return new InMemoryClientImport(this.#clients, this.#ids, (counts, file) =>
+      this.#recorder?.record({ kind: 'import', counts, file }, undefined),
     );
   }
 

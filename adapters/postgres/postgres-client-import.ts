@@ -4,6 +4,7 @@ import type {
   ClientChange,
   ClientImport,
   ImportCounts,
+  ImportedFile,
   RepeatedClient,
   SecretReplacement,
 } from '../../application/ports/client-store.ts';
@@ -83,11 +84,11 @@ export class PostgresClientImport implements ClientImport {
     });
   }
 
-  save(replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
+  save(file: ImportedFile, replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
     return this.#run(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          const saved = await this.#saveOnce(replacement);
+          const saved = await this.#saveOnce(file, replacement);
           // A client that was stored after the others were read can be replaced in the next attempt.
           if (saved.ok || replacement === undefined || attempt === ATTEMPTS) return saved;
         } catch (fault) {
@@ -116,7 +117,10 @@ export class PostgresClientImport implements ClientImport {
     this.#connection.release(!isDropped);
   }
 
-  async #saveOnce(replacement: SecretReplacement | undefined): Promise<Result<ImportCounts, readonly number[]>> {
+  async #saveOnce(
+    file: ImportedFile,
+    replacement: SecretReplacement | undefined,
+  ): Promise<Result<ImportCounts, readonly number[]>> {
     // pg accepts a time limit for one statement here, although its types do not declare it.
     const begin = { text: SQL.begin(WAIT_MS), query_timeout: 2 * WAIT_MS };
     await this.#connection.query(begin);
@@ -134,7 +138,7 @@ export class PostgresClientImport implements ClientImport {
       counts.locked += replaced.filter(({ secret }) => isLocked(secret)).length;
       last = batch.last;
     }
-    await commitRecorded(this.#connection, { kind: 'import', counts }, this.#recorder);
+    await commitRecorded(this.#connection, { kind: 'import', counts, file }, this.#recorder);
     return success(counts);
   }
 

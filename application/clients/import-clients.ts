@@ -2,7 +2,7 @@ import { type ClientDetails, DETAIL_MEMBERS } from '../../domain/client-details.
 import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret, StoredSecret } from '../../domain/stored-secret.ts';
-import type { ClientImport, ClientStore, ImportCounts } from '../ports/client-store.ts';
+import type { ClientImport, ClientStore, ImportCounts, ImportedFile } from '../ports/client-store.ts';
 import type { SecretEncoder } from '../ports/secret-encoder.ts';
 
 /** The import ends after so many problems. */
@@ -13,6 +13,8 @@ export interface ImportOptions {
   readonly cost: number;
   /** If a client is stored already: refuse the import, or give the client the imported secret, name and scope. */
   readonly existing: 'refuse' | 'replace';
+  /** What was read, for the audit log; called when all entries have been read. */
+  readonly file: () => ImportedFile;
 }
 
 /** What an import has done. The ids can be read until the store is closed. */
@@ -46,12 +48,12 @@ export class ImportClients {
    */
   async execute(
     batches: AsyncIterable<readonly ImportEntry[]>,
-    { cost, existing }: ImportOptions,
+    { cost, existing, file }: ImportOptions,
   ): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
     const clients = await this.#store.startImport();
     const problems = await this.#addAll(clients, batches, cost);
     if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
-    const saved = await clients.save(existing === 'replace' ? replaceSecret : undefined);
+    const saved = await clients.save(file(), existing === 'replace' ? replaceSecret : undefined);
     if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
     const text = `${MEMBER_NAMES.clientId} is registered already`;
     return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));

@@ -31,7 +31,7 @@ export class RecordClientChanges implements ChangeRecorder<ClientChange> {
     this.#changeId = ids.uuid();
     const common = { at: clock.now(), changeId: this.#changeId, databaseRole };
     if (change.kind === 'import') {
-      auditLog.record({ event: 'clients_imported', ...common, ...change.counts });
+      auditLog.record({ event: 'clients_imported', ...common, file: change.file, ...change.counts });
       return;
     }
     const events = change.clients.flatMap((client) => this.#eventOf(client, common));

@@ -1,5 +1,5 @@
 import type { FederatedSubject } from '../../domain/client-details.ts';
-import type { ImportCounts } from './client-store.ts';
+import type { ImportCounts, ImportedFile } from './client-store.ts';
 
 /** A registration as the audit log shows it: its secrets only by their public ids and names, its keys only by their ids. */
 export interface RecordedClient {
@@ -40,7 +40,7 @@ export type ChangeEvent = Change &
         readonly after: Partial<RecordedClient>;
       }
     | { readonly event: 'client_removed'; readonly clientId: string; readonly before: RecordedClient }
-    | ({ readonly event: 'clients_imported' } & ImportCounts)
+    | ({ readonly event: 'clients_imported'; readonly file: ImportedFile } & ImportCounts)
     | {
         readonly event: 'directory_key_revoked';
         readonly keyId: string;

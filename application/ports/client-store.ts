@@ -19,6 +19,14 @@ export interface RepeatedClient {
   readonly first: number;
 }
 
+/** The file that an import was read from. */
+export interface ImportedFile {
+  /** Its name without the folders. */
+  readonly name: string;
+  /** Of all its bytes, as they were read: 64 hexadecimal digits. */
+  readonly sha256: string;
+}
+
 /** How many clients an import has stored. */
 export interface ImportCounts {
   readonly added: number;
@@ -40,8 +48,10 @@ export interface ClientImport {
    * and the given name and scope. Otherwise nothing is stored if an id is taken, and the result has the positions of such
    * clients, in ascending order: at least one, and not all of them if there are many. Of several imports that are saved at
    * the same time, each waits for the one before.
+   *
+   * @param file is recorded with the change.
    */
-  save(replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>>;
+  save(file: ImportedFile, replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>>;
 
   /** The client ids of what `save` did, in order, byte by byte. `locked` ones are among the `replaced` ones. */
   ids(kind: keyof ImportCounts): AsyncIterable<readonly string[]>;
@@ -65,7 +75,7 @@ export interface ChangedRegistration {
 /** What one transaction changed: the client of an id, or each of the clients that a storage has with the same id. */
 export type ClientChange =
   | { readonly kind: 'clients'; readonly clients: readonly ChangedRegistration[] }
-  | { readonly kind: 'import'; readonly counts: ImportCounts };
+  | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile };
 
 /** What a change of a secret did. */
 export interface ChangedClients {

@@ -44,6 +44,8 @@ const DETAILS: ClientDetails = {
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001, keyId: A_KEY_ID }] };
 
 /** Keeps what a store tells it, and refuses the changes of some client ids. */
+export const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
+
 class ListingRecorder implements ChangeRecorder<ClientChange> {
   readonly changes: ClientChange[] = [];
   refuses = false;
@@ -91,7 +93,7 @@ export function describeClientStore(
       expect(await clients.add([ANOTHER])).toEqual([]);
       expect(await clients.add([A_CLIENT, { ...A_CLIENT, clientId: 'Z' }])).toEqual([]);
       expect(await list()).toEqual([]);
-      expect(await clients.save()).toEqual({ ok: true, value: { added: 3, replaced: 0, locked: 0 } });
+      expect(await clients.save(A_FILE)).toEqual({ ok: true, value: { added: 3, replaced: 0, locked: 0 } });
       expect(await idsOf(clients, 'added')).toEqual(['Z', 'client-1', 'client-2']);
       expect(await idsOf(clients, 'replaced')).toEqual([]);
       expect(await store.find('client-2')).toEqual([stored(ANOTHER)]);
@@ -101,7 +103,7 @@ export function describeClientStore(
       const many = Array.from({ length: 5_003 }, (_, number) => ({ ...A_CLIENT, clientId: String(number) }));
       const clients = await store.startImport();
       expect(await clients.add(many)).toEqual([]);
-      expect(await clients.save()).toMatchObject({ value: { added: 5_003 } });
+      expect(await clients.save(A_FILE)).toMatchObject({ value: { added: 5_003 } });
       const ids = many.map(({ clientId }) => clientId).sort();
       expect(await idsOf(clients, 'added')).toEqual(ids);
       expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
@@ -201,7 +203,7 @@ export function describeClientStore(
       const renamed = { ...A_CLIENT, clientSecret: 'new', clientName: 'Renamed', scope: 'admin' };
       const clients = await store.startImport();
       await clients.add([ANOTHER, renamed]);
-      const saved = await clients.save((old, given) => `${given} instead of ${old}`);
+      const saved = await clients.save(A_FILE, (old, given) => `${given} instead of ${old}`);
       expect(saved).toEqual({ ok: true, value: { added: 1, replaced: 1, locked: 0 } });
       expect(await idsOf(clients, 'added')).toEqual(['client-2']);
       expect(await idsOf(clients, 'replaced')).toEqual(['client-1']);
@@ -216,7 +218,7 @@ export function describeClientStore(
       await store.add(ANOTHER);
       const clients = await store.startImport();
       await clients.add([{ ...A_CLIENT, clientSecret: '$2b$new' }, ANOTHER]);
-      expect(await clients.save(replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
+      expect(await clients.save(A_FILE, replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
       expect(await idsOf(clients, 'locked')).toEqual(['client-1']);
       expect(await secretOf('client-1')).toBe('!$2b$new');
     });
@@ -454,7 +456,7 @@ export function describeClientStore(
         [
           'an import',
           () => importAll([A_CLIENT, ANOTHER], replaceSecret),
-          { kind: 'import', counts: { added: 1, replaced: 1, locked: 0 } },
+          { kind: 'import', counts: { added: 1, replaced: 1, locked: 0 }, file: A_FILE },
         ],
       ])('records %s before it is made, and does not make it if that fails', async (_what, change, recorded) => {
         await store.add({ ...A_CLIENT, details: DETAILS });
@@ -495,7 +497,7 @@ export function describeClientStore(
     async function importAll(given: readonly NewClient[], replacement?: SecretReplacement, into = store) {
       const clients = await into.startImport();
       await clients.add(given);
-      return clients.save(replacement);
+      return clients.save(A_FILE, replacement);
     }
 
     function idsOf(clients: ClientImport, kind: 'added' | 'replaced' | 'locked'): Promise<readonly string[]> {

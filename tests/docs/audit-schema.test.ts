@@ -49,7 +49,14 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     after: { state: 'disabled' },
   },
   client_removed: { event: 'client_removed', ...CHANGE, clientId: 'billing', before: CLIENT },
-  clients_imported: { event: 'clients_imported', ...CHANGE, added: 2, replaced: 1, locked: 0 },
+  clients_imported: {
+    event: 'clients_imported',
+    ...CHANGE,
+    file: { name: 'clients.json', sha256: 'a'.repeat(64) },
+    added: 2,
+    replaced: 1,
+    locked: 0,
+  },
   directory_key_revoked: {
     event: 'directory_key_revoked',
     ...CHANGE,

@@ -7,17 +7,17 @@ export const OPERATOR_LIMITS = {
 };
 
 /**
- * Paces the checks of the operator's token: beyond 20 wrong ones in a second, every check waits for its turn, at most for 5 s. The
- * right token waits too, since an answer at once would tell it apart. It is locked out only while 100 others wait: turns are in the
- * order of arrival, so that nobody who keeps on guessing gets in front of it.
+ * Paces the checks of the operator's token: beyond 20 wrong ones in a second, every check waits, at most for 5 s. The right
+ * token waits too, since an answer at once would tell it apart. It is locked out only while 100 others wait: checks are in the order
+ * of arrival, so that nobody who keeps on guessing gets in front of it.
  */
 export class OperatorChecks {
   readonly #limits: typeof OPERATOR_LIMITS;
   readonly #now: () => number;
   /** When the wrong tokens so far would all be paid for, in milliseconds. */
   #paidAt = -Infinity;
-  /** Those who wait, in the order of their turns. */
-  readonly #turns: (() => void)[] = [];
+  /** The checks that wait, the oldest first. */
+  readonly #queue: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   /** @param now monotonic time in milliseconds. */
@@ -27,7 +27,7 @@ export class OperatorChecks {
   }
 
   get waiting(): number {
-    return this.#turns.length;
+    return this.#queue.length;
   }
 
   /**
@@ -35,10 +35,10 @@ export class OperatorChecks {
    * waits no longer, and another one can have the place.
    */
   async wait(disconnected: AbortSignal): Promise<boolean> {
-    if (disconnected.aborted || (this.#turns.length === 0 && this.#delayMs() <= 0)) return true;
-    if (this.#turns.length >= this.#limits.waiting) return false;
+    if (disconnected.aborted || (this.#queue.length === 0 && this.#delayMs() <= 0)) return true;
+    if (this.#queue.length >= this.#limits.waiting) return false;
     await new Promise<void>((resolve) => {
-      this.#turns.push(resolve);
+      this.#queue.push(resolve);
       disconnected.addEventListener('abort', () => this.#leave(resolve));
       this.#plan();
     });
@@ -49,22 +49,22 @@ export class OperatorChecks {
     this.#paidAt = Math.max(this.#paidAt, this.#now()) + this.#limits.everyMs;
   }
 
-  #leave(turn: () => void): void {
-    const place = this.#turns.indexOf(turn);
-    if (place !== -1) this.#turns.splice(place, 1);
-    turn();
-    if (this.#turns.length > 0) return;
+  #leave(check: () => void): void {
+    const place = this.#queue.indexOf(check);
+    if (place !== -1) this.#queue.splice(place, 1);
+    check();
+    if (this.#queue.length > 0) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** One turn at a time: the token before may have been wrong, and is counted before the next turn. */
+  /** One check at a time: the token before may have been wrong, and is counted before the next check. */
   #plan(): void {
-    if (this.#timer !== undefined || this.#turns.length === 0) return;
+    if (this.#timer !== undefined || this.#queue.length === 0) return;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
-        if (this.#delayMs() <= 0) this.#turns.shift()?.();
+        if (this.#delayMs() <= 0) this.#queue.shift()?.();
         this.#plan();
       },
       Math.max(1, Math.ceil(this.#delayMs())),

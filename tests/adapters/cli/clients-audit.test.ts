@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -153,11 +154,15 @@ describe('npm run clients, in the audit log', () => {
     expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 1, 1, 3, 3]);
   });
 
-  it('has one line of an import, with counts', async () => {
+  it('has one line of an import, with the name and the hash of the file, and counts', async () => {
     const file = join(folder, 'clients.json');
-    writeFileSync(file, JSON.stringify([GOOD_CLIENT, PLAIN_CLIENT]));
+    // Of several chunks, the last of which has no client.
+    const text = `${JSON.stringify([GOOD_CLIENT, PLAIN_CLIENT])}${' '.repeat(600_000)}\n`;
+    writeFileSync(file, text);
     await program()(['import', file]);
-    expect(recorded()).toEqual([{ event: 'clients_imported', ...WHO, added: 2, replaced: 0, still_disabled: 0 }]);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const counts = { added: 2, replaced: 0, still_disabled: 0 };
+    expect(recorded()).toEqual([{ event: 'clients_imported', ...WHO, file: 'clients.json', sha256, ...counts }]);
   });
 
   it('stays one line, whatever the name of a client contains', async () => {

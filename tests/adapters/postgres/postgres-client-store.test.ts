@@ -7,7 +7,7 @@ import { NO_DETAILS } from '../../../domain/client-details.ts';
 import { success } from '../../../domain/result.ts';
 import { lock, replaceSecret } from '../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
-import { describeClientStore } from '../../contracts/client-store.ts';
+import { A_FILE, describeClientStore } from '../../contracts/client-store.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { collect } from '../../support/collect.ts';
 import { freshTables } from '../../support/details-tables.ts';
@@ -80,7 +80,7 @@ describe('PostgresClientStore', () => {
     expect((await secrets()).toSorted()).toEqual(['!$2b$new', '$2b$new']);
     const clients = await store.startImport();
     await clients.add([{ ...A_CLIENT, clientSecret: '$2b$newer' }]);
-    expect(await clients.save(replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
+    expect(await clients.save(A_FILE, replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
     expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
   });
 
@@ -144,7 +144,7 @@ describe('PostgresClientStore', () => {
       await using store = await open();
       const started = await store.startImport();
       await started.add(clients);
-      await started.save(replaceSecret);
+      await started.save(A_FILE, replaceSecret);
     };
     await importAll(many);
     await until(async () => (await usage()).inserted === many.length, 'what the first import did is counted');
@@ -169,7 +169,7 @@ describe('PostgresClientStore', () => {
     await rival.query("select from clients where client_id = 'client-9' for update");
     const clients = await store.startImport();
     await clients.add(many.map((client) => ({ ...client, clientName: 'Imported' })));
-    const saved = clients.save(replaceSecret);
+    const saved = clients.save(A_FILE, replaceSecret);
     await until(async () => (await waiting()) === 1, 'the import waits');
     await rival.query("select from clients where client_id = 'client-0' for update");
     await rival.query('commit');

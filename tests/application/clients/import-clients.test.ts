@@ -26,6 +26,8 @@ function client(clientId: string, more: Partial<NewClient> = {}): NewClient {
   return { clientId, clientSecret: HASH, clientName: 'A client', scope: 'read', ...more };
 }
 
+const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+
 /** Imports batches of valid clients, or of other entries. */
 function importAll(
   batches: readonly (readonly (NewClient | ImportEntry)[])[],
@@ -34,7 +36,7 @@ function importAll(
   async function* entries() {
     for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
   }
-  return new ImportClients(store, new BcryptSecretEncoder()).execute(entries(), { cost: COST, existing });
+  return new ImportClients(store, new BcryptSecretEncoder()).execute(entries(), { cost: COST, existing, file });
 }
 
 async function storedIds(): Promise<readonly string[]> {
@@ -116,7 +118,7 @@ describe('ImportClients', () => {
       }
     }
     const useCase = new ImportClients(store, new BcryptSecretEncoder());
-    const imported = await useCase.execute(counted(), { cost: COST, existing: 'refuse' });
+    const imported = await useCase.execute(counted(), { cost: COST, existing: 'refuse', file });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));
     expect(read).toBe(2);
