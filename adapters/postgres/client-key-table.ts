@@ -29,11 +29,11 @@ export interface KeysRecord {
   readonly registrationId: string | null;
   /** How many registrations have the client id. */
   readonly rows: string;
-  /** JSON; of a client without keys, of one that is not its own. */
+  /** JSON; of a client without keys, of one that is not its own, and false. */
   readonly keys: string;
 }
 
-/** In the place of keys: a client without keys costs as much as one with a key. No point has these coordinates. */
+/** In the place of keys while the table is empty. No point has these coordinates. */
 const NO_KEY = JSON.stringify({
   kty: 'EC',
   crv: 'P-256',
@@ -46,9 +46,10 @@ const NO_KEY = JSON.stringify({
 const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
 
 /**
- * Only the keys, the newest first, as one row whether the client id is registered or not. Parameters: the client id, twice,
- * since the column of `clients` may have another type. As in FIND_SECRET, an aggregate without rows gives null, and the id
- * is compared once more as text.
+ * Only the keys, the newest first, as one row whether the client id is registered or not. A client without keys costs as much
+ * as one with a key: the first key of the table is read in its place. Parameters: the client id, twice, since the column of
+ * `clients` may have another type. As in FIND_SECRET, an aggregate without rows gives null, and the id is compared once more
+ * as text.
  */
 export const FIND_KEYS = {
   name: 'find_keys',
@@ -56,20 +57,24 @@ export const FIND_KEYS = {
         where ${CLIENT_ID} = $1 and ${CLIENT_ID}::text = $2::text collate "C"),
       newest as materialized (select jwk, expires_at from client_keys
         where client_id = $2 and registration_id = (select coalesce(id, '') from found)
-        order by created_at desc, key_id limit ${DETAILS_MAX.keys})
-    select id as "registrationId", rows as "rows", (select json_agg(json_build_array(jwk, expires_at))::text from (
-        select * from newest union all select '${NO_KEY}', 0 where not exists (select from newest)) as keys) as "keys"
+        order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
+      other as materialized (select jwk, expires_at from client_keys where not exists (select from newest)
+        order by client_id, registration_id, key_id limit 1)
+    select id as "registrationId", rows as "rows", (select json_agg(json_build_array(jwk, expires_at, own))::text from (
+        select *, true as own from newest union all select *, false from other
+        union all select '${NO_KEY}', 0, false where not exists (select from newest) and not exists (select from other)
+      ) as keys) as "keys"
     from found`,
 } as const;
 
 /** The keys of a record. Each is checked, since a row that was changed by hand may contain anything. */
 export function readKeys({ keys }: KeysRecord): readonly Result<ClientKey, string>[] {
-  const rows: readonly (readonly [string, number | null])[] = JSON.parse(keys);
+  const rows: readonly (readonly [string, number | null, boolean])[] = JSON.parse(keys);
   const checked = rows.map(([jwk, expiresAt]) => {
     const read = readPublicJwk(parseJson(jwk));
     return read.ok ? success({ jwk: read.value, ...(expiresAt !== null && { expiresAt }) }) : failure(read.problem);
   });
-  return rows[0]?.[0] === NO_KEY ? [] : checked;
+  return rows[0]?.[2] === true ? checked : [];
 }
 
 function parseJson(text: string): unknown {

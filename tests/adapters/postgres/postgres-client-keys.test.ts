@@ -96,6 +96,21 @@ describe('a database with the tables of the service', () => {
     },
   );
 
+  it.each([JSON.stringify(generateSigningKey('ES256').jwk), '{'])(
+    'reads the key %# of another client in the place of keys that are missing, and uses and reports nothing of it',
+    async (jwk) => {
+      const keys = await open();
+      lines = [];
+      const other = { ...REGISTERED_CLIENT, clientId: 'another' };
+      await Promise.all([add(REGISTERED_CLIENT), add(other)]);
+      await addKey(other.clientId, 'its-own', jwk);
+      for (const clientId of [REGISTERED_CLIENT.clientId, 'nobody']) {
+        expect((await keys.findKeys(clientId)).keys).toEqual([]);
+      }
+      expect(lines).toEqual([]);
+    },
+  );
+
   it('finds no keys of two registrations of one id, in a table without a unique index', async () => {
     await database.query(
       'create table clients (id text, client_id text, client_secret text, client_name text, scope text)',
