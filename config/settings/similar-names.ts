@@ -26,11 +26,11 @@ export function settingClosestTo(name: string, settings: readonly string[]): str
 function isTypoOf(given: string, setting: string): boolean {
   if (singular(given) === singular(setting)) return true;
   if (UNIT.test(setting) && given.replace(UNIT, '') === setting.replace(UNIT, '')) return true;
-  if (editDistance(given.replaceAll('_', ''), setting.replaceAll('_', '')) <= 1) return true;
+  if (isWithin(1, given.replaceAll('_', ''), setting.replaceAll('_', ''))) return true;
   const [words, ownWords] = [given.split('_'), setting.split('_')];
   return (
     words.length === ownWords.length &&
-    editDistance(given, setting) <= 2 &&
+    isWithin(2, given, setting) &&
     words.every((word, index) => isTypoOfWord(word, ownWords[index] ?? ''))
   );
 }
@@ -40,7 +40,12 @@ function singular(name: string): string {
 }
 
 function isTypoOfWord(given: string, word: string): boolean {
-  return editDistance(given, word) <= (word.length < LONG_WORD ? 1 : 2);
+  return isWithin(word.length < LONG_WORD ? 1 : 2, given, word);
+}
+
+/** Whether the texts differ in so many letters at most. Most lengths say no, and cost nothing: every start compares every variable. */
+function isWithin(most: number, one: string, other: string): boolean {
+  return Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most;
 }
 
 /**

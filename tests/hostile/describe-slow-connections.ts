@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '../support/until.ts';
 import { report } from './describe-hostile.ts';
 import { expectAnswers, expectNextToken, expectUnharmed } from './expect-answers.ts';
 import { type HostileService, startHostileService } from './hostile-service.ts';
@@ -15,12 +16,15 @@ interface Ended {
   readonly nextTokenMs: number;
 }
 
-async function run(service: HostileService, { bytes, trickle, atLast }: SlowConnection): Promise<Ended> {
+async function run(service: HostileService, { bytes, trickle, atLast, answers }: SlowConnection): Promise<Ended> {
   const begin = performance.now();
   const exchange = openRawExchange(service.port);
   if (bytes !== '') exchange.write(bytes);
   if (atLast === 'ends') exchange.end();
-  if (atLast === 'resets') setTimeout(() => exchange.reset(), BYTE_EVERY_MS);
+  if (atLast === 'resets') {
+    await until(() => readAnswers(exchange.received()).length >= answers.length, 'the answers arrive');
+    setTimeout(() => exchange.reset(), BYTE_EVERY_MS);
+  }
   const timer = setInterval(() => trickle !== undefined && exchange.write(trickle), BYTE_EVERY_MS);
   await exchange.closed;
   clearInterval(timer);
