@@ -1,3 +1,4 @@
+import type { ListedClient } from '../../application/clients/list-clients.ts';
 import type { ManagedClient } from '../../application/clients/managed-client.ts';
 import { MEMBER_NAMES, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { type Success, success } from '../../domain/result.ts';
@@ -5,7 +6,7 @@ import type { Answer } from './outcome.ts';
 import { printable, shortened } from './printable.ts';
 import { textTable } from './text-table.ts';
 
-const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost'] as const;
+const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost', 'authentication_methods'] as const;
 
 /** The longest value that a table for people shows, in characters. `--json` shows more. */
 const CELL_MAX = 200;
@@ -53,10 +54,15 @@ function tableOf(document: object): string {
   return textTable(rows, { heading: false });
 }
 
+/** A client of a list as `--json` prints it. */
+export function listedDocumentOf({ methods, ...client }: ListedClient) {
+  return { ...documentOf(client), authentication_methods: methods };
+}
+
 /** A page of a list: a table with a heading. */
-export function pageOf(clients: readonly ManagedClient[]): string {
+export function pageOf(clients: readonly ListedClient[]): string {
   const rows = clients
-    .map(documentOf)
+    .map((client) => ({ ...documentOf(client), authentication_methods: client.methods.join(', ') }))
     .map((client) => COLUMNS.map((column) => printable(shortened(String(client[column] ?? ''), CELL_MAX))));
   return `${textTable([COLUMNS, ...rows], { heading: true })}\n`;
 }

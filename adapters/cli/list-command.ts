@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ManagedClient } from '../../application/clients/managed-client.ts';
 import { type Success, success } from '../../domain/result.ts';
-import { documentOf, pageOf, problemsOf } from './client-answer.ts';
+import { listedDocumentOf, pageOf, problemsOf } from './client-answer.ts';
 import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
 import type { AnswerPart } from './outcome.ts';
 import { printableJson } from './printable.ts';
@@ -58,7 +58,7 @@ async function* listAsTables({ listClients }: ClientUseCases, options: Options):
 async function* listAsJson({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
   let separator = '[';
   for await (const page of listClients.execute(options)) {
-    yield success({ text: separator + page.map((client) => printableJson(documentOf(client))).join(',\n') });
+    yield success({ text: separator + page.map((client) => printableJson(listedDocumentOf(client))).join(',\n') });
     separator = ',\n';
     for (const message of problemsOf(page)) yield success({ message });
   }

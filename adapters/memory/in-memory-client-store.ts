@@ -9,6 +9,7 @@ import {
   type ClientImport,
   type ClientRange,
   type ClientStore,
+  type CredentialsSummary,
   DISPLAYED_TEXT_MAX,
   type StoredCredentials,
   type StoredDetails,
@@ -40,6 +41,15 @@ export class InMemoryClientStore implements ClientStore {
       .sort((one, other) => compare(one.clientId, other.clientId))
       .map(cut);
     for (let start = 0; start < clients.length; start += PAGE_SIZE) yield clients.slice(start, start + PAGE_SIZE);
+  }
+
+  async summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]> {
+    const lastOf = (entries: readonly { readonly expiresAt?: number }[]) =>
+      entries.length === 0 ? undefined : Math.max(...entries.map(({ expiresAt = Infinity }) => expiresAt));
+    return clients.map(({ clientId }) => {
+      const { secrets, keys, subjects } = this.#details.get(clientId) ?? NO_DETAILS;
+      return { secretsUntil: lastOf(secrets), keysUntil: lastOf(keys), hasSubjects: subjects.length > 0 };
+    });
   }
 
   async find(clientId: string): Promise<readonly ClientRegistrationFields[]> {

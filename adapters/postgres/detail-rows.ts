@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import type { StoredDetails, StoredKey } from '../../application/ports/client-store.ts';
+import type { CredentialsSummary, StoredDetails, StoredKey } from '../../application/ports/client-store.ts';
 import {
   type ClientDetails,
   type FederatedSubject,
@@ -19,6 +19,13 @@ interface RowOfClient {
 
 /** The lists of JSON that one row of `find` has. */
 type DetailRecord = Readonly<Record<keyof ClientDetails, string>>;
+
+/** One row of `summarize`. */
+interface SummaryRecord {
+  readonly secretsUntil: number | null;
+  readonly keysUntil: number | null;
+  readonly hasSubjects: boolean;
+}
 
 /** The tables of details, within a transaction of their user. Without the tables there is nothing to read or to remove. */
 export class DetailRows {
@@ -48,6 +55,20 @@ export class DetailRows {
       subjects: listOf<FederatedSubject>(row?.subjects),
       resources: listOf<string>(row?.resources),
     };
+  }
+
+  /** One for each of the clients, in their order. */
+  async summarize(clients: readonly RowOfClient[]): Promise<readonly CredentialsSummary[]> {
+    if (this.#missing.length > 0) {
+      return clients.map(() => ({ secretsUntil: undefined, keysUntil: undefined, hasSubjects: false }));
+    }
+    const columns = (['clientId', 'id'] as const).map((field) => clients.map((client) => client[field]));
+    const { rows } = await this.#connection.query<SummaryRecord>(SQL.summarize, columns);
+    return rows.map(({ secretsUntil, keysUntil, hasSubjects }) => ({
+      secretsUntil: secretsUntil ?? undefined,
+      keysUntil: keysUntil ?? undefined,
+      hasSubjects,
+    }));
   }
 
   /**

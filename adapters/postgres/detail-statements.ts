@@ -8,6 +8,13 @@ function rowsOf(table: (typeof DETAIL_TABLES)[number], value: string, order: str
   return `coalesce((select json_agg(${value} order by ${order}) from ${table} where ${IS_OF_REGISTRATION}), '[]')::text`;
 }
 
+const IS_OF_GIVEN = 'details.client_id = given.client_id and details.registration_id = given.id';
+
+/** When the last row of a registration expires, as a number that a driver reads as one; null for no row. */
+function lastExpiryOf(table: (typeof DETAIL_TABLES)[number]): string {
+  return `(select max(coalesce(expires_at::float8, 'infinity')) from ${table} as details where ${IS_OF_GIVEN})`;
+}
+
 /** Statements on the details of a registration. Parameters 1 and 2: client id, and row id as text. */
 export const DETAIL_STATEMENTS = {
   /** Which of the tables are missing. */
@@ -31,6 +38,11 @@ export const DETAIL_STATEMENTS = {
       'created_at, issuer, subject',
     )} as "subjects",
     ${rowsOf('client_resources', 'resource', 'resource')} as "resources"`,
+
+  /** A row for each of several registrations. Parameters: arrays of client ids and of row ids. */
+  summarize: `select ${lastExpiryOf('client_secrets')} as "secretsUntil", ${lastExpiryOf('client_keys')} as "keysUntil",
+      exists (select from client_subjects as details where ${IS_OF_GIVEN}) as "hasSubjects"
+    from unnest($1::text[], $2::text[]) with ordinality as given (client_id, id, position) order by position`,
 
   /** Each kind is replaced by the list in JSON that is parameter 3. Rows that stay keep the time of their creation. */
   replace: [

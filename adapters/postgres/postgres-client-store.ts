@@ -9,6 +9,7 @@ import type {
   ClientImport,
   ClientRange,
   ClientStore,
+  CredentialsSummary,
   StoredCredentials,
   StoredDetails,
 } from '../../application/ports/client-store.ts';
@@ -66,6 +67,10 @@ export class PostgresClientStore implements ClientStore {
       if (page.length > 0) yield page;
     }
     if (prefix === '') yield* this.#listNulls();
+  }
+
+  summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]> {
+    return this.#withConnection(async (connection) => (await DetailRows.on(connection)).summarize(clients));
   }
 
   find(clientId: string): Promise<readonly ClientRegistrationFields[]> {

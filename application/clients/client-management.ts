@@ -17,7 +17,7 @@ export function createClientManagement(parts: AddClientParts) {
   const { store, encoder, clock, checkRule } = parts;
   return {
     addClient: new AddClient(parts),
-    listClients: new ListClients(store),
+    listClients: new ListClients(store, clock),
     showClient: new ShowClient(store, clock),
     rotateSecret: new RotateSecret(parts),
     addSecret: new AddSecret(parts),

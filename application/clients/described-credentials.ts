@@ -3,7 +3,7 @@ import type { FederatedSubject } from '../../domain/client-details.ts';
 import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { StoredSecret, unlock } from '../../domain/stored-secret.ts';
-import type { ClientAfterChange, StoredCredentials } from '../ports/client-store.ts';
+import type { ClientAfterChange, CredentialsSummary, StoredCredentials } from '../ports/client-store.ts';
 import { describeClient, type ManagedClient } from './managed-client.ts';
 
 /** When something stops to authenticate its client. */
@@ -71,11 +71,30 @@ function describeCredentials({ clientSecret, details }: StoredCredentials, now: 
     return { keyId, kid, type, algorithms: algorithmsOf(jwk), ...expiring(expiresAt) };
   });
   const isLive = ({ isExpired }: Expiring) => !isExpired;
-  const methods: AuthenticationMethod[] = [];
-  if (secrets.some(isLive)) methods.push('client_secret_post', 'client_secret_basic');
-  if (keys.some(isLive)) methods.push('private_key_jwt');
-  if (details.subjects.length > 0) methods.push('federated_jwt');
+  const hasSubject = details.subjects.length > 0;
+  const methods = methodsOf({ hasSecret: secrets.some(isLive), hasKey: keys.some(isLive), hasSubject });
   return { methods, secrets, keys, subjects: details.subjects, resources: details.resources };
+}
+
+/** The methods of a client with that secret in the table of the clients, and details of which that is a summary. */
+export function methodsOfSummary(
+  clientSecret: string,
+  { secretsUntil = -Infinity, keysUntil = -Infinity, hasSubjects }: CredentialsSummary,
+  now: number,
+): readonly AuthenticationMethod[] {
+  const hasSecret = hasSecretWithoutId(clientSecret) || secretsUntil > now;
+  return methodsOf({ hasSecret, hasKey: keysUntil > now, hasSubject: hasSubjects });
+}
+
+/** The methods for which a client has something that is valid. */
+function methodsOf(
+  has: Readonly<Record<'hasSecret' | 'hasKey' | 'hasSubject', boolean>>,
+): readonly AuthenticationMethod[] {
+  return [
+    ...(has.hasSecret ? (['client_secret_post', 'client_secret_basic'] as const) : []),
+    ...(has.hasKey ? (['private_key_jwt'] as const) : []),
+    ...(has.hasSubject ? (['federated_jwt'] as const) : []),
+  ];
 }
 
 /** Whether the table of the clients has a secret that can match, now or when the client is enabled. */

@@ -99,6 +99,15 @@ export interface StoredDetails extends ClientDetails {
   readonly keys: readonly StoredKey[];
 }
 
+/** How long the details of a client authenticate it. Times in seconds since the epoch; Infinity for what never expires. */
+export interface CredentialsSummary {
+  /** When the last of its secrets with an id expires; undefined if it has none. */
+  readonly secretsUntil: number | undefined;
+  /** When the last of its keys expires; undefined if it has none. */
+  readonly keysUntil: number | undefined;
+  readonly hasSubjects: boolean;
+}
+
 /** Everything with which a client authenticates, and its resources. */
 export interface StoredCredentials {
   /** The secret without an id, as it is stored: locked if the client is disabled, NO_SECRET if there is none. */
@@ -147,6 +156,9 @@ export interface ClientStore {
    * page is read, and nothing is held between two pages. Costs one look-up by an index for each page.
    */
   list(range: ClientRange): AsyncIterable<readonly ClientRegistrationFields[]>;
+
+  /** The summaries of a page of clients, in the same order. Costs one query. */
+  summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]>;
 
   /** The clients of this id: none, one, or several. Costs one look-up by an index, as do the changes below. */
   find(clientId: string): Promise<readonly ClientRegistrationFields[]>;

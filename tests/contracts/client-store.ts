@@ -43,9 +43,9 @@ const DETAILS: ClientDetails = {
 };
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001, keyId: A_KEY_ID }] };
 
-/** Keeps what a store tells it, and refuses the changes of some client ids. */
 export const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
 
+/** Keeps what a store tells it, and refuses the changes of some client ids. */
 class ListingRecorder implements ChangeRecorder<ClientChange> {
   readonly changes: ClientChange[] = [];
   refuses = false;
@@ -281,6 +281,20 @@ export function describeClientStore(
       expect(await store.findDetails('client-2')).toEqual(NO_DETAILS);
       expect(await store.findDetails('CLIENT-1')).toEqual(NO_DETAILS);
       expect(await (await under.another()).findDetails('client-1')).toEqual(STORED_DETAILS);
+    });
+
+    it('summarizes the details of a page of clients, in their order', async () => {
+      const { expiresAt: _expiresAt, ...forEver } = A_SECRET;
+      const secrets = [A_SECRET, { ...forEver, secretId: 'another-id' }];
+      await store.add(ANOTHER);
+      await store.add({ ...A_CLIENT, details: DETAILS });
+      await store.add({ ...A_CLIENT, clientId: 'client-3', details: { ...NO_DETAILS, secrets } });
+      expect(await store.summarize((await list()).toReversed())).toEqual([
+        { secretsUntil: Infinity, keysUntil: undefined, hasSubjects: false },
+        { secretsUntil: undefined, keysUntil: undefined, hasSubjects: false },
+        { secretsUntil: 2_000_000_000, keysUntil: 2_000_000_001, hasSubjects: true },
+      ]);
+      expect(await store.summarize([])).toEqual([]);
     });
 
     it('changes details and secret of one client, and returns both', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { pageOf, problemsOf } from '../../../adapters/cli/client-answer.ts';
-import type { ManagedClient } from '../../../application/clients/managed-client.ts';
+import type { ListedClient } from '../../../application/clients/list-clients.ts';
 
-const CLIENT: ManagedClient = {
+const CLIENT: ListedClient = {
   id: '1',
   clientId: 'billing',
   clientName: 'Billing',
@@ -10,6 +10,7 @@ const CLIENT: ManagedClient = {
   state: 'enabled',
   bcryptCost: 10,
   problem: null,
+  methods: ['private_key_jwt', 'federated_jwt'],
 };
 
 describe('a page of a list', () => {
@@ -17,14 +18,14 @@ describe('a page of a list', () => {
     const names = ['Billing', '請求', 'e\u0301te\u0301', '🔑'];
     const page = pageOf(names.map((clientName) => ({ ...CLIENT, clientName })));
     expect(page).toBe(`\
-┌────┬───────────┬─────────────┬───────┬─────────┬─────────────┐
-│ id │ client_id │ client_name │ scope │ state   │ bcrypt_cost │
-├────┼───────────┼─────────────┼───────┼─────────┼─────────────┤
-│ 1  │ billing   │ Billing     │ read  │ enabled │ 10          │
-│ 1  │ billing   │ 請求        │ read  │ enabled │ 10          │
-│ 1  │ billing   │ e\u0301te\u0301         │ read  │ enabled │ 10          │
-│ 1  │ billing   │ 🔑          │ read  │ enabled │ 10          │
-└────┴───────────┴─────────────┴───────┴─────────┴─────────────┘
+┌────┬───────────┬─────────────┬───────┬─────────┬─────────────┬────────────────────────────────┐
+│ id │ client_id │ client_name │ scope │ state   │ bcrypt_cost │ authentication_methods         │
+├────┼───────────┼─────────────┼───────┼─────────┼─────────────┼────────────────────────────────┤
+│ 1  │ billing   │ Billing     │ read  │ enabled │ 10          │ private_key_jwt, federated_jwt │
+│ 1  │ billing   │ 請求        │ read  │ enabled │ 10          │ private_key_jwt, federated_jwt │
+│ 1  │ billing   │ e\u0301te\u0301         │ read  │ enabled │ 10          │ private_key_jwt, federated_jwt │
+│ 1  │ billing   │ 🔑          │ read  │ enabled │ 10          │ private_key_jwt, federated_jwt │
+└────┴───────────┴─────────────┴───────┴─────────┴─────────────┴────────────────────────────────┘
 `);
   });
 

@@ -37,7 +37,9 @@ describe('clients list', () => {
   it('shows every client with its state, and reports the problems of broken ones', async () => {
     const run = await clients(['list']);
     expect(run.exitCode).toBe(0);
-    expect(run.stdout).toMatch(/│ 9007199254740993 +│ good +│ Good +│ read +│ enabled +│ 4 +│/);
+    expect(run.stdout).toMatch(
+      /│ 9007199254740993 +│ good +│ Good +│ read +│ enabled +│ 4 +│ client_secret_post, client_secret_basic │/,
+    );
     expect(run.stdout).toMatch(/│ locked +│ Good +│ read +│ disabled +│ 4 +│/);
     expect(run.stdout).toMatch(/│ no-name +│ +│ read +│ broken +│ 4 +│/);
     expect(run.stderr).toContain('client no-name: client_name must not be empty; it gets no token.\n');
@@ -57,6 +59,9 @@ describe('clients list', () => {
       ['twice', 'broken', 4, 'client_id must be unique'],
       ['twice', 'broken', 4, 'client_id must be unique'],
     ]);
+    const methodsOf = (id: string) => rows.find(({ client_id }) => client_id === id)?.['authentication_methods'];
+    expect(methodsOf('good')).toEqual(['client_secret_post', 'client_secret_basic']);
+    expect(methodsOf('null')).toEqual([]);
     expect(rows.find(({ client_id }) => client_id === 'good')?.['id']).toBe('9007199254740993');
     expect(rows.find(({ client_id }) => client_id === 'hostile')?.['client_name']).toBe(ESCAPE);
   });

@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { ListClients, type ListRequest } from '../../../application/clients/list-clients.ts';
-import type { ClientRange, ClientStore } from '../../../application/ports/client-store.ts';
+import type { ClientRange, ClientStore, CredentialsSummary } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
+import { NO_SECRET } from '../../../domain/stored-secret.ts';
 import { collect } from '../../support/collect.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
+const NOW = 1_800_000_000;
 const ALL: ListRequest = { prefix: '' };
 const notUnique = { field: 'clientId', rule: 'must be unique' };
 
@@ -13,10 +16,19 @@ function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}):
 }
 const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
 
+const NOTHING: CredentialsSummary = { secretsUntil: undefined, keysUntil: undefined, hasSubjects: false };
+const SUMMARIES: Readonly<Record<string, CredentialsSummary>> = {
+  'with-a-secret': { ...NOTHING, secretsUntil: NOW + 1 },
+  'with-an-expired-secret': { ...NOTHING, secretsUntil: NOW },
+  'with-a-key': { ...NOTHING, keysUntil: Infinity },
+  'with-an-expired-key': { ...NOTHING, keysUntil: NOW },
+  'with-a-subject': { ...NOTHING, hasSubjects: true },
+};
+
 /** A storage with these pages, in which ids may repeat. Counts the pages that are read, and keeps the range. */
 function listing(...pages: readonly (readonly ClientRegistrationFields[])[]) {
   const seen = { pages: 0, range: undefined as ClientRange | undefined };
-  const store: Pick<ClientStore, 'list'> = {
+  const store: Pick<ClientStore, 'list' | 'summarize'> = {
     async *list(range) {
       seen.range = range;
       for (const page of pages) {
@@ -24,8 +36,9 @@ function listing(...pages: readonly (readonly ClientRegistrationFields[])[]) {
         yield page;
       }
     },
+    summarize: async (clients) => clients.map(({ clientId }) => SUMMARIES[clientId] ?? NOTHING),
   };
-  const useCase = new ListClients(store as ClientStore);
+  const useCase = new ListClients(store as ClientStore, new FixedClock(NOW));
   const list = (request: ListRequest = ALL) => collect(useCase.execute(request));
   const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ clientId }) => clientId);
   const pageSizes = async () => {
@@ -86,6 +99,20 @@ describe('ListClients', () => {
     expect(seen.pages).toBeLessThan(pages.length);
     expect(await ids({ ...ALL, limit: 1 })).toEqual(['a']);
     expect(await ids({ ...ALL, limit: 6 })).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  it('names the methods for which each client has something that is valid now', async () => {
+    const clients = Object.keys(SUMMARIES).map((clientId) => stored(clientId, { clientSecret: NO_SECRET }));
+    const { list } = listing([stored('a'), disabled('b')], clients.slice(0, 2), clients.slice(2));
+    expect((await list()).map(({ clientId, methods }) => [clientId, methods])).toEqual([
+      ['a', ['client_secret_post', 'client_secret_basic']],
+      ['b', ['client_secret_post', 'client_secret_basic']],
+      ['with-a-secret', ['client_secret_post', 'client_secret_basic']],
+      ['with-an-expired-secret', []],
+      ['with-a-key', ['private_key_jwt']],
+      ['with-an-expired-key', []],
+      ['with-a-subject', ['federated_jwt']],
+    ]);
   });
 
   it('asks the storage for the range, and for nothing else', async () => {
