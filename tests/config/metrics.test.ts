@@ -3,11 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { documentedMetrics, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
-import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
-import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
-import { OPERATOR_TOKEN } from '../support/status.ts';
+import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../support/running-service.ts';
+import { startServiceForOperator } from '../support/status.ts';
 import { until } from '../support/until.ts';
 
 const REQUESTS = 'auth_requests_total';
@@ -21,16 +20,7 @@ describe('the metrics of the management port', () => {
   let service: ServiceUnderTest;
   let url: string;
   beforeAll(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    service = await startServiceUnderTest({
-      environment: {
-        MANAGEMENT_PORT: String(port),
-        CLIENT_AUTHENTICATION_METHODS: METHODS,
-        MANAGEMENT_TOKEN: OPERATOR_TOKEN,
-        ...TRACING,
-      },
-    });
+    ({ service, url } = await startServiceForOperator({ CLIENT_AUTHENTICATION_METHODS: METHODS, ...TRACING }));
   });
   afterAll(async () => service.stop());
 

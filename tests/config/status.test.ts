@@ -1,17 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PARTS } from '../../config/parts.ts';
-import { freePort } from '../support/free-port.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
-import {
-  GOOD_CLIENT,
-  GOOD_SECRET,
-  ISSUER,
-  type ServiceUnderTest,
-  startServiceUnderTest,
-} from '../support/running-service.ts';
-import { asOperator, OPERATOR_TOKEN, readRefusal, readStatus } from '../support/status.ts';
+import { GOOD_CLIENT, GOOD_SECRET, ISSUER, type ServiceUnderTest } from '../support/running-service.ts';
+import { asOperator, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
 
 const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
 const WRONG = { ...FORM, client_secret: 'wrong-secret' };
@@ -20,11 +13,7 @@ describe('the status of the service', () => {
   let service: ServiceUnderTest;
   let url: string;
   beforeAll(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    service = await startServiceUnderTest({
-      environment: { MANAGEMENT_PORT: String(port), MANAGEMENT_TOKEN: OPERATOR_TOKEN },
-    });
+    ({ service, url } = await startServiceForOperator());
   });
   afterAll(async () => service.stop());
 

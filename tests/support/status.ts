@@ -1,7 +1,19 @@
 import type { RefusalRecord, StatusData } from '../../adapters/http/status/status-data.ts';
+import { freePort } from './free-port.ts';
 import { type HttpAnswer, send } from './http.ts';
+import { type ServiceUnderTest, startServiceUnderTest } from './running-service.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests';
+
+/** Starts a service whose management port asks for this token, with the URL of that port. */
+export async function startServiceForOperator(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly service: ServiceUnderTest; readonly url: string }> {
+  const port = await freePort();
+  const own = { MANAGEMENT_PORT: String(port), MANAGEMENT_TOKEN: OPERATOR_TOKEN };
+  const service = await startServiceUnderTest({ environment: { ...own, ...environment } });
+  return { service, url: `http://127.0.0.1:${port}` };
+}
 
 /** Sends a request to the management port as the operator. */
 export function asOperator(managementUrl: string, path: string): Promise<HttpAnswer> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../support/free-port.ts';
 import { send } from '../../support/http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../../support/running-service.ts';
-import { asOperator, OPERATOR_TOKEN } from '../../support/status.ts';
+import { asOperator, startServiceForOperator } from '../../support/status.ts';
 
 const BROWSER_FOLDER = new URL('../../../adapters/http/status-page/browser/', import.meta.url);
 const SCRIPT_BYTES_MAX = 16 * 1024;
@@ -22,11 +22,7 @@ describe('the files of the status page', () => {
   let service: ServiceUnderTest;
   let url: string;
   beforeAll(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    service = await startServiceUnderTest({
-      environment: { MANAGEMENT_PORT: String(port), MANAGEMENT_TOKEN: OPERATOR_TOKEN },
-    });
+    ({ service, url } = await startServiceForOperator());
   });
   afterAll(async () => service.stop());
 
