@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFile } from '../support/bulk-clients.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { runProgram } from '../support/program.ts';
@@ -15,6 +16,8 @@ let file: string;
 
 beforeAll(async () => {
   server = await DatabaseServer.create();
+  // With the tables of details, which `list` reads.
+  await migrateDatabase(server.urlOf('postgres', 'postgres'));
   folder = await mkdtemp(join(tmpdir(), 'bulk-clients-'));
   file = join(folder, 'clients.json');
   await writeClientsFile(file, CLIENTS);
