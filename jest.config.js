@@ -15,7 +15,7 @@ const withoutBrowser = existsSync(process.env['CHROMIUM_PATH'] ?? '/usr/bin/chro
 export default {
   testEnvironment: 'node',
   // Jest's default is one worker on a machine with two cores, but most tests wait for other processes.
-  maxWorkers: 2,
+  maxWorkers: 3,
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...withoutVectors, ...withoutBrowser],
   extensionsToTreatAsEsm: ['.ts'],
