@@ -8,6 +8,7 @@ import {
   type ImportOptions,
   PROBLEMS_MAX,
 } from '../../../application/clients/import-clients.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { lock } from '../../../domain/stored-secret.ts';
@@ -96,6 +97,20 @@ describe('ImportClients', () => {
         { position: 2, text: 'client_id must be Unicode text without NUL' },
         { position: 3, text: 'client_name must be Unicode text without NUL' },
       ]),
+    );
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each([
+    ['secrets', 'secrets', [{ secretId: 'a', name: 'A', encoded: HASH }]],
+    ['keys', 'jwks', [{ jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } }]],
+    ['subjects', 'federated_subjects', [{ issuer: 'https://issuer.example', subject: 'a', claims: {} }]],
+    ['resources', 'resources', ['https://api.example/']],
+  ])('refuses a client with %s, which an import does not store', async (kind, member, entries) => {
+    const detailed = client('b', { details: { ...NO_DETAILS, [kind]: entries } });
+    const text = `${member} cannot be imported: use the command add for this client`;
+    expect(await importAll([[client('a', { details: NO_DETAILS }), detailed]])).toEqual(
+      failure([{ position: 1, text }]),
     );
     expect(await storedIds()).toEqual([]);
   });

@@ -79,6 +79,23 @@ describe('AddClient', () => {
   });
 });
 
+describe('a rule that is too weak for its issuer', () => {
+  const subjects = [SUBJECT, { ...SUBJECT, issuer: 'https://gitlab.com' }];
+  const problem = { kind: 'subjects', position: 1, rule: 'subject must begin with project_path:' };
+
+  it('is not added with a client', async () => {
+    const refused = await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects } });
+    expect(refused).toEqual({ ok: false, problem });
+    expect(await columnOf()).toBeUndefined();
+  });
+
+  it('is not added to a client', async () => {
+    await use.addClient.execute(PLAIN);
+    expect(await use.changeDetails.execute('c', { add: { subjects } })).toEqual({ ok: false, problem });
+    expect((await shown()).subjects).toEqual([]);
+  });
+});
+
 describe('AddSecret and RemoveSecret', () => {
   it('give a client a second secret beside the first, and remove the first', async () => {
     await use.addClient.execute(PLAIN);
@@ -184,6 +201,23 @@ describe('ChangeDetails', () => {
     await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
     await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
     expect(await shown()).toMatchObject({ methods: [], keys: [], subjects: [], resources: [] });
+  });
+
+  it('removes the named entry, and none that is like it', async () => {
+    const others = [
+      { ...SUBJECT, subject: 'reports' },
+      { ...SUBJECT, issuer: 'https://other.example' },
+    ];
+    const other = { jwk: { ...KEY.jwk, x: 'A'.repeat(43) } };
+    const resources = ['https://api.example/', 'https://api.example/v2'];
+    const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
+    expect((await use.changeDetails.execute('c', { add })).ok).toBe(true);
+    await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
+    await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+    await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
+    const { keys, ...left } = await store.findDetails('c');
+    expect(keys).toMatchObject([other]);
+    expect(left).toEqual({ secrets: [], subjects: others, resources: ['https://api.example/v2'] });
   });
 
   it.each([
