@@ -1,13 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import base from '../../jest.config.js';
 
-// The tests of one of the two folders. They need no database and no network.
-const FOLDER = process.env['MUTATED_FOLDER'];
 const { globalSetup, globalTeardown, ...config } = base;
 
 export default {
   ...config,
   rootDir: '../..',
-  testMatch: [`<rootDir>/tests/${FOLDER}/**/*.test.ts`],
+  testEnvironment: fileURLToPath(new URL('./stop-at-failure-environment.cjs', import.meta.url)),
+  // They need no database and no network.
+  testMatch: ['<rootDir>/tests/{domain,application}/**/*.test.ts'],
   // What the tests read. Jest looks for files anew for each change.
   roots: [
     'domain',
@@ -19,5 +20,5 @@ export default {
     'tests/contracts',
   ].map((folder) => `<rootDir>/${folder}`),
   watchman: false,
-  testTimeout: 20_000,
+  testTimeout: 10_000,
 };

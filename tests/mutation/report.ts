@@ -29,14 +29,13 @@ function percentage(mutants: readonly Mutant[]): number {
 }
 
 /** The share of changes that the tests notice, in percent. Changes that cannot be run do not count. */
-export function scoreOf(reports: readonly Report[]): number {
-  return percentage(reports.flatMap(({ files }) => Object.values(files).flatMap(({ mutants }) => mutants)));
+export function scoreOf({ files }: Report): number {
+  return percentage(Object.values(files).flatMap(({ mutants }) => mutants));
 }
 
 /** The score of each file, as a table of Markdown. */
-export function mutationTable(reports: readonly Report[]): string {
-  const rows = reports
-    .flatMap(({ files }) => Object.entries(files))
+export function mutationTable({ files }: Report): string {
+  const rows = Object.entries(files)
     .filter(([, { mutants }]) => mutants.length > 0)
     .map(([name, { mutants }]) => {
       return `| \`${name}\` | ${count(mutants, NOTICED)} | ${count(mutants, UNNOTICED)} | ${percentage(mutants).toFixed(0)} % |`;
@@ -45,16 +44,14 @@ export function mutationTable(reports: readonly Report[]): string {
 }
 
 /** Every change that no test notices, as one line: where it is, and what it makes of the code. */
-export function readSurvivors(reports: readonly Report[]): readonly string[] {
-  return reports
-    .flatMap(({ files }) => Object.entries(files))
-    .flatMap(([name, { source, mutants }]) => {
-      const lines = source.split('\n');
-      return mutants
-        .filter(({ status }) => UNNOTICED.includes(status))
-        .map(({ location, mutatorName, replacement = '' }) => {
-          const line = lines[location.start.line - 1]?.trim();
-          return `${name}:${location.start.line}:${location.start.column} ${mutatorName}: ${line} => ${replacement.replaceAll(/\s+/g, ' ')}`;
-        });
-    });
+export function readSurvivors({ files }: Report): readonly string[] {
+  return Object.entries(files).flatMap(([name, { source, mutants }]) => {
+    const lines = source.split('\n');
+    return mutants
+      .filter(({ status }) => UNNOTICED.includes(status))
+      .map(({ location, mutatorName, replacement = '' }) => {
+        const line = lines[location.start.line - 1]?.trim();
+        return `${name}:${location.start.line}:${location.start.column} ${mutatorName}: ${line} => ${replacement.replaceAll(/\s+/g, ' ')}`;
+      });
+  });
 }
