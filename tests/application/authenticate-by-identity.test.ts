@@ -97,8 +97,19 @@ describe('AuthenticateByIdentity', () => {
       const outcome = await useCase.execute({ assertion: parsed.value, type: 'jwt-bearer', clientId });
       return outcome.ok ? outcome.value.clientId : outcome.problem;
     };
-    return { execute, counting };
+    return { execute, counting, useCase };
   }
+
+  test.each([
+    [ISSUER, true],
+    ['https://evil.test', false],
+  ])('is responsible for an assertion of %s: %s', (iss, expected) => {
+    const { useCase, counting } = setUp();
+    const assertion = ClientAssertion.parse(KEY.mint({ claims: { iss, sub: 'workload', aud: AUDIENCE, exp: NOW } }));
+    if (!assertion.ok) throw new Error(assertion.problem);
+    expect(useCase.isResponsibleFor({ assertion: assertion.value, type: 'jwt-bearer' })).toBe(expected);
+    expect([counting.verifications, counting.lookups]).toEqual([0, []]);
+  });
 
   test('finds the client of the rule with one verification and one look-up', async () => {
     const { execute, counting } = setUp();

@@ -157,9 +157,10 @@ describe('AuthenticateBySecret', () => {
   });
 
   it('verifies a right secret once in its lifetime in the cache', async () => {
-    const { authenticateClient, clock, verifications } = world();
+    const { authenticateClient, clock, requests, verifications } = world();
     for (let time = 0; time < 5; time += 1) await authenticateClient.execute(CREDENTIALS, A_CALLER);
     expect(verifications()).toBe(1);
+    expect(requests).toHaveLength(1);
     clock.advance(LIFETIME_SECONDS);
     await authenticateClient.execute(CREDENTIALS, A_CALLER);
     expect(verifications()).toBe(2);
@@ -198,6 +199,27 @@ describe('AuthenticateBySecret', () => {
     clock.advance(1);
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
   });
+
+  it.each([
+    [CLIENT.clientId, true],
+    ['nobody', false],
+  ])(
+    'tells the slots that ask whether %s is registered, with the one look-up of the attempt',
+    async (clientId, expected) => {
+      const { authenticateClient, calls, queue, replaceSlots } = world();
+      const answers: boolean[] = [];
+      replaceSlots({
+        hasAttemptsLeft: () => true,
+        async acquire(request) {
+          answers.push(await request.isRegistered());
+          return queue.acquire(request);
+        },
+      });
+      await authenticateClient.execute({ ...CREDENTIALS, clientId, clientSecret: 'wrong-secret' }, A_CALLER);
+      expect(answers).toEqual([expected]);
+      expect(calls.filter((call) => call.startsWith('look up'))).toHaveLength(1);
+    },
+  );
 
   it('refuses with slow_down if the attempts are exhausted, and then looks nothing up', async () => {
     const { authenticateClient, calls, replaceSlots } = world();

@@ -9,12 +9,12 @@ import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 
 const TRUSTED = 'https://trusted.test';
 
-function valueOf<Value>(result: Result<Value, unknown>): Value {
+function registrationIn(result: Result<ClientRegistration, unknown>): ClientRegistration {
   if (!result.ok) throw new Error('must be valid');
   return result.value;
 }
 
-const CLIENT = valueOf(ClientRegistration.of({ ...REGISTERED_CLIENT, id: '1' }));
+const CLIENT = registrationIn(ClientRegistration.of({ ...REGISTERED_CLIENT, id: '1' }));
 
 /** Strategies that accept everything, and what they were called with. */
 function world(enabled: readonly (keyof AuthenticateClientParts)[] = ['bySecret', 'byKey', 'byIdentity']) {

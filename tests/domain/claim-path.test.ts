@@ -24,6 +24,10 @@ describe('claim paths', () => {
     expect(claimAt(CLAIMS, path)).toBe(value);
   });
 
+  test('a path may have 512 characters', () => {
+    expect(isClaimPath(`/${'a'.repeat(511)}`)).toBe(true);
+  });
+
   test.each([
     '/kubernetes/io',
     '/toString',

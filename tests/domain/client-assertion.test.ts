@@ -7,6 +7,7 @@ const CLAIMS = { iss: 'client', sub: 'client', aud: 'https://auth.example', exp:
 
 const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const latin1 = (text: string) => Buffer.from(text, 'latin1').toString('base64url');
 const compact = (header: unknown, claims: unknown) => `${encode(header)}.${encode(claims)}.c2ln`;
 
 describe('ClientAssertion', () => {
@@ -26,6 +27,26 @@ describe('ClientAssertion', () => {
     expect(assertion.ok && assertion.value.claims).toEqual({ sub: 'client', aud: ['a', 'b'], exp: 1 });
   });
 
+  it('reads texts beyond ASCII, and the characters of base64url that base64 does not have', () => {
+    const claims = { ...CLAIMS, name: 'Zoë – 東京 😀', '~~~???': '>>>~~~???' };
+    const text = compact(HEADER, claims);
+    expect(text).toMatch(/-.*_|_.*-/);
+    expect(ClientAssertion.parse(text)).toMatchObject({ ok: true, value: { payload: claims } });
+  });
+
+  it('reads colons, quotation marks and equal names in different objects', () => {
+    const claims = { ...CLAIMS, a: { x: 'a":"b', y: '\\' }, b: [{ x: ':' }, null, { x: null }], 'c":': '"' };
+    expect(ClientAssertion.parse(compact(HEADER, claims))).toMatchObject({ ok: true, value: { payload: claims } });
+  });
+
+  it.each([
+    ['a subject of 2,000 characters', compact(HEADER, { ...CLAIMS, sub: 's'.repeat(2_000) })],
+    ['the greatest time', compact(HEADER, { ...CLAIMS, exp: Number.MAX_SAFE_INTEGER })],
+    ['12 KiB', `${compact(HEADER, CLAIMS)}${'A'.repeat(12_288 - compact(HEADER, CLAIMS).length)}`],
+  ])('reads %s', (_name, text) => {
+    expect(ClientAssertion.parse(text)).toMatchObject({ ok: true });
+  });
+
   it.each([
     ['two parts', 'a.b'],
     ['four parts', `${compact(HEADER, CLAIMS)}.a`],
@@ -37,7 +58,11 @@ describe('ClientAssertion', () => {
     ['a header that is not JSON', compact('{', CLAIMS)],
     ['a header that is an array', compact([HEADER], CLAIMS)],
     ['claims that are null', compact(HEADER, null)],
-    ['claims that are not UTF-8', `${encode(HEADER)}.${Buffer.from([0x22, 0xff, 0x22]).toString('base64url')}.c2ln`],
+    ['claims that are not UTF-8', `${encode(HEADER)}.${latin1('{"sub":"c","aud":"a","exp":1,"x":"\xff"}')}.c2ln`],
+    ['a byte order mark', compact(HEADER, `\ufeff${JSON.stringify(CLAIMS)}`)],
+    ['a repeated claim', compact(HEADER, '{"sub":"c","sub":"c","aud":"a","exp":1}')],
+    ['a repeated member of a claim', compact(HEADER, '{"sub":"c","aud":"a","exp":1,"x":[{"y":1,"y":2}]}')],
+    ['a repeated member of the header', compact('{"alg":"ES256","alg":"none"}', CLAIMS)],
     ['no algorithm', compact({}, CLAIMS)],
     ['an algorithm that is no text', compact({ alg: 1 }, CLAIMS)],
     ['a kid that is no text', compact({ ...HEADER, kid: ['k'] }, CLAIMS)],
@@ -49,6 +74,7 @@ describe('ClientAssertion', () => {
     ['an issuer that is an object', compact(HEADER, { ...CLAIMS, iss: { toString: 'client' } })],
     ['no audience', compact(HEADER, { ...CLAIMS, aud: undefined })],
     ['an empty list of audiences', compact(HEADER, { ...CLAIMS, aud: [] })],
+    ['an audience that is no text', compact(HEADER, { ...CLAIMS, aud: ['a', 1] })],
     ['an audience in an inner list', compact(HEADER, { ...CLAIMS, aud: [['a']] })],
     ['no expiry', compact(HEADER, { ...CLAIMS, exp: undefined })],
     ['an expiry as a text', compact(HEADER, { ...CLAIMS, exp: '1800000000' })],

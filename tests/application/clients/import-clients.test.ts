@@ -121,9 +121,9 @@ describe('ImportClients', () => {
     expect(await storedIds()).toEqual([]);
   });
 
-  it('stops at a hundred problems, and reports no more', async () => {
+  it.each([50, 60])('stops at a hundred problems, and reports no more: %s in each batch', async (size) => {
     const batches = Array.from({ length: 3 }, (_, batch) =>
-      Array.from({ length: 60 }, (_, at) => bad(60 * batch + at)),
+      Array.from({ length: size }, (_, at) => bad(size * batch + at)),
     );
     let read = 0;
     async function* counted() {

@@ -98,6 +98,10 @@ describe('ListClients', () => {
     expect(await ids({ ...ALL, state: 'disabled', limit: 2 })).toEqual(['b', 'c']);
     expect(seen.pages).toBeLessThan(pages.length);
     expect(await ids({ ...ALL, limit: 1 })).toEqual(['a']);
+    expect(await listing([stored('a'), stored('b'), stored('c'), stored('d')]).ids({ ...ALL, limit: 2 })).toEqual([
+      'a',
+      'b',
+    ]);
     expect(await ids({ ...ALL, limit: 6 })).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 

@@ -10,6 +10,7 @@ import { describeClient } from '../../../application/clients/managed-client.ts';
 import { RemoveClient } from '../../../application/clients/remove-client.ts';
 import { RotateSecret } from '../../../application/clients/rotate-secret.ts';
 import { ShowClient } from '../../../application/clients/show-client.ts';
+import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { weaknessByName } from '../../../domain/issuer-preset.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
@@ -193,6 +194,14 @@ describe('describeClient', () => {
       ok: true,
       value: { state: 'broken', problem: { field: 'clientId', rule: 'must be unique' } },
     });
+  });
+
+  it.each([
+    ['is shown in full', `${'a'.repeat(9_998)} b`, `${'a'.repeat(9_998)} b`],
+    ['that was cut is shown without the token in which it ends', `read ${'a'.repeat(DISPLAYED_TEXT_MAX - 5)}`, 'read'],
+    ['that is one token is shown as it is', 'a'.repeat(DISPLAYED_TEXT_MAX), 'a'.repeat(DISPLAYED_TEXT_MAX)],
+  ])('a long scope %s', (_what, scope, expected) => {
+    expect(describeClient([{ ...FIELDS, scope }])).toMatchObject({ ok: true, value: { scope: expected } });
   });
 
   it('never has the secret', () => {

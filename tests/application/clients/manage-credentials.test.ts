@@ -125,6 +125,15 @@ describe('AddSecret and RemoveSecret', () => {
     expect(ids).not.toContain(secretIdOf(secretOf(added)));
   });
 
+  it('remove the secret of that id, and no other', async () => {
+    const [first, second] = [
+      secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
+      secretIdOf(secretOf(await use.addSecret.execute('c', NAMED))),
+    ];
+    expect((await use.removeSecret.execute('c', first)).ok).toBe(true);
+    expect(await shown()).toMatchObject({ secrets: [{ secretId: second }], keys: [{ keyId: KEY_ID }] });
+  });
+
   it('keep a disabled client disabled, and count the secret behind its lock', async () => {
     await use.addClient.execute(PLAIN);
     await use.disableClient.execute('c');
@@ -155,6 +164,15 @@ describe('RotateSecret', () => {
     await use.rotateSecret.execute('c', { secret: undefined, cost: COST });
     expect((await shown()).secrets).toMatchObject([{ secretId: null }]);
     expect((await store.findDetails('c')).secrets).toEqual([]);
+  });
+
+  it.each([
+    ['without an id', PLAIN.secret],
+    ['with an id', NAMED],
+  ])('replaces a secret %s of a client that has a key too', async (_which, secret) => {
+    await use.addClient.execute({ ...PLAIN, secret, details: { keys: [KEY] } });
+    expect((await use.rotateSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
+    expect(await shown()).toMatchObject({ secrets: [{ secretId: null }], keys: [{ keyId: KEY_ID }] });
   });
 
   it('gives no secret to a client that authenticates in another way', async () => {

@@ -75,6 +75,27 @@ describe('RecordClientChanges', () => {
     expect(auditLog.events().at(-1)).toMatchObject({ changed: ['bcryptCost', 'secrets', 'clientSecret'] });
   });
 
+  it('shows secrets and keys by their ids, names and ends', async () => {
+    await store.add(A_CLIENT);
+    const secrets = [{ secretId: null, name: null, expiresAt: null }];
+    const { clientName, scope } = A_CLIENT;
+    const after = { clientName, scope, state: 'enabled', bcryptCost: 4, ...NO_DETAILS, secrets };
+    expect(auditLog.events()).toMatchObject([{ after }]);
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
+    const keys = [{ jwk, expiresAt: NOW + 60 }];
+    await store.changeDetails(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
+    const keyId = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+    expect(auditLog.events().at(-1)).toMatchObject({ after: { keys: [{ keyId, kid: 'k', expiresAt: NOW + 60 }] } });
+  });
+
+  it('records how many clients an import has stored', async () => {
+    const imported = await store.startImport();
+    await imported.add([A_CLIENT]);
+    await imported.save();
+    const counts = { added: 1, replaced: 0, locked: 0 };
+    expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, ...counts }]);
+  });
+
   it('records nothing of a change that changes nothing', async () => {
     await store.add(A_CLIENT);
     await store.changeDetails(ID, (stored) => success(stored));
