@@ -32,9 +32,9 @@ class RelevantTestsRunner {
   /** All tests, without a change. Notes which file has which test: files may have tests of the same name. */
   async dryRun(options) {
     const result = await this.#jest.dryRun(options);
-    const filesByTest = {};
-    for (const { id, fileName } of result.tests ?? []) (filesByTest[id] ??= []).push(fileName);
-    writeFileSync(FILES_BY_TEST, JSON.stringify(filesByTest));
+    const tests = Object.entries(Object.groupBy(result.tests ?? [], ({ id }) => id));
+    const filesByTest = tests.map(([id, same]) => [id, same.map(({ fileName }) => fileName)]);
+    writeFileSync(FILES_BY_TEST, JSON.stringify(Object.fromEntries(filesByTest)));
     return result;
   }
 

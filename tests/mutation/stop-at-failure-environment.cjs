@@ -1,3 +1,4 @@
+// biome-ignore lint/correctness/noUndeclaredDependencies: the default of Jest, which comes with it.
 const { TestEnvironment } = require('jest-environment-node');
 
 // One failed test is enough to notice a change: the other tests of the file are skipped. CommonJS, as Stryker loads it.
