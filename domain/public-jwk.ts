@@ -115,10 +115,9 @@ function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk,
   return failure('must be an RSA, P-256, P-384 or Ed25519 key');
 }
 
-/** The position of the highest bit that is set. */
+/** The position of the highest bit that is set; negative if none is. */
 function bitsOf(bytes: string): number {
   const significant = bytes.replace(/^\0+/, '');
-  if (significant === '') return 0;
   return significant.length * 8 - Math.clz32(significant.charCodeAt(0)) + 24;
 }
 

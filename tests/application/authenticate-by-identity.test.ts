@@ -66,12 +66,13 @@ describe('AuthenticateByIdentity', () => {
     add('billing', [RULE]);
     add('locked', [{ ...RULE, subject: 'locked', claims: {} }], '!*');
     add('broken', [{ ...RULE, subject: 'broken', claims: {} }], NO_SECRET, '');
+    for (const clientId of ['twin-1', 'twin-2']) add(clientId, [{ ...RULE, subject: 'twin', claims: { '/a': 'b' } }]);
     for (let n = 0; n <= FEDERATED_CANDIDATES_MAX; n += 1)
       add(`many-${n}`, [{ ...RULE, subject: 'many', claims: { '/n': `${n}` } }]);
   });
 
-  function setUp({ current = true, keys = [KEY], issuer = ISSUER } = {}) {
-    const counting = new Counting(clients);
+  function setUp({ current = true, keys = [KEY], issuer = ISSUER, found = clients as FederatedClients } = {}) {
+    const counting = new Counting(found);
     const jwks = keys.flatMap((key) => {
       const read = readPublicJwk(key.jwk());
       return read.ok ? [read.value] : [];
@@ -174,6 +175,24 @@ describe('AuthenticateByIdentity', () => {
     expect(await execute({ repository_id: '2' })).toMatchObject({ clientId: 'billing' });
     expect(await execute({ repository_id: '2' }, { key: OTHER })).not.toHaveProperty('clientId');
     expect(await execute({ sub: 'x' }, { clientId: 'billing' })).not.toHaveProperty('clientId');
+    expect(await execute({ sub: 'twin' })).toEqual({ code: 'invalid_client', reason: 'assertion_claims_unmatched' });
+  });
+
+  test('requires the client id where two rules match', async () => {
+    const { execute } = setUp();
+    expect(await execute({ sub: 'twin', a: 'b' })).toEqual({ code: 'invalid_client', reason: 'client_ambiguous' });
+    expect(await execute({ sub: 'twin', a: 'b' }, { clientId: 'twin-2' })).toBe('twin-2');
+  });
+
+  test('counts a rule for nothing whose conditions cannot be read', async () => {
+    const found: FederatedClients = {
+      async findBySubject(identity) {
+        const candidates = await clients.findBySubject(identity);
+        return candidates.map((candidate) => ({ ...candidate, claims: undefined }));
+      },
+    };
+    const problem = { code: 'invalid_client', reason: 'federated_rule_refused', clientId: 'billing' };
+    expect(await setUp({ found }).execute()).toEqual(problem);
   });
 
   test('requires the client id where more clients have a rule than one look-up returns', async () => {

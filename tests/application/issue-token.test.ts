@@ -11,7 +11,7 @@ import type { ClientResources } from '../../application/ports/client-resources.t
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
-import { scopesOf } from '../../domain/access-token-claims.ts';
+import { scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { A_CALLER } from '../support/a-caller.ts';
@@ -379,6 +379,14 @@ describe('IssueToken, for the resources of the request', () => {
     const { issueToken, auditLog } = world({ clientResources: { findResources: () => Promise.reject(outage) } });
     await expect(issueToken.execute(requestOf({ resources: RESOURCES }))).rejects.toBe(outage);
     expect(auditLog.events()).toEqual([]);
+  });
+
+  it.each([
+    ['issues a token of 12 KiB', 0, { ok: true }],
+    ['refuses scopes that make it longer', 1, { problem: { code: 'invalid_scope', reason: 'scope_too_long' } }],
+  ])('%s', async (_what, more, expected) => {
+    const { issueToken } = world({ signer: { sign: async () => 'x'.repeat(TOKEN_LENGTH_MAX + more) } });
+    expect(await issueToken.execute(requestOf())).toMatchObject(expected);
   });
 
   it('refuses resources that make the token longer than 12 KiB', async () => {

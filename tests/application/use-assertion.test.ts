@@ -38,6 +38,8 @@ describe('UseAssertion', () => {
     expect(batches.map(({ ids }) => ids)).toEqual([['1'], ['2', '3', '2']]);
     batches[1]?.answer(['first', 'replayed', 'replayed']);
     expect(await Promise.all([first, ...more])).toEqual(['first', 'first', 'replayed', 'replayed']);
+    await turn();
+    expect(batches).toHaveLength(2);
   });
 
   it('sends at most 200 uses at once', async () => {
@@ -63,6 +65,8 @@ describe('UseAssertion', () => {
       { status: 'rejected', reason: new UsedAssertionsFull('full') },
     ]);
     expect(new UsedAssertionsFull('full')).toBeInstanceOf(DependencyUnavailable);
+    const causes = [two, three].map((outcome) => outcome?.status === 'rejected' && outcome.reason.cause.message);
+    expect(causes).toEqual([expect.stringContaining('of this client'), expect.stringContaining('of all clients')]);
   });
 
   it('throws the fault of the store to each request of the batch, and works again afterwards', async () => {

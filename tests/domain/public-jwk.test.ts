@@ -33,12 +33,19 @@ describe('readPublicJwk', () => {
     expect(readPublicJwk({ ...ED25519, alg: 'Ed25519' })).toEqual({ ok: true, value: { ...ED25519, alg: 'EdDSA' } });
   });
 
+  it('accepts a kid of 255 characters', () => {
+    expect(readPublicJwk({ ...P256, kid: 'x'.repeat(255) }).ok).toBe(true);
+  });
+
   it.each([
     ['no object', 'key', 'must be an object'],
     ['a private key', { ...P256, d: 'AAAA' }, /private or a symmetric key/],
     ['a symmetric key', { kty: 'oct', k: 'AAAA' }, /private or a symmetric key/],
     ['another type', { kty: 'oct' }, /must be an RSA, P-256, P-384 or Ed25519 key/],
     ['another curve', { ...P256, crv: 'secp256k1' }, /must be an RSA/],
+    ['X25519, which signs nothing', { ...ED25519, crv: 'X25519' }, /must be an RSA/],
+    ['the curve of another type', { ...P256, crv: 'Ed25519' }, /must be an RSA/],
+    ['a modulus of zeros', { ...RSA, n: Buffer.alloc(257).toString('base64url') }, /2048 to 4096 bits/],
     ['RSA of 1024 bits', rsa(1024), /2048 to 4096 bits/],
     ['RSA of 2047 bits', { ...RSA, n: Buffer.alloc(256, 0x7f).toString('base64url') }, /2048 to 4096 bits/],
     [
@@ -54,6 +61,7 @@ describe('readPublicJwk', () => {
     ['a modulus that is no base64url', { ...RSA, n: `${RSA.n.slice(0, -1)}=` }, /must be base64url/],
     ['a coordinate of the wrong length', { ...P256, x: 'AAAA' }, /base64url of 32 bytes/],
     ['a coordinate that is missing', { ...ED25519, x: undefined }, /base64url of 32 bytes/],
+    ['a kid that is no text', { ...P256, kid: 5 }, /kid must be/],
     ['an empty kid', { ...P256, kid: '' }, /kid must be/],
     ['a kid of 256 characters', { ...P256, kid: 'x'.repeat(256) }, /kid must be/],
     ['a key for encryption', { ...P256, use: 'enc' }, /use must be sig/],

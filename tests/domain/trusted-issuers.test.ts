@@ -34,6 +34,12 @@ describe('a rule for a platform', () => {
       { ...POD, '/kubernetes.io/namespace': 'default' },
     ],
     [
+      'a service account and a namespace of one letter',
+      'k8s',
+      'system:serviceaccount:a:b',
+      { '/kubernetes.io/namespace': 'a', '/kubernetes.io/serviceaccount/name': 'b' },
+    ],
+    [
       'a service account by its uid too',
       'k8s',
       'system:serviceaccount:shop:billing',
@@ -75,6 +81,16 @@ describe('a rule for a platform', () => {
       { ...POD, '/kubernetes.io/namespace': 'shop2' },
       /as in the subject/,
     ],
+    [
+      'the service account of another pod',
+      'k8s',
+      'system:serviceaccount:shop:billing',
+      { ...POD, '/kubernetes.io/serviceaccount/name': 'billing2' },
+      /as in the subject/,
+    ],
+    ['text before a service account', 'k8s', 'x:system:serviceaccount:shop:billing', POD, /subject must be/],
+    ['text behind a service account', 'k8s', 'system:serviceaccount:shop:billing:x', POD, /subject must be/],
+    ['neither a service account nor claims', 'k8s', 'kubernetes-admin', {}, /subject/],
     ['no service account in the subject', 'k8s', 'system:serviceaccount:shop:', POD, /subject/],
     ['a wildcard for pods', 'k8s', 'system:serviceaccount:shop:*', POD, /wildcards/],
     ['a group of service accounts', 'k8s', 'system:serviceaccounts:shop', POD, /subject/],
@@ -90,6 +106,10 @@ describe('a rule for a platform', () => {
     ['an empty id', 'github', 'repo:o/r:ref:refs/heads/main', { ...IDS, '/repository_id': '' }, /repository_id/],
     ['other ids in the subject', 'github', 'repo:o@123456/r@1:ref:refs/heads/main', IDS, /same ids/],
     ['only one id in the subject', 'github', 'repo:o@123456/r:ref:refs/heads/main', IDS, /same ids/],
+    ['another owner in the subject', 'github', 'repo:o@1/r@456789:ref:refs/heads/main', IDS, /same ids/],
+    ['only the id of a repository in the subject', 'github', 'repo:o/r@1:ref:refs/heads/main', IDS, /same ids/],
+    ['text before a repository', 'github', 'x:repo:o/r:ref:refs/heads/main', IDS, /subject/],
+    ['a second line', 'github', 'repo:o/r:ref:refs/heads/main\nx', IDS, /subject/],
     ['all branches', 'github', 'repo:o/r:*', IDS, /wildcards/],
     ['no branch', 'github', 'repo:o/r', IDS, /subject/],
     ['no branch after the colon', 'github', 'repo:o/r:', IDS, /subject/],
@@ -102,6 +122,8 @@ describe('a rule for a platform', () => {
       /project_id/,
     ],
     ['no project', 'gitlab', 'user:g', PROJECT, /project_path/],
+    ['text before a role', 'aws', 'x:arn:aws:iam::123456789012:role/Role', {}, /role/],
+    ['text behind a role', 'aws', 'arn:aws:iam::123456789012:role/Role x', {}, /role/],
     ['an IAM user', 'aws', 'arn:aws:iam::123456789012:user/alice', {}, /role/],
     ['the root of an account', 'aws', 'arn:aws:iam::123456789012:root', {}, /role/],
     ['a session of a role', 'aws', 'arn:aws:sts::123456789012:assumed-role/Role/session', {}, /role/],
@@ -116,18 +138,27 @@ describe('a rule for a platform', () => {
 
   test.each([
     ['https://token.actions.githubusercontent.com', 'github-actions'],
+    ['https://token.actions.githubusercontent.com/octo-org', 'github-actions'],
+    ['https://token.actions.githubusercontent.com.evil.example', 'none'],
+    ['https://evil.example/https://token.actions.githubusercontent.com', 'none'],
     ['https://gitlab.com', 'gitlab'],
     ['https://a103a2cc-b461-473d-84fe-6c4f6d45af88.tokens.sts.global.api.aws', 'aws'],
     ['spiffe://example.org', 'spiffe'],
     ['https://gitlab.example', 'none'],
     ['https://evil.example/.tokens.sts.global.api.aws', 'none'],
+    ['https://evil.example/https://a.tokens.sts.global.api.aws', 'none'],
+    ['https://a.tokens.sts.global.api.aws.evil.example', 'none'],
   ])('%s has the preset %s unless told otherwise', (issuer, preset) => {
     expect(presetOf(issuer)).toBe(preset);
   });
 });
 
 describe('the issuer of an assertion', () => {
-  const issuers = new TrustedIssuers([issuerOf('https://a.example'), issuerOf('spiffe://example.org', 'spiffe')]);
+  const issuers = new TrustedIssuers([
+    issuerOf('https://a.example'),
+    issuerOf('spiffe://example.org', 'spiffe'),
+    issuerOf('spiffe://undefined', 'spiffe'),
+  ]);
   const find = (type: 'jwt-bearer' | 'jwt-spiffe', sub: string, iss?: string) =>
     issuers.find(type, { sub, iss })?.issuer;
   const ID = 'spiffe://example.org/billing';

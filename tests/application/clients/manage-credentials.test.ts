@@ -175,6 +175,13 @@ describe('RotateSecret', () => {
     expect(await shown()).toMatchObject({ secrets: [{ secretId: null }], keys: [{ keyId: KEY_ID }] });
   });
 
+  it('gives a client a secret whose only secret was removed', async () => {
+    await use.addClient.execute(PLAIN);
+    await use.removeSecret.execute('c', undefined);
+    expect((await use.rotateSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
+    expect((await shown()).secrets).toMatchObject([{ secretId: null }]);
+  });
+
   it('gives no secret to a client that authenticates in another way', async () => {
     await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
     const refused = { ok: false, problem: 'secret_missing' };

@@ -56,6 +56,7 @@ describe('TrustedKeys', () => {
     expect(seen).toEqual([one.n, other.n]);
     keys.replace(await keys.read([{ ...trusted, jwk: { ...one, n: other.n, e: 'Aw' } }]));
     expect(seen).toHaveLength(3);
+    expect(keys.find(one.kid)).toBeDefined();
     expect(keys.find(one.kid)).not.toBe(handle);
   });
 
