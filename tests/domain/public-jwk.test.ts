@@ -33,6 +33,16 @@ describe('readPublicJwk', () => {
     expect(readPublicJwk({ ...ED25519, alg: 'Ed25519' })).toEqual({ ok: true, value: { ...ED25519, alg: 'EdDSA' } });
   });
 
+  it.each(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])(
+    'refuses a key with the member %s, which is not public',
+    (name) => {
+      expect(readPublicJwk({ ...RSA, [name]: 'AAAA' })).toEqual({
+        ok: false,
+        problem: 'contains a private or a symmetric key: register only the public key',
+      });
+    },
+  );
+
   it('accepts a kid of 255 characters', () => {
     expect(readPublicJwk({ ...P256, kid: 'x'.repeat(255) }).ok).toBe(true);
   });

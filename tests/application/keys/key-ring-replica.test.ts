@@ -67,6 +67,17 @@ describe('KeyRingReplica', () => {
     await expect(replica.signingKey()).rejects.toThrow(DependencyUnavailable);
   });
 
+  it('signs with no key but the one that the last state names', async () => {
+    const { ring, replica } = await world();
+    const other = await (await world()).ring.signingKey();
+    for (const key of [undefined, other]) {
+      await replica.update(ring.state(), key);
+      const fault = await replica.signingKey().catch((thrown) => thrown);
+      expect(fault).toBeInstanceOf(DependencyUnavailable);
+      expect(fault.cause.message).toBe('the key has not arrived yet');
+    }
+  });
+
   it('has no key before it receives one', async () => {
     const replica = new KeyRingReplica({
       factory: { read: readPublicKey },
@@ -87,5 +98,16 @@ describe('KeyRingReplica', () => {
     const found = await Promise.all(['one', 'two', 'three'].map((kid) => replica.verificationKey(kid)));
     expect(found).toEqual([undefined, undefined, undefined]);
     expect(lookedUp).toEqual(['one']);
+    clock.advance(5);
+    await replica.verificationKey('four');
+    expect(lookedUp).toEqual(['one', 'four']);
+  });
+
+  it('asks the ring for no key that it has', async () => {
+    const { clock, replica, lookedUp } = await world();
+    const { kid } = await replica.signingKey();
+    clock.advance(5);
+    expect(await replica.verificationKey(kid)).toBeDefined();
+    expect(lookedUp).toEqual([]);
   });
 });
