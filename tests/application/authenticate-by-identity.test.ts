@@ -127,6 +127,7 @@ describe('AuthenticateByIdentity', () => {
     ['another issuer', { iss: 'https://evil.test' }, {}],
     ['an end in the past', { exp: NOW }, {}],
     ['a beginning that is more than 30 s ahead', { nbf: NOW + 31 }, {}],
+    ['a time of issue that is more than 30 s ahead', { iat: NOW + 31 }, {}],
     ['an age of more than an hour', { iat: NOW - 3_601 }, {}],
     ['a long life without iat', { iat: undefined, exp: NOW + 3_601 }, {}],
     ['another algorithm', {}, { header: { alg: 'ES256' } }],
@@ -135,6 +136,10 @@ describe('AuthenticateByIdentity', () => {
     const { execute, counting } = setUp();
     expect(await execute(claims, options)).toMatchObject({ code: 'invalid_client' });
     expect([counting.verifications, counting.lookups]).toEqual([0, []]);
+  });
+
+  test.each(['JWT', 'jwt', 'JOSE'])('accepts the type %s', async (typ) => {
+    expect(await setUp().execute({}, { header: { typ } })).toBe('billing');
   });
 
   test.each<[string, object]>([

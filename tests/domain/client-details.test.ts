@@ -18,7 +18,13 @@ function newKey(): PublicJwk {
   return read.value;
 }
 
-const JWK = newKey();
+// RFC 7517 appendix A.1. Fixed, since names of tests contain it.
+const JWK: PublicJwk = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+  y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+};
 const SECRET = { secretId: 'cs-1', name: 'first', encoded: ENCODED };
 const SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { '/repository_id': '1' } };
 const RESOURCE = 'https://api.example/v1';
@@ -67,6 +73,20 @@ describe('checkDetails', () => {
   });
 
   it.each([
+    ['a name of 255 characters', { secrets: [{ ...SECRET, name: 'x'.repeat(255) }] }],
+    ['a secret that expired at once', { secrets: [{ ...SECRET, expiresAt: 0 }] }],
+    ['a plain secret behind its id', { secrets: [{ ...SECRET, encoded: '{noop}cs-1.the-rest' }] }],
+    ['a subject of 2,000 characters', { subjects: [{ ...SUBJECT, subject: 'x'.repeat(2_000) }] }],
+    [
+      'twenty claims',
+      { subjects: [{ ...SUBJECT, claims: Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`/${n}`, 'x'])) }] },
+    ],
+  ])('accepts %s', (_what, details) => {
+    expect(checkDetails({ ...NO_DETAILS, ...details }).ok).toBe(true);
+  });
+
+  it.each([
+    ['secrets', { ...SECRET, encoded: '{noop}cs-2.the-rest' }, /begin with its secret_id/],
     ['secrets', { ...SECRET, secretId: 'a b' }, /secret_id/],
     ['secrets', { ...SECRET, secretId: 'x'.repeat(65) }, /secret_id/],
     ['secrets', { ...SECRET, name: '' }, /name/],
@@ -102,5 +122,7 @@ describe('countExpiring', () => {
     const now = 1_000;
     const secrets = [at(now), at(now + 1), at(now + 2_592_000), at(now + 2_592_001), SECRET];
     expect(countExpiring([{ ...NO_DETAILS, secrets }, NO_DETAILS], now)).toEqual({ secrets: 2, keys: 0 });
+    const keys = [now, now + 1, now + 9].map((expiresAt) => ({ jwk: JWK, expiresAt }));
+    expect(countExpiring([{ ...NO_DETAILS, keys }], now)).toEqual({ secrets: 0, keys: 2 });
   });
 });

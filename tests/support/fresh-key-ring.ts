@@ -1,5 +1,6 @@
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
+import type { AuditLog } from '../../application/ports/audit-log.ts';
 import type { MonotonicClock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
 import type { KeyFactory } from '../../application/ports/key-factory.ts';
@@ -12,6 +13,7 @@ export interface KeyRingOptions extends Partial<KeyTimes> {
   readonly clock?: MonotonicClock;
   readonly factory?: KeyFactory;
   readonly directory?: KeyDirectory;
+  readonly auditLog?: AuditLog;
 }
 
 /** A key ring with its first key, built from the real parts, with keys of a pool. In memory and without rotation by default. */
@@ -25,6 +27,7 @@ export function unstartedKeyRing({
   clock = new FixedClock(),
   factory = pooledKeyFactory(),
   directory = new InMemoryKeyDirectory(clock),
+  auditLog = new InMemoryAuditLog(),
   ...times
 }: KeyRingOptions = {}): KeyRing {
   const schedule = new KeySchedule({
@@ -38,6 +41,6 @@ export function unstartedKeyRing({
     directory,
     schedule,
     clock,
-    auditLog: new InMemoryAuditLog(),
+    auditLog,
   });
 }

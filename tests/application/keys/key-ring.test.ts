@@ -6,6 +6,7 @@ import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../../applicat
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 import { kidsOf, signingKid } from '../../support/ring-kids.ts';
 import { until } from '../../support/until.ts';
 
@@ -75,6 +76,24 @@ describe('the rotation of a key', () => {
     await ring.advance();
     expect(await signingKid(ring)).not.toBe(first);
     expect(await kidsOf(ring)).toContain(await signingKid(ring));
+  });
+
+  it('records when each key is published, signs and retires', async () => {
+    const [clock, auditLog] = [new FixedClock(), new InMemoryAuditLog()];
+    const ring = await freshKeyRing({ clock, auditLog, ...TIMES });
+    const [start, first] = [clock.now(), await signingKid(ring)];
+    for (const seconds of [ROTATION - PUBLICATION, PUBLICATION]) {
+      clock.advance(seconds);
+      await ring.advance();
+    }
+    const second = await signingKid(ring);
+    expect(auditLog.events()).toEqual([
+      { event: 'key_published', at: start, keyId: first },
+      { event: 'key_signing', at: start, keyId: first },
+      { event: 'key_published', at: start + ROTATION - PUBLICATION, keyId: second },
+      { event: 'key_signing', at: start + ROTATION, keyId: second },
+      { event: 'key_retired', at: start + ROTATION, keyId: first },
+    ]);
   });
 
   it('tells how old the key is, how long it may sign, and when the next one is due', async () => {
@@ -337,6 +356,19 @@ describe('an unknown key id', () => {
     expect(directory.queries).toBeLessThanOrEqual(before + 1);
   });
 
+  it('causes a query, and a known one of another replica does not', async () => {
+    const clock = new FixedClock();
+    const directory = new SwitchedDirectory(clock);
+    const other = await freshKeyRing({ clock, directory, ...TIMES });
+    const ring = await freshKeyRing({ clock, directory, ...TIMES });
+    const before = directory.queries;
+    clock.advance(10);
+    for (const kid of await kidsOf(other)) expect(await ring.verificationKey(kid)).toBeDefined();
+    expect(directory.queries).toBe(before);
+    await ring.verificationKey(crypto.randomUUID());
+    expect(directory.queries).toBe(before + 1);
+  });
+
   it('causes at most one query in five seconds, however many there are', async () => {
     const clock = new FixedClock();
     const directory = new SwitchedDirectory(clock);
@@ -355,7 +387,10 @@ describe('an unknown key id', () => {
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     directory.available = false;
     clock.advance(10);
-    await expect(ring.verificationKey(crypto.randomUUID())).rejects.toThrow(DependencyUnavailable);
+    const before = directory.queries;
+    for (let time = 0; time < 3; time += 1)
+      await expect(ring.verificationKey(crypto.randomUUID())).rejects.toThrow(DependencyUnavailable);
+    expect(directory.queries - before).toBe(1);
     directory.available = true;
     clock.advance(10);
     expect(await ring.verificationKey(crypto.randomUUID())).toBeUndefined();
