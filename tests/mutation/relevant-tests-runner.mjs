@@ -49,7 +49,7 @@ class RelevantTestsRunner {
     return { status: 'survived', nrOfTests };
   }
 
-  /** The tests of the changed file come first. Code that runs when a module is loaded has no tests of its own: every importer counts. */
+  /** The tests of the changed file come first, then those of its folder. Code that runs when a module is loaded has no tests of its own: every importer counts. */
   #relevantFiles({ testFilter, sandboxFileName }) {
     this.#filesByTest ??= JSON.parse(readFileSync(FILES_BY_TEST, 'utf8'));
     const files =
@@ -58,8 +58,10 @@ class RelevantTestsRunner {
             .flat()
             .filter((file) => this.#reaches(file, sandboxFileName, new Set()))
         : testFilter.flatMap((test) => this.#filesByTest[test]);
-    const own = `${basename(sandboxFileName, '.ts')}.test.ts`;
-    return [...new Set(files)].sort((one, other) => Number(basename(other) === own) - Number(basename(one) === own));
+    const own = basename(sandboxFileName, '.ts');
+    const folder = basename(dirname(sandboxFileName));
+    const rank = (file) => (basename(file, '.test.ts') === own ? 0 : basename(dirname(file)) === folder ? 1 : 2);
+    return [...new Set(files)].sort((one, other) => rank(one) - rank(other));
   }
 
   #reaches(file, target, seen) {

@@ -78,6 +78,20 @@ describe('the rotation of a key', () => {
     expect(await kidsOf(ring)).toContain(await signingKid(ring));
   });
 
+  it('lets the key set be cached until the next key is published, and for half of the publication time at most', async () => {
+    const clock = new FixedClock();
+    const ring = await freshKeyRing({ clock, ...TIMES });
+    for (const [seconds, maxAge] of [
+      [ROTATION - PUBLICATION - 60, PUBLICATION / 2],
+      [50, 10],
+      [10, PUBLICATION / 2],
+    ] as const) {
+      clock.advance(seconds);
+      await ring.advance();
+      expect(ring.maxAgeSeconds()).toBe(maxAge);
+    }
+  });
+
   it('records when each key is published, signs and retires', async () => {
     const [clock, auditLog] = [new FixedClock(), new InMemoryAuditLog()];
     const ring = await freshKeyRing({ clock, auditLog, ...TIMES });

@@ -4,6 +4,7 @@ import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 import { RevocableDirectory } from '../../support/revocable-directory.ts';
 import { kidsOf, signingKid } from '../../support/ring-kids.ts';
 
@@ -18,7 +19,8 @@ function world() {
 describe('a revoked key', () => {
   it('that signs is replaced at once by the standby key, if every verifier can know that one', async () => {
     const { clock, directory } = world();
-    const ring = await freshKeyRing({ clock, directory, ...TIMES, standby: true });
+    const auditLog = new InMemoryAuditLog();
+    const ring = await freshKeyRing({ clock, directory, auditLog, ...TIMES, standby: true });
     const leaked = await signingKid(ring);
     clock.advance(PUBLICATION);
     await ring.advance();
@@ -30,6 +32,10 @@ describe('a revoked key', () => {
     directory.revoke(leaked);
     await ring.advance();
     expect(await signingKid(ring)).toBe(standby);
+    expect(auditLog.events().slice(-2)).toEqual([
+      { event: 'key_revoked', at: clock.now(), keyId: leaked },
+      { event: 'key_signing', at: clock.now(), keyId: standby },
+    ]);
     expect(await kidsOf(ring)).not.toContain(leaked);
     clock.advance(5);
     expect(await ring.verificationKey(leaked)).toBeUndefined();
@@ -114,7 +120,8 @@ describe('a revoked key', () => {
     const { clock, directory } = world();
     const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make();
     const factory = { ...createKeyFactory({ ids: new RandomIdGenerator() }), make: async () => pair };
-    const ring = await freshKeyRing({ clock, directory, factory, ...TIMES, rotationSeconds: 0 });
+    const auditLog = new InMemoryAuditLog();
+    const ring = await freshKeyRing({ clock, directory, factory, auditLog, ...TIMES, rotationSeconds: 0 });
     directory.revoke(pair.kid);
     for (let time = 0; time < 50; time += 1) {
       clock.advance(10);
@@ -123,6 +130,7 @@ describe('a revoked key', () => {
       expect(await ring.verificationKey(pair.kid)).toBeUndefined();
       expect(await kidsOf(ring)).toEqual([]);
     }
+    expect(auditLog.events().filter(({ event }) => event === 'key_revoked')).toHaveLength(1);
     const restarted = await freshKeyRing({ clock, directory, factory, ...TIMES, rotationSeconds: 0 });
     await expect(restarted.signingKey()).rejects.toThrow('unavailable');
     expect(await kidsOf(restarted)).toEqual([]);
