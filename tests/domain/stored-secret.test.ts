@@ -67,7 +67,7 @@ describe('the lock of a stored secret', () => {
     expect(unlock(HASH)).toBe(HASH);
   });
 
-  it.each(['!', '!locked by hand', '!{noop}plain', '!!'])('stays if no hash is behind it: %s', (stored) => {
+  it.each(['!', '!locked by hand', '!{noop}plain', '!*x', '!!'])('stays if no hash is behind it: %s', (stored) => {
     expect(unlock(stored)).toBe(stored);
   });
 
