@@ -91,9 +91,10 @@ describe('RecordClientChanges', () => {
   it('records how many clients an import has stored', async () => {
     const imported = await store.startImport();
     await imported.add([A_CLIENT]);
-    await imported.save();
+    const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
+    await imported.save(file);
     const counts = { added: 1, replaced: 0, locked: 0 };
-    expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, ...counts }]);
+    expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file, ...counts }]);
   });
 
   it('records nothing of a change that changes nothing', async () => {
