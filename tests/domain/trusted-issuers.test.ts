@@ -103,6 +103,8 @@ describe('a rule for a platform', () => {
       { '/repository_owner_id': '1' },
       /repository_id/,
     ],
+    ['text behind an id', 'github', 'repo:o/r:ref:x', { ...IDS, '/repository_id': '1x' }, /with a number/],
+    ['text before an id', 'github', 'repo:o/r:ref:x', { ...IDS, '/repository_id': 'x1' }, /with a number/],
     ['an empty id', 'github', 'repo:o/r:ref:refs/heads/main', { ...IDS, '/repository_id': '' }, /repository_id/],
     ['other ids in the subject', 'github', 'repo:o@123456/r@1:ref:refs/heads/main', IDS, /same ids/],
     ['only one id in the subject', 'github', 'repo:o@123456/r:ref:refs/heads/main', IDS, /same ids/],
