@@ -71,7 +71,7 @@ function world(limits = { perClient: 10, total: 20 }) {
       },
     }),
     clock,
-    audiences: [ISSUER],
+    audiences: [ISSUER, 'https://second.test'],
   });
   return { calls, clock, store, repository, authenticate };
 }

@@ -187,6 +187,9 @@ describe('AuthenticateBySecret', () => {
     clock.advance(LIFETIME_SECONDS * 0.5);
     expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
     expect(verifications()).toBe(2);
+    clock.advance(LIFETIME_SECONDS * 0.3);
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    await until(() => verifications() === 3, 'the next renewal has begun');
   });
 
   it('serves from the cache if no slot is free for the renewal, until the lifetime is over', async () => {
