@@ -176,13 +176,14 @@ describe('AuthenticateBySecret', () => {
   });
 
   it('renews an expiring cache entry once, in the background, while the client is served from the cache', async () => {
-    const { authenticateClient, clock, requests, verifications } = world();
+    const { authenticateClient, clock, queue, requests, verifications } = world();
     await authenticateClient.execute(CREDENTIALS, A_CALLER);
     clock.advance(LIFETIME_SECONDS * 0.8);
     for (let time = 0; time < 3; time += 1) {
       expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
     }
     await until(() => verifications() === 2, 'the renewal has begun');
+    await until(() => queue.load.running === 0, 'the renewal has ended');
     expect(requests.map(({ purpose }) => purpose)).toEqual(['attempt', 'renewal']);
     clock.advance(LIFETIME_SECONDS * 0.5);
     expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
