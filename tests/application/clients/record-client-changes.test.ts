@@ -108,6 +108,8 @@ describe('RecordClientChanges', () => {
     auditLog.full = true;
     await expect(store.add(A_CLIENT)).rejects.toBeInstanceOf(DependencyUnavailable);
     expect(await store.find(ID)).toEqual([]);
+    auditLog.full = false;
+    expect(auditLog.events()).toEqual([]);
   });
 
   it('records each of several clients with one id, as one change', () => {
