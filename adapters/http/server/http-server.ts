@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { PipelinedRequests } from '../admission/pipelined-requests.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
-import { answerParserError, type Connection, refuseTunnel } from './parser-errors.ts';
+import { answerParserError, type Connection, endConnection, refuseTunnel } from './parser-errors.ts';
 
 /** How long a client may take, in milliseconds. Node's own limits let a connection hang for five minutes. */
 export const HTTP_TIMEOUTS = {
@@ -149,7 +149,7 @@ export class HttpServer {
 
   /**
    * Accepts the callers that have connected and no more, closes idle connections and waits for the others. After `drainMs`, calls `endWaits`, which
-   * ends what requests still wait for; a second later destroys the remaining connections.
+   * ends what requests still wait for; a second later answers the remaining ones with 503 and ends their connections.
    */
   async close(drainMs: number, endWaits: () => void): Promise<void> {
     this.retire();
@@ -158,7 +158,7 @@ export class HttpServer {
     const timers = [
       setTimeout(() => this.#destroySilent(), Math.min(drainMs, FIRST_BYTE_MS)),
       setTimeout(endWaits, drainMs),
-      setTimeout(() => this.#server.closeAllConnections(), drainMs + LAST_RESPONSES_MS),
+      setTimeout(() => this.#connections.forEach(endConnection), drainMs + LAST_RESPONSES_MS),
     ];
     await closed;
     for (const timer of timers) clearTimeout(timer);

@@ -2,7 +2,15 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import { connectionAddress } from '../parsing/request-head.ts';
-import { ANSWERS, type HttpReason, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
+import {
+  ANSWERS,
+  type Answer,
+  type HttpReason,
+  type HttpRefusal,
+  httpRefusal,
+  RESPONSE_HEADERS,
+  refusalBody,
+} from './refusals.ts';
 import type { RequestLine, RequestLog } from './request-log.ts';
 
 /** One open connection, as the server tracks it. */
@@ -74,6 +82,16 @@ export function refuseTunnel(socket: Socket, parts: ParserErrorParts): void {
   answer(socket, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }), parts);
 }
 
+/**
+ * Ends a connection when the server cannot wait any longer: with 503 if a request is in progress whose response has not begun,
+ * so that its caller gets an answer and not a reset.
+ */
+export function endConnection({ socket, unsent }: Connection): void {
+  const [response] = unsent;
+  if (response === undefined || response.headersSent || !response.req.complete || !socket.writable) socket.destroy();
+  else writeRefusal(socket, httpRefusal('dependency_unavailable'), String(response.getHeader('X-Request-Id')));
+}
+
 function answer(socket: Socket, refusal: HttpRefusal, parts: ParserErrorParts): void {
   const requestId = parts.ids.uuid();
   writeRefusal(socket, refusal, requestId);
@@ -97,12 +115,13 @@ function logRefusal(refusal: HttpRefusal, requestId: string, socket: Socket, par
 }
 
 function writeRefusal(socket: Socket, refusal: HttpRefusal, requestId: string): void {
-  const { status } = ANSWERS[refusal.code];
+  const { status, retryAfter }: Answer = ANSWERS[refusal.code];
   const body = JSON.stringify(refusalBody(refusal));
   const headers = {
     Date: new Date().toUTCString(),
     ...RESPONSE_HEADERS,
     'X-Request-Id': requestId,
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
     ...refusal.headers,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),

@@ -118,4 +118,22 @@ describe('HttpServer', () => {
     expect((await send(`http://127.0.0.1:${port}`, '/')).status).toBe(401);
     await server.close(0, () => {});
   });
+
+  it('answers 503 when it stops to wait for a request, and ends the connection', async () => {
+    let isBegun = false;
+    const work = () => {
+      isBegun = true;
+      return new Promise<void>(() => {});
+    };
+    const server = createHttpServer([{ path: '/slow', access: { kind: 'public' }, methods: { GET: work } }]);
+    const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
+    const answer = sendRaw(port, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => isBegun, 'the request has begun');
+    await server.close(0, () => {});
+    const text = await answer;
+    expect(text).toMatch(/^HTTP\/1\.1 503 /);
+    expect(text).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
+    expect(text).toMatch(/\r\nRetry-After: 1\r\n(?:.+\r\n)*Connection: close\r\n/);
+    expect(text).toMatch(/\r\n\r\n\{"error":"temporarily_unavailable"\}$/);
+  });
 });
