@@ -43,7 +43,7 @@ async function begin(): Promise<Begun> {
   const service = await startHostileService();
   const runs = SLOW_CONNECTIONS.map(async (row) => [row.name, await run(service, row)] as const);
   const ended = Promise.all(runs).then((entries) => new Map(entries));
-  // A fault is reported by who waits for the end.
+  // The test that awaits these results reports a fault.
   ended.catch(() => {});
   return { service, ended };
 }
