@@ -43,7 +43,7 @@ function isTypoOfWord(given: string, word: string): boolean {
   return isWithin(word.length < LONG_WORD ? 1 : 2, given, word);
 }
 
-/** Whether the texts differ in so many letters at most. Most lengths say no, and cost nothing: every start compares every variable. */
+/** Whether the texts differ in at most that many letters. Most are told apart by their lengths, since every start compares every variable. */
 function isWithin(most: number, one: string, other: string): boolean {
   return Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most;
 }
