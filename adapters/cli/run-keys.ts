@@ -18,6 +18,8 @@ tables with KEY_DIRECTORY=postgres. Private keys are not in it.
 
 Exit codes: 0 done; 1 refused: no key has this id; 2 wrong usage; 3 the database cannot be used.`;
 
+const TABLES = 'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing.';
+
 const COLUMNS = ['kid', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
 
 /** Opens the key directory, or returns what is wrong with the environment. */
@@ -81,8 +83,14 @@ async function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outc
   } catch (fault) {
     if (!(fault instanceof DependencyUnavailable)) throw fault;
     if (fault.dependency === 'audit log') return notRecorded(fault);
-    return problem(EXIT.databaseUnavailable, ...unavailable('The key directory cannot be used', fault));
+    const lines = unavailable('The key directory cannot be used', fault);
+    return problem(EXIT.databaseUnavailable, ...lines, ...(isTableUnusable(fault) ? [TABLES] : []));
   }
+}
+
+/** A fault of the driver or of the server has a code. */
+function isTableUnusable({ cause }: DependencyUnavailable): boolean {
+  return cause instanceof Error && !('code' in cause);
 }
 
 /** A key as `--json` prints it. */

@@ -110,6 +110,20 @@ describe('npm run keys', () => {
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
   });
 
+  it('says where the tables come from if they are missing', async () => {
+    const other = await createTestDatabase();
+    try {
+      const { exitCode, stderr } = await keys(['list'], other.url);
+      expect(exitCode).toBe(3);
+      expect(stderr).toBe(
+        'The key directory cannot be used: table signing_keys does not exist\n' +
+          'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing.\n',
+      );
+    } finally {
+      await other.drop();
+    }
+  });
+
   it.each([[[]], [['revoke']], [['list', 'more']], [['remove', 'x']]])('reports wrong usage: %j', async (args) => {
     expect((await keys(args)).exitCode).toBe(2);
   });
