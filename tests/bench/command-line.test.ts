@@ -33,6 +33,14 @@ describe('the command line of the benchmark', () => {
     expect(parseCommandLine(['attack', '--part=timeline', '--write'])).toMatchObject({ options: { write: true } });
   });
 
+  it('reads burst', () => {
+    expect(parseCommandLine(['burst', '--rounds', '3', '--connections', '16,256'])).toEqual({
+      name: 'burst',
+      options: { rounds: 3, connections: [16, 256] },
+    });
+    expect(parseCommandLine(['burst'])).toMatchObject({ options: { rounds: 9, connections: [256, 2_048] } });
+  });
+
   it('reads growth', () => {
     expect(parseCommandLine(['growth', '--registrations', '10,2000'])).toEqual({
       name: 'growth',
@@ -88,6 +96,7 @@ describe('the command line of the benchmark', () => {
     ['a word instead of a number', ['--seconds', 'five']],
     ['a fraction', ['growth', '--rounds', '1.5']],
     ['zero rounds', ['--rounds', '0']],
+    ['no connections', ['burst', '--connections', '']],
     ['an unknown part', ['attack', '--part', 'all,memory']],
     ['an unknown repository', ['attack', '--repository', 'files']],
     ['a picture of a timeline that is not measured', ['attack', '--part', 'mixed', '--write']],

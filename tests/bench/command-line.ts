@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { AttackOptions, AttackPart } from './attack/attack.ts';
+import type { BurstOptions } from './burst/burst.ts';
 import type { Store } from './candidates.ts';
 import type { CheckoutOptions } from './checkout-pairs.ts';
 import type { ComparisonOptions } from './comparison-report.ts';
@@ -13,6 +14,7 @@ export type Command =
   | { readonly name: 'comparison'; readonly options: ComparisonOptions }
   | { readonly name: 'compare'; readonly options: CheckoutOptions }
   | { readonly name: 'attack'; readonly options: AttackOptions }
+  | { readonly name: 'burst'; readonly options: BurstOptions }
   | { readonly name: 'growth'; readonly options: GrowthOptions }
   | { readonly name: 'profile'; readonly options: ProfileOptions }
   | { readonly name: 'soak'; readonly options: SoakOptions }
@@ -27,6 +29,7 @@ export const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
   attack   clients during attacks         --part mixed|timeline|strong|memory|all
                                           --seconds 30 --rate 100 --lorises 200 --repository memory|postgres|both
                                           --write   also draws docs/images/flood.svg from the timeline of the first repository
+  burst    first requests at once         --rounds 9 --connections 256,2048
   growth   registrations and connections  --seconds 5 --rounds 3 --registrations 10,1000,100000,1000000
   profile  CPU time of a token by part    --seconds 10
                                           --folder PATH   keeps the profiles there
@@ -64,15 +67,17 @@ export function parseCommandLine(args: readonly string[]): Command {
     }
     case 'attack':
       return { name: 'attack', options: attackOptions(rest) };
+    case 'burst': {
+      const values = read(rest, { rounds: '9', connections: '256,2048' });
+      return {
+        name: 'burst',
+        options: { rounds: whole(values, 'rounds'), connections: wholes(values, 'connections') },
+      };
+    }
     case 'growth': {
       const values = read(rest, { seconds: '5', rounds: '3', registrations: '10,1000,100000,1000000' });
-      const registrations = String(values['registrations'])
-        .split(',')
-        .map((text) => number(text, 'registrations'));
-      return {
-        name: 'growth',
-        options: { seconds: whole(values, 'seconds'), rounds: whole(values, 'rounds'), registrations },
-      };
+      const [seconds, rounds] = [whole(values, 'seconds'), whole(values, 'rounds')];
+      return { name: 'growth', options: { seconds, rounds, registrations: wholes(values, 'registrations') } };
     }
     case 'profile': {
       const values = read(rest, { seconds: '10', folder: '', write: false });
@@ -133,6 +138,13 @@ function read(args: readonly string[], defaults: Values): Values {
 
 function whole(values: Values, name: string, least = 1): number {
   return number(String(values[name]), name, least);
+}
+
+/** Numbers with commas between them. */
+function wholes(values: Values, name: string): readonly number[] {
+  return String(values[name])
+    .split(',')
+    .map((text) => number(text, name));
 }
 
 function number(text: string, name: string, least = 1): number {

@@ -119,7 +119,7 @@ npm ci && npm run bench
 
 This prints the table. The first run installs packages that only the benchmark needs into \`tests/bench/peers/node_modules\`.
 \`--rounds\` and \`--seconds\` (of load on each candidate in each round) set how long it takes. \`npm run bench -- attack\`
-measures legitimate clients during an attack, \`growth\` the effect of registrations and connections, \`soak\` memory over time,
-\`profile\` where CPU time goes, and \`compare\` this checkout against another one.
+measures legitimate clients during an attack, \`burst\` first requests at once, \`growth\` the effect of registrations and
+connections, \`soak\` memory over time, \`profile\` where CPU time goes, and \`compare\` this checkout against another one.
 `;
 }

@@ -1,4 +1,5 @@
 import { runAttack } from './attack/attack.ts';
+import { runBurst } from './burst/burst.ts';
 import { runCheckoutPairs } from './checkout-pairs.ts';
 import { type Command, parseCommandLine, USAGE } from './command-line.ts';
 import { runComparison } from './comparison-report.ts';
@@ -40,6 +41,8 @@ function run(command: Command, opened: AsyncDisposableStack): Promise<boolean> {
       return runCheckoutPairs(command.options, opened);
     case 'attack':
       return runAttack(command.options, opened);
+    case 'burst':
+      return runBurst(command.options, opened);
     case 'growth':
       return runGrowth(command.options, opened);
     case 'profile':
