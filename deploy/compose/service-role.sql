@@ -19,7 +19,9 @@ grant connect on database :"database" to authorization_service;
 grant usage on schema public to authorization_service;
 grant select (id, client_id, client_secret, client_name, scope) on clients to authorization_service;
 
--- npm run migrate creates these.
+-- npm run migrate creates these. It also creates used_assertions and service_replicas, which the service uses only with
+-- KEY_DIRECTORY=postgres. docker-compose.yml does not set that, so the role gets no grants on them: docs/operations.md,
+-- "Further tables" and "The key directory", has the statements.
 select format('grant select on %I to authorization_service', name)
 from unnest(array['client_secrets', 'client_keys', 'client_subjects', 'client_resources']) as name
 where to_regclass(name) is not null \gexec
