@@ -61,7 +61,7 @@ export const REASON_EXPLANATIONS: Readonly<Record<HttpReason | RefusalReason, st
     'A token with all of these scopes would be longer than 12 KiB. Have the caller ask for fewer of them.',
   resource_malformed: 'The parameter resource is not an absolute URI without a fragment. Correct it at the caller.',
   resource_not_registered:
-    'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`.',
+    'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate`, its grants and a restart.',
   resources_too_long:
     'A token with these scopes and resources would be longer than 12 KiB. Have the caller ask for fewer of them.',
 
@@ -98,7 +98,7 @@ export const REASON_EXPLANATIONS: Readonly<Record<HttpReason | RefusalReason, st
   method_not_allowed:
     'The path exists, but not with this method. The token endpoint answers POST, all other paths answer GET.',
   credentials_in_query:
-    'client_id, client_secret or grant_type was in the URL, where logs keep them. Send them in the body, and replace the secret.',
+    'client_id, client_secret, grant_type, client_assertion or client_assertion_type was in the URL, which logs keep. Send all of them in the body, and replace the secret if it was there.',
   authorization_repeated: 'The request has more than one Authorization header. Look for a proxy that adds its own.',
   authorization_malformed: 'The Authorization header cannot be read. Correct it at the caller.',
   authorization_beside_body:
@@ -113,7 +113,7 @@ export const REASON_EXPLANATIONS: Readonly<Record<HttpReason | RefusalReason, st
   assertion_incomplete:
     'client_assertion stood without client_assertion_type, or the other way around. Have the caller send both.',
   assertion_type_unsupported:
-    'client_assertion_type is not the one for JWTs. Have the caller send urn:ietf:params:oauth:client-assertion-type:jwt-bearer.',
+    'client_assertion_type is not one of those for JWTs. Have the caller send urn:ietf:params:oauth:client-assertion-type:jwt-bearer, or for a JWT-SVID of SPIFFE, urn:ietf:params:oauth:client-assertion-type:jwt-spiffe.',
   content_encoding_unsupported: 'The body is compressed. Have the caller send it without a Content-Encoding.',
   content_type_unsupported:
     'The body is not declared as a form, often because it is JSON. Have the caller send application/x-www-form-urlencoded.',
