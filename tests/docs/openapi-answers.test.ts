@@ -138,6 +138,7 @@ describe('docs/openapi.json', () => {
         async ({ url }) => {
           await requestToken(url, GOOD);
           await requestToken(url, { ...GOOD, ...assertions });
+          await requestToken(url, { ...assertions, grant_type: GOOD.grant_type });
           await requestToken(url, { ...assertions, grant_type: GOOD.grant_type, client_assertion: '' });
           await requestToken(url, { grant_type: GOOD.grant_type }, { authorization: 'Basic !' });
           await requestToken(url, { ...GOOD, client_secret: '', client_id: 'other' }, { authorization: BASIC });

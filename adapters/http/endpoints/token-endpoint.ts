@@ -86,9 +86,7 @@ function readTokenRequest(
   const parameter = (name: string) => parameters.get(name) || undefined;
   const { authorization } = ctx.state.head;
   const inHeader = authorization.kind === 'present' ? authorization : undefined;
-  if (inHeader !== undefined && !isAccepted(inHeader, accepted)) {
-    return failure(parameter('client_secret') ? 'authorization_beside_body' : unsupported(accepted));
-  }
+  if (inHeader !== undefined && !isAccepted(inHeader, accepted)) return failure(besideHeader(parameter, accepted));
   const grantType = parameter('grant_type');
   if (grantType === undefined) return failure('grant_type_missing');
   if (grantType !== GRANT_TYPE) return failure('grant_type_unsupported');
@@ -103,6 +101,13 @@ function readTokenRequest(
     resources: resources.filter((resource) => resource !== ''),
     caller: new ResponseCaller(ctx),
   });
+}
+
+/** Beside a header that is not accepted: whether the body has credentials too, which is a different error. */
+function besideHeader(parameter: ReadParameter, accepted: AcceptedWays): HttpReason {
+  if (accepted.assertion && ASSERTION_PARAMETERS.some(parameter)) return 'credentials_repeated';
+  if (parameter('client_secret') === undefined) return unsupported(accepted);
+  return accepted.secretInBody ? 'authorization_beside_body' : 'credentials_repeated';
 }
 
 /** `client_secret_post`, or an assertion if a method for assertions is switched on. */

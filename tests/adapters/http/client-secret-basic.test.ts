@@ -173,12 +173,37 @@ describe('assertions', () => {
       const answer = await requestToken(service().url, { ...GRANT, ...form } as FormFields);
       expect(answer.status).toBe(status);
       expect(logLineOf(service(), answer)).toMatchObject({ reason });
-      if (status === 401) expect(answer.json()).toEqual({ error: 'invalid_client' });
+      const description = { error_description: expect.stringMatching(/^client_assertion_type must be /) };
+      const expected = { error: 'invalid_client', ...(reason === 'assertion_type_unsupported' && description) };
+      if (status === 401) expect(answer.json()).toEqual(expected);
+    });
+
+    it.each([
+      ['an assertion', malformed, 'credentials_repeated'],
+      ['a part of one', { client_assertion: 'x' }, 'credentials_repeated'],
+      ['a secret', { client_id: 'good-client', client_secret: GOOD_SECRET }, 'authorization_beside_body'],
+    ])('a header of a scheme that is off is refused beside %s in the body', async (_case, form, reason) => {
+      for (const authorization of [credentials('good-client', GOOD_SECRET), 'Bearer x']) {
+        const answer = await post(service().url, authorization, { ...GRANT, ...form } as FormFields);
+        expect([answer.status, answer.json()['error']]).toEqual([400, 'invalid_request']);
+        expect(logLineOf(service(), answer)).toMatchObject({ reason });
+      }
     });
 
     it('are refused in the query string', async () => {
       const answer = await send(service().url, '/oauth2/token?client_assertion=x', { method: 'POST' });
       expect([answer.status, answer.json()['error']]).toEqual([400, 'invalid_request']);
+    });
+  });
+
+  describe('as the only method', () => {
+    const service = serviceForSuite({ environment: { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt' } });
+
+    it('a header beside a secret in the body is refused, without the advice to use the body', async () => {
+      const form = { ...GRANT, client_id: 'good-client', client_secret: GOOD_SECRET };
+      const answer = await post(service().url, 'Bearer x', form);
+      expect(answer.status).toBe(400);
+      expect(answer.json()).toEqual({ error: 'invalid_request', error_description: 'authenticate in one way only' });
     });
   });
 });
