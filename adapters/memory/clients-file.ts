@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ImportEntry } from '../../application/clients/import-clients.ts';
-import { type ClientDetails, checkDetails, DETAIL_MEMBERS } from '../../domain/client-details.ts';
+import { type ClientDetails, checkDetails, DETAIL_MEMBERS, DETAILS_MAX } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -73,6 +73,9 @@ const CLIENT = z
     if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
     else if (registration.value.clientSecret.kind === 'unusable' && !authenticatesWithoutSecret(client, details)) {
       problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
+    }
+    if (client.clientSecret !== NO_SECRET && details.secrets.length === DETAILS_MAX.secrets) {
+      problem(DETAIL_MEMBERS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
     }
     const checked = checkDetails(details);
     if (!checked.ok) {

@@ -122,6 +122,11 @@ describe('readClientsFile', () => {
       'secrets.0.name is missing',
     ],
     [
+      'two secrets with ids beside another one',
+      { secrets: ['a', 'b'].map((secret_id) => ({ secret_id, name: 'n', client_secret: BCRYPT })) },
+      /^secrets must be at most 1 beside client_secret/,
+    ],
+    [
       'no secret and no key',
       { client_secret: undefined, jwks: { keys: [] } },
       /^client_secret must be a BCrypt encoding/,
