@@ -35,6 +35,8 @@ export function weaknessByName(rule: FederatedSubject): string | undefined {
  */
 export function weaknessOf(preset: IssuerPreset, { issuer, subject, claims }: FederatedSubject): string | undefined {
   if (preset !== 'none' && subject.includes('*')) return 'subject must be exact: there are no wildcards';
+  if (preset !== 'none' && Object.values(claims).some((value) => value.includes('*')))
+    return 'claims must be exact: there are no wildcards';
   switch (preset) {
     case 'kubernetes':
       return weaknessOfServiceAccount(subject, claims);

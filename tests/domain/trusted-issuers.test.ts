@@ -113,6 +113,7 @@ describe('a rule for a platform', () => {
     ['text before a repository', 'github', 'x:repo:o/r:ref:refs/heads/main', IDS, /subject/],
     ['a second line', 'github', 'repo:o/r:ref:refs/heads/main\nx', IDS, /subject/],
     ['all branches', 'github', 'repo:o/r:*', IDS, /wildcards/],
+    ['all branches in a claim', 'github', 'repo:o/r:ref:x', { ...IDS, '/ref': 'refs/heads/*' }, /claims .*wildcards/],
     ['no branch', 'github', 'repo:o/r', IDS, /subject/],
     ['no branch after the colon', 'github', 'repo:o/r:', IDS, /subject/],
     ['a subject without a repository', 'github', 'repository_owner:o', IDS, /subject/],
