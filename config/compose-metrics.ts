@@ -85,7 +85,7 @@ export function measureExpiring(container: DependencyContainer): void {
     container.resolve(PARTS.processMetrics).measure({
       name: `auth_client_${kind}_expiring`,
       help: `Valid ${kind} of clients that expire within 30 days.`,
-      read: () => expiring()?.[kind],
+      read: () => expiring()[kind],
     });
   measure('secrets');
   measure('keys');
@@ -111,7 +111,9 @@ export function serviceState(
     usedAssertions: settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt')
       ? get(PARTS.usedAssertionsStore).load
       : undefined,
-    issuerKeySets: get(PARTS.issuerKeySets).counts(),
+    issuerKeySets: settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt')
+      ? get(PARTS.issuerKeySets).counts()
+      : undefined,
     clockOffsetSeconds: keyRing.clockOffsetSeconds(),
     clockOffsetSecondsMax: CLOCK_OFFSET_SECONDS_MAX,
     keys: { ...keyRing.times(), trusted: new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size },

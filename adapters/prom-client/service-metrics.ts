@@ -21,8 +21,8 @@ export interface ServiceState {
   readonly refusalCost: number;
   /** The used assertions that are kept, and the most; undefined if no method needs them. */
   readonly usedAssertions: { readonly used: number; readonly max: number } | undefined;
-  /** How many key sets of trusted issuers are as they should be, older than that, or missing. */
-  readonly issuerKeySets: Readonly<Record<'current' | 'stale' | 'absent', number>>;
+  /** How many key sets of trusted issuers are as they should be, older than that, or missing; undefined if no method needs them. */
+  readonly issuerKeySets: Readonly<Record<'current' | 'stale' | 'absent', number>> | undefined;
   /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
   readonly clockOffsetSeconds: number | undefined;
   /** The offset from which on no key may sign. */
@@ -78,12 +78,11 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
     shares,
     max.shares,
   );
-  const keySets = gauge(
-    'auth_issuer_key_sets',
-    'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.',
-    'state',
-  );
-  for (const [keySetState, count] of Object.entries(state.issuerKeySets)) keySets.set({ state: keySetState }, count);
+  if (state.issuerKeySets !== undefined) {
+    const help = 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.';
+    const keySets = gauge('auth_issuer_key_sets', help, 'state');
+    for (const [keySetState, count] of Object.entries(state.issuerKeySets)) keySets.set({ state: keySetState }, count);
+  }
   gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
   if (state.usedAssertions !== undefined) {
     const { used, max: most } = state.usedAssertions;

@@ -31,7 +31,12 @@ const QUERIES: readonly (readonly [string, string])[] = [
 /** What Prometheus adds to each sample, and what queries add themselves. */
 const LABELS_OF_PROMETHEUS = ['job', 'instance'];
 /** What only private_key_jwt and federated_jwt have. */
-const METRICS_OF_METHODS = ['auth_used_assertions', 'auth_used_assertions_max', 'auth_assertion_keys'];
+const METRICS_OF_METHODS = [
+  'auth_used_assertions',
+  'auth_used_assertions_max',
+  'auth_assertion_keys',
+  'auth_issuer_key_sets',
+];
 const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];
 /** What a service in good order does not have. */
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];

@@ -14,7 +14,7 @@ const STATE: ServiceState = {
   verificationsMax: { running: 10, overflow: 30, shares: 40, paced: 50, unanswered: 60 },
   refusalCost: 10,
   usedAssertions: undefined,
-  issuerKeySets: { current: 0, stale: 0, absent: 0 },
+  issuerKeySets: undefined,
   clockOffsetSeconds: undefined,
   clockOffsetSecondsMax: 10,
   keys: NO_KEYS,
@@ -65,7 +65,7 @@ describe('the metrics of the service as a whole', () => {
   it('leave out what is not known: before the first key, without rotation, without a clock to compare with', async () => {
     const names = (await samplesOf({})).map(({ name }) => name);
     expect(
-      names.filter((name) => /signing_key|directory_age|clock_offset_seconds$|used_assertions/.test(name)),
+      names.filter((name) => /signing_key|directory_age|clock_offset_seconds$|used_assertions|key_sets/.test(name)),
     ).toEqual([]);
     const known = await samplesOf({ keys: { trusted: 3, age: -5, lease: 3_600, rotation: -1, directoryAge: 7 } });
     const value = (name: string) => total(known, name);
