@@ -21,15 +21,16 @@ const COUNTED_SHARE = 0.1;
  * approximate: the table is counted every five seconds, and between that only what this process adds is known.
  */
 export class PostgresUsedAssertions implements UsedAssertionsStore {
-  readonly #runner: Runner;
+  readonly #runner: Pick<Runner, 'run' | 'tryRun'>;
   readonly #limits: typeof USED_ASSERTIONS_LIMITS;
   #total = 0;
   /** The uses of the clients that have many, as counted last, and what was added since, by client id. */
   #counted: ReadonlyMap<string, number> = new Map();
   #added = new Map<string, number>();
+  #sweeping = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(runner: Runner, limits = USED_ASSERTIONS_LIMITS) {
+  constructor(runner: Pick<Runner, 'run' | 'tryRun'>, limits = USED_ASSERTIONS_LIMITS) {
     this.#runner = runner;
     this.#limits = limits;
   }
@@ -40,10 +41,15 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
 
   /** Deletes and counts now and from now on, until `close`. */
   start(): void {
-    // A fault is reported by the health of the table, and the next sweep does the rest.
-    const sweep = () => void this.sweep().catch(() => {});
-    sweep();
-    this.#timer = setInterval(sweep, SWEEP_EVERY_MS).unref();
+    const sweep = async () => {
+      if (this.#sweeping) return;
+      this.#sweeping = true;
+      // A fault is reported by the health of the table, and the next sweep does the rest.
+      await this.sweep().catch(() => {});
+      this.#sweeping = false;
+    };
+    void sweep();
+    this.#timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref();
   }
 
   close(): void {
@@ -68,19 +74,28 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
     return outcomes;
   }
 
-  /** Deletes what has ended, in batches, and counts the rest. Throws DependencyUnavailable. */
+  /**
+   * Deletes what has ended, in batches, and counts the rest. If the count takes longer than a statement may, the last one and
+   * what this process has added and deleted since are what is known. Throws DependencyUnavailable.
+   */
   async sweep(): Promise<void> {
     for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
       const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE)] };
       const [answer] = await this.#runner.run<{ readonly deleted: string }>(statement);
       deleted = Number(answer?.deleted);
+      this.#total = Math.max(0, this.#total - deleted);
     }
-    this.#added = new Map();
     const least = String(Math.ceil(this.#limits.perClient * COUNTED_SHARE));
-    const counts = await this.#runner.run<{ readonly clientId: string | null; readonly uses: string | null }>({
+    const added = this.#added;
+    this.#added = new Map();
+    const counts = await this.#runner.tryRun<{ readonly clientId: string | null; readonly uses: string | null }>({
       ...COUNT_USES,
       values: [least],
     });
+    if (counts === undefined) {
+      for (const [clientId, count] of added) this.#added.set(clientId, count + (this.#added.get(clientId) ?? 0));
+      return;
+    }
     this.#total = Number(counts.find(({ clientId }) => clientId === null)?.uses ?? 0);
     this.#counted = new Map(counts.map(({ clientId, uses }) => [clientId ?? '', Number(uses)]));
   }

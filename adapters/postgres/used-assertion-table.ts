@@ -43,7 +43,7 @@ export const DELETE_ENDED = {
     select count(*)::text as "deleted" from deleted`,
 } as const;
 
-/** The number of all uses, and of each client that has at least $1. Reads an index of the whole table. */
+/** The number of all uses, and of each client that has at least $1. Reads the whole table: a million uses take about a third of a second. */
 export const COUNT_USES = {
   text: `select client_id as "clientId", sum(uses)::text as "uses" from (
       select client_id, count(*) as uses from used_assertions group by client_id) as counts

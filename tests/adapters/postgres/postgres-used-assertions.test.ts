@@ -87,6 +87,24 @@ describe('a database with the tables of the service', () => {
     expect(await database.query('select count(*)::int as count from used_assertions')).toEqual([{ count: 1 }]);
   });
 
+  it('goes on with what it knows while a count takes too long, and stays bounded', async () => {
+    const options = { url: database.url, poolSize: 1, deadlineMs: DEADLINE_MS };
+    const table = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
+    opened.push(table);
+    const { runner } = table;
+    const slow = { run: runner.run.bind(runner), tryRun: async () => undefined };
+    const store = new PostgresUsedAssertions(slow, { perClient: 2, total: 3 });
+    await store.use([useOf('1'), useOf('2', 'b')]);
+    await store.sweep();
+    expect(store.load).toEqual({ used: 2, max: 3 });
+    expect(await store.use([useOf('3')])).toEqual(['first']);
+    expect(await store.use([useOf('4', 'c')])).toEqual(['full']);
+    await database.query('update used_assertions set kept_until = 1');
+    await store.sweep();
+    expect(store.load).toEqual({ used: 0, max: 3 });
+    expect(await store.use([useOf('5'), useOf('6', 'c')])).toEqual(['client_full', 'first']);
+  });
+
   it('sweeps by itself as soon as it is open', async () => {
     await database.query(`insert into used_assertions values ('ended', 'a', 1, '')`);
     const { adapter, dependency } = await openUsedAssertions({ url: database.url, deadlineMs: DEADLINE_MS }, () => {});
