@@ -28,14 +28,17 @@ export async function openDependencies(
       const options = { ...connection(), poolSize };
       const { CLIENT_AUTHENTICATION_METHODS: methods } = settings;
       const clients = await openClientRepository(options, createStateLog(log), methods);
-      const { adapter, expiring, dependency } = clients;
+      const { adapter, expiring, costs, dependency } = clients;
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
       container.registerInstance(PARTS.clientResources, clients.resources);
       container.registerInstance(PARTS.clientKeys, clients.clientKeys);
       container.registerInstance(PARTS.federatedClients, clients.federatedClients);
       container.registerInstance(PARTS.expiringCredentials, () => expiring.latest);
-      for (const cost of await adapter.findCosts()) container.resolve(PARTS.bcryptVerifier).includeCost(cost);
+      const verifier = container.resolve(PARTS.bcryptVerifier);
+      await costs.start((found) => {
+        for (const cost of found) verifier.includeCost(cost);
+      });
     }
     if (role !== 'worker' && !container.isRegistered(PARTS.keyDirectory)) {
       const { openKeyDirectory } = await loadPostgres();

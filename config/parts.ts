@@ -70,7 +70,7 @@ export const PARTS = {
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
   /** The latest count; undefined while it is not known. */
-  expiringCredentials: token<() => ExpiringCredentials | undefined>('expiringCredentials'),
+  expiringCredentials: token<() => Partial<ExpiringCredentials>>('expiringCredentials'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   pacedAttempts: token<PacedAttempts>('PacedAttempts'),

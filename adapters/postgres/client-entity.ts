@@ -97,15 +97,24 @@ export const FIND_COSTS_WITH_IDS = {
   text: `select distinct substr(encoded, 5, 2) as "cost" from client_secrets where encoded like '$2_$__$%'`,
 } as const;
 
-/** How many rows are counted at most, so that a count takes about a millisecond. */
+/** How many rows are counted at most, so that a count takes some milliseconds. */
 const EXPIRING_MAX = 10_000;
 
-/** How many valid secrets or keys expire soon. The rows come from an index. Parameter: seconds until then. */
+/**
+ * How many valid secrets or keys of registered clients expire soon. The rows come from an index. What is left of a client
+ * that another program has deleted is of no use, and does not count. Parameter: seconds until then.
+ */
 export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
   name: `expiring_${table}`,
-  text: `select count(*)::int as "count" from (select from ${table}
-    where expires_at > floor(extract(epoch from statement_timestamp()))::bigint
-      and expires_at <= floor(extract(epoch from statement_timestamp()))::bigint + $1::bigint limit ${EXPIRING_MAX}) as expiring`,
+  // As JSON, the ids lose their collation, which need not be that of the table of clients.
+  text: `select count(*)::int as "count" from json_to_recordset((
+      select coalesce(json_agg(json_build_object('client', client_id, 'registration', registration_id)), '[]') from (
+        select client_id, registration_id from ${table}
+          where expires_at > floor(extract(epoch from statement_timestamp()))::bigint
+            and expires_at <= floor(extract(epoch from statement_timestamp()))::bigint + $1::bigint
+          limit ${EXPIRING_MAX}) as expiring)) as owner (client text, registration text)
+    where exists (select from clients
+      where ${CLIENTS.columns.clientId} = client and ${CLIENTS.columns.id}::text = registration)`,
 });
 
 /** A row as a registration's fields; a null reads as an empty text. */

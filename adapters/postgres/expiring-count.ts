@@ -5,14 +5,14 @@ const INTERVAL_MS = 60_000;
 
 /** Counts at an interval, so that nobody who reads the metrics waits for the database. */
 export class ExpiringCount {
-  readonly #count: () => Promise<ExpiringCredentials | undefined>;
+  readonly #count: () => Promise<Partial<ExpiringCredentials>>;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** The last count; undefined if it failed, or without the tables of details. */
-  latest: ExpiringCredentials | undefined;
+  /** The last count, without what could not be counted: a count that failed, or a table that is missing. */
+  latest: Partial<ExpiringCredentials> = {};
 
   /** @param count never rejects. */
-  constructor(count: () => Promise<ExpiringCredentials | undefined>) {
+  constructor(count: () => Promise<Partial<ExpiringCredentials>>) {
     this.#count = count;
   }
 

@@ -48,6 +48,8 @@ export class DatabaseHealth {
   /** What the database is for, in words for an operator. */
   readonly name: string;
   readonly #probe: TableProbe;
+  /** What is checked beyond the probe. */
+  readonly #checks: (() => Promise<void>)[] = [];
   readonly #log: DatabaseLog;
   #closed = false;
   #probing = false;
@@ -71,6 +73,11 @@ export class DatabaseHealth {
       this.#note(fault);
     }
     this.#schedule(this.fault === undefined ? HEALTHY_INTERVAL_MS : FIRST_RETRY_MS);
+  }
+
+  /** Checks this too from now on: something that the service uses since it is there. */
+  include(check: () => Promise<void>): void {
+    this.#checks.push(check);
   }
 
   readiness(): Readiness {
@@ -114,7 +121,11 @@ export class DatabaseHealth {
 
   /** Creates the table at most once: if it disappears later, an operator removed it on purpose. */
   async #ask(): Promise<void> {
-    if (this.prepared) return this.#probe.check();
+    if (this.prepared) {
+      await this.#probe.check();
+      for (const check of this.#checks) await check();
+      return;
+    }
     const outcome = await this.#probe.prepare();
     this.prepared = true;
     if (outcome === 'created') this.#log({ event: 'table_created' });

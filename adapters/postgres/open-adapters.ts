@@ -13,6 +13,7 @@ import { PostgresFederatedClients } from './postgres-federated-clients.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { PostgresUsedAssertions } from './postgres-used-assertions.ts';
 import { ReplicaRegister } from './replica-register.ts';
+import { StoredCosts } from './stored-costs.ts';
 import { CLIENT_SUBJECTS } from './subject-table.ts';
 import { openTable } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
@@ -27,8 +28,8 @@ const USES_POOL_SIZE = 4;
 const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
 
 /**
- * The repository, the tables that it uses with these authentication methods, with one pool for all look-ups, and what of it
- * expires soon. Throws if a table cannot be used. If the database cannot be reached, resolves and continues to try.
+ * The repository, the tables that it uses with these authentication methods, with one pool for all look-ups, what of it
+ * expires soon, and the costs of its secrets. Throws if a table cannot be used. If the database cannot be reached, resolves and continues to try.
  */
 export async function openClientRepository(
   options: ConnectionOptions,
@@ -43,7 +44,9 @@ export async function openClientRepository(
   const adapter = new PostgresClientRepository(table.runner, log);
   const expiring = new ExpiringCount(() => adapter.countExpiring());
   void expiring.start();
+  const costs = new StoredCosts(() => adapter.findCosts());
   const close = () => {
+    costs.close();
     expiring.close();
     return table.close();
   };
@@ -53,6 +56,7 @@ export async function openClientRepository(
     clientKeys: new PostgresClientKeys(table.runner, log),
     federatedClients: new PostgresFederatedClients(table.runner, log),
     expiring,
+    costs,
     dependency: { ...table, close },
   };
 }

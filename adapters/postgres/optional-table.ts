@@ -1,3 +1,5 @@
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { TableUnusable } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
 import type { Runner } from './runner.ts';
 
@@ -5,37 +7,66 @@ import type { Runner } from './runner.ts';
 const FIND_TABLE = `select to_regclass($1) is not null as "exists",
   coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false) as "readable"`;
 
+/** Milliseconds until a table that the role may not read is looked at again. */
+const LOOK_AGAIN_MS = 5_000;
+
+type Found = 'usable' | 'missing' | 'unreadable';
+
 /**
  * A table that `npm run migrate` creates and that the service can do without. It is looked for once, when the service starts
- * or as soon as the database answers; a service that is running when the table is created uses it from its next start.
+ * or as soon as the database answers. A service that is running when the table is created uses it from its next start, so
+ * nothing changes for it between the migration and the grants.
  */
 export class OptionalTable {
   readonly #name: string;
   readonly #runner: Runner;
   readonly #log: DatabaseLog;
-  #usable: Promise<boolean> | undefined;
+  readonly #now: () => number;
+  #found: Promise<Found> | undefined;
+  #lookAgainAt = Infinity;
 
-  constructor(name: string, runner: Runner, log: DatabaseLog) {
+  /** @param now milliseconds of a monotonic clock. */
+  constructor(name: string, runner: Runner, log: DatabaseLog, now = () => performance.now()) {
     this.#name = name;
     this.#runner = runner;
     this.#log = log;
+    this.#now = now;
   }
 
-  /** Whether it is there and may be read. Throws DependencyUnavailable until the database has answered once. */
-  isUsable(): Promise<boolean> {
-    this.#usable ??= this.#find().catch((fault) => {
-      this.#usable = undefined;
+  /**
+   * Whether it is there. Throws DependencyUnavailable until the database has answered once, and as long as the role may not
+   * read the table: nobody can tell then what is in it.
+   */
+  async isUsable(): Promise<boolean> {
+    if (this.#now() >= this.#lookAgainAt) this.#found = undefined;
+    this.#found ??= this.#look();
+    const found = await this.#found;
+    if (found === 'unreadable')
+      throw new DependencyUnavailable(`table ${this.#name}`, new TableUnusable(this.#problem));
+    return found === 'usable';
+  }
+
+  get #problem(): string {
+    return `the database role may not read the table ${this.#name}`;
+  }
+
+  async #look(): Promise<Found> {
+    const isRepeated = this.#lookAgainAt < Infinity;
+    this.#lookAgainAt = Infinity;
+    try {
+      const statement = { text: FIND_TABLE, values: [this.#name] };
+      const [found] = await this.#runner.run<{ readonly exists: boolean; readonly readable: boolean }>(statement);
+      if (!found?.exists) return 'missing';
+      if (found.readable) {
+        this.#runner.probeToo(this.#name);
+        return 'usable';
+      }
+      this.#lookAgainAt = this.#now() + LOOK_AGAIN_MS;
+      if (!isRepeated) this.#log({ event: 'table_unusable', problem: this.#problem });
+      return 'unreadable';
+    } catch (fault) {
+      this.#lookAgainAt = -Infinity;
       throw fault;
-    });
-    return this.#usable;
-  }
-
-  async #find(): Promise<boolean> {
-    const statement = { text: FIND_TABLE, values: [this.#name] };
-    const [found] = await this.#runner.run<{ readonly exists: boolean; readonly readable: boolean }>(statement);
-    if (found?.exists && !found.readable) {
-      this.#log({ event: 'table_unusable', problem: `the database role may not read the table ${this.#name}` });
     }
-    return found?.readable ?? false;
   }
 }

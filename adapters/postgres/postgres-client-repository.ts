@@ -33,6 +33,8 @@ export class PostgresClientRepository implements ClientRepository {
     this.#runner = runner;
     this.#log = log;
     this.#secretsWithIds = new OptionalTable('client_secrets', runner, log);
+    // So that no request waits for it. If the database does not answer yet, the first request that needs it asks again.
+    this.#secretsWithIds.isUsable().catch(() => {});
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
@@ -59,27 +61,30 @@ export class PostgresClientRepository implements ClientRepository {
     return secretOf(record);
   }
 
-  /** The BCrypt costs that stored secrets have, without those that could not be read within the deadline. */
-  async findCosts(): Promise<readonly number[]> {
+  /** The BCrypt costs that stored secrets have; undefined if they could not be read within the deadline. */
+  async findCosts(): Promise<readonly number[] | undefined> {
     const costs: number[] = [];
-    const hasSecretsWithIds = await this.#secretsWithIds.isUsable().catch(() => false);
+    const hasSecretsWithIds = await this.#secretsWithIds.isUsable().catch(() => undefined);
+    if (hasSecretsWithIds === undefined) return undefined;
     for (const statement of [FIND_COSTS, ...(hasSecretsWithIds ? [FIND_COSTS_WITH_IDS] : [])]) {
       const records = await this.#runner.tryRun<{ readonly cost: string }>(statement);
-      costs.push(...(records ?? []).map(({ cost }) => Number(cost)));
+      if (records === undefined) return undefined;
+      costs.push(...records.map(({ cost }) => Number(cost)));
     }
     return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
   }
 
-  /** The credentials that expire soon; undefined if they could not be counted. */
-  async countExpiring(): Promise<ExpiringCredentials | undefined> {
-    if (!(await this.#secretsWithIds.isUsable().catch(() => false))) return undefined;
-    const counts: number[] = [];
-    for (const table of ['client_secrets', 'client_keys'] as const) {
-      const statement = { ...countExpiring(table), values: [String(EXPIRES_SOON_SECONDS)] };
-      const [row] = (await this.#runner.tryRun<{ readonly count: number }>(statement)) ?? [];
-      if (row !== undefined) counts.push(row.count);
-    }
-    const [secrets, keys] = counts;
-    return secrets === undefined || keys === undefined ? undefined : { secrets, keys };
+  /** The credentials that expire soon, without those that could not be counted. */
+  async countExpiring(): Promise<Partial<ExpiringCredentials>> {
+    // The tables come with one migration.
+    if (!(await this.#secretsWithIds.isUsable().catch(() => false))) return {};
+    const [secrets, keys] = [await this.#count('client_secrets'), await this.#count('client_keys')];
+    return { ...(secrets !== undefined && { secrets }), ...(keys !== undefined && { keys }) };
+  }
+
+  async #count(table: 'client_secrets' | 'client_keys'): Promise<number | undefined> {
+    const statement = { ...countExpiring(table), values: [String(EXPIRES_SOON_SECONDS)] };
+    const [row] = (await this.#runner.tryRun<{ readonly count: number }>(statement)) ?? [];
+    return row?.count;
   }
 }

@@ -51,6 +51,12 @@ export class Runner {
     }
   }
 
+  /** From now on, the probes of the database's health read this table too. */
+  probeToo(table: string): void {
+    const statement = { text: `select from ${table} limit 0` };
+    this.#health.include(async () => void (await runStatement(this.#connection, statement)));
+  }
+
   /** As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the database. */
   async tryRun<Row>(statement: Statement): Promise<readonly Row[] | undefined> {
     if (!this.#health.prepared) return undefined;

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
@@ -95,7 +96,7 @@ describe('PostgresClientRepository', () => {
     await under.add(A_CLIENT);
     expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
     expect((await without.repository.findByClientId('client-1', 'an-id')).kind).toBe('found');
-    expect(await without.repository.countExpiring()).toBeUndefined();
+    expect(await without.repository.countExpiring()).toEqual({});
     await database.query('alter table elsewhere rename to client_secrets');
     await under.addSecret('client-1', { ...SECRET, encoded: SECRET.encoded.replace('$10$', '$12$') });
     expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
@@ -103,18 +104,51 @@ describe('PostgresClientRepository', () => {
     expect(await under.repository.findCosts()).toEqual([4, 12]);
   });
 
-  it('reports once that it may not read the secrets with ids, and uses the others', async () => {
+  it('reports once that it may not read the secrets with ids, and refuses none of them until it may', async () => {
     await under.add(A_CLIENT);
     const role = await database.createRole();
     await database.query(`grant select on clients to ${role.name}`);
     const options = { url: role.url, poolSize: 1, deadlineMs: 10_000 };
     await using opened = await openRepository(options, (line) => lines.push(line));
+    const { repository } = opened;
     for (let time = 0; time < 3; time += 1) {
-      expect((await opened.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
+      await expect(repository.findSecret('client-1', 'an-id')).rejects.toThrow(DependencyUnavailable);
+      await expect(repository.findByClientId('client-1', 'an-id')).rejects.toThrow(DependencyUnavailable);
+      expect((await repository.findSecret('client-1'))?.reveal()).toBe(A_CLIENT.clientSecret);
     }
+    expect(opened.readiness()).toEqual({ ready: true });
+    expect(await repository.findCosts()).toBeUndefined();
     const reported = lines.filter((line) => JSON.stringify(line).includes('client_secrets'));
     expect(reported).toEqual([{ event: 'table_unusable', problem: expect.stringContaining('may not read') }]);
-    await database.query(`revoke all on clients from ${role.name}`);
+
+    await database.query(`grant select on client_secrets to ${role.name}`);
+    const isGranted = () => repository.findSecret('client-1', 'an-id').catch(() => undefined);
+    await until(async () => (await isGranted()) !== undefined, 'the grant is noticed without a restart');
+    await database.query(`revoke all on clients, client_secrets from ${role.name}`);
+  }, 70_000);
+
+  it('is not ready while the table of secrets with ids is locked, with or without requests', async () => {
+    await using opened = await openRepository({ url: database.url, poolSize: 1, deadlineMs: 1_000 });
+    await opened.repository.findSecret('client-1', 'an-id');
+    const locker = new pg.Client({ connectionString: database.url });
+    await locker.connect();
+    await locker.query('begin; lock table client_secrets in access exclusive mode');
+    await until(() => !opened.readiness().ready, 'a probe has met the lock');
+    await locker.end();
+    await until(() => opened.readiness().ready, 'it is ready again');
+  }, 130_000);
+
+  it('does not count what is left of clients that were deleted, whatever the collation of their ids', async () => {
+    await alter('alter column client_id type text collate "und-x-icu"');
+    await under.add(A_CLIENT);
+    const expiresAt = Math.floor(Date.now() / 1_000) + 60;
+    await under.addSecret('client-1', { ...SECRET, expiresAt });
+    await database.query(
+      `insert into client_secrets (client_id, registration_id, secret_id, name, encoded, expires_at)
+        values ('gone', '1', 'an-id', 'a name', 'x', $1), ('client-1', '999999', 'an-id', 'a name', 'x', $1)`,
+      [expiresAt],
+    );
+    expect(await under.repository.countExpiring()).toEqual({ secrets: 1, keys: 0 });
   });
 
   it('counts secrets and keys that are valid and expire within 30 days, by an index', async () => {
@@ -125,7 +159,8 @@ describe('PostgresClientRepository', () => {
     }
     await under.addSecret('client-1', SECRET);
     await database.query(
-      `insert into client_keys (client_id, registration_id, key_id, jwk, expires_at) values ('c', '1', 'k', '{}', $1)`,
+      `insert into client_keys (client_id, registration_id, key_id, jwk, expires_at)
+        select client_id, id::text, 'k', '{}', $1 from clients`,
       [now + 60],
     );
     expect(await under.repository.countExpiring()).toEqual({ secrets: 2, keys: 1 });
