@@ -29,6 +29,10 @@ const OF_TIMERS: ReadonlySet<string> = new Set([
   'adapters/postgres/table.ts',
 ]);
 
+/** What only other authentication methods need. */
+const OF_OTHER_METHODS =
+  /authenticate-(?:client|by-key|by-identity)|assertion|basic-credentials|client-key|subject|issuer|federated|optional-table/;
+
 const CLIENTS = Array.from({ length: REQUESTS_MAX + 1 }, (_, number) => ({
   ...GOOD_CLIENT,
   client_id: `client-${number}`,
@@ -126,6 +130,7 @@ describe.each([
     );
     expect(files).toContain('application/authenticate-by-secret.ts');
     expect(files).toContain('adapters/secrets/bcrypt-secret-verifier.ts');
+    expect(files.filter((file) => OF_OTHER_METHODS.test(file))).toEqual([]);
     expect({ files, count: files.length <= FILES_FOR_A_NEW_CLIENT }).toEqual({ files, count: true });
   });
 

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { A_CLIENT } from '../contracts/client-repository.ts';
+import { clientsTable } from '../support/clients-table.ts';
+import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const TABLES = ['client_keys', 'client_resources', 'client_secrets', 'client_subjects'];
@@ -57,6 +62,31 @@ describe('npm run migrate', () => {
     expect(report).toMatch(/^Now grant the role of the service .*, then restart$/m);
     expect(await tables()).toEqual(expect.arrayContaining(TABLES));
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
+  });
+
+  it('does not disturb a service that runs: it goes on with its one secret for each client until its next start', async () => {
+    const other = await createTestDatabase();
+    const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: other.url, CLIENT_SECRET_COST: '4' };
+    const service = await startServiceWithWorkers(settings);
+    await clientsTable(other).add({ ...A_CLIENT, clientSecret: await bcrypt.hash('an-id.its-secret', 4) });
+    const ask = () =>
+      requestToken(service.url, {
+        grant_type: 'client_credentials',
+        client_id: A_CLIENT.clientId,
+        client_secret: 'an-id.its-secret',
+      });
+    expect((await ask()).status).toBe(200);
+    let migrated = false;
+    const migration = migrate(other.url).finally(() => {
+      migrated = true;
+    });
+    const statuses: number[] = [];
+    while (!migrated) statuses.push((await ask()).status);
+    expect((await migration).exitCode).toBe(0);
+    for (let count = 0; count < 10; count += 1) statuses.push((await ask()).status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await service.program[Symbol.asyncDispose]();
+    await other.drop();
   });
 
   it('leaves the table clients alone, which another application may own', async () => {
