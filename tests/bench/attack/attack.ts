@@ -53,9 +53,13 @@ async function runMixed(options: AttackOptions, opened: AsyncDisposableStack): P
 }
 
 async function runStrong(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  const result = await measureStrongAttacks(options, opened);
-  process.stdout.write(`\n${strongReport(result)}\n`);
-  return strongVerdicts(result).every((verdict) => verdict.passed);
+  let passed = true;
+  for (const store of options.stores) {
+    const result = await measureStrongAttacks(store, options, opened);
+    process.stdout.write(`\nRepository: ${store}\n\n${strongReport(result)}\n`);
+    passed &&= strongVerdicts(result).every((verdict) => verdict.passed);
+  }
+  return passed;
 }
 
 async function runMemory(_: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {

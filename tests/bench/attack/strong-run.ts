@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startInMemory } from '../candidates.ts';
+import { startBenchDatabaseServer } from '../bench-database.ts';
+import { type Store, startInMemory, startOnPostgres } from '../candidates.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from '../registrations.ts';
 import { say } from '../report.ts';
 import { runFlood, runLegitimateClients } from './attack-drivers.ts';
@@ -19,20 +20,27 @@ const SURPLUS_SECONDS = 3;
 /** Retries follow `Retry-After`, up to this. */
 const RETRY_MS_MAX = 2_000;
 
-/** Each attack against a service of its own, with registrations in memory. */
+/** Each attack against a service of its own, with its registrations in this store. */
 export async function measureStrongAttacks(
+  store: Store,
   { seconds, rate }: { readonly seconds: number; readonly rate: number },
   opened: AsyncDisposableStack,
 ): Promise<StrongResult> {
   const stored = await hashedSecret(RECOMMENDED_COST);
   const clients = [...registrations('client', KNOWN_CLIENTS, stored), ...registrations('new', NEWCOMERS, stored)];
 
+  const start = async (running: AsyncDisposableStack) => {
+    if (store === 'memory') return startInMemory(store, clients, running);
+    const database = await (await startBenchDatabaseServer(running)).create();
+    return startOnPostgres(store, database, clients, running);
+  };
+
   /** Starts a service, runs the attack and stops the service. */
   async function against<Outcome>(name: string, attack: (tokenUrl: string, port: number) => Promise<Outcome>) {
-    say(`strong: ${name} …`);
+    say(`strong, ${store}: ${name} …`);
     await using running = new AsyncDisposableStack();
     opened.defer(() => running.disposeAsync());
-    const [tokenUrl = ''] = (await startInMemory('memory', clients, running)).tokenUrls;
+    const [tokenUrl = ''] = (await start(running)).tokenUrls;
     // Awaited here, since the service stops when this function returns.
     return await attack(tokenUrl, Number(new URL(tokenUrl).port));
   }

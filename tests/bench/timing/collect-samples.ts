@@ -31,7 +31,7 @@ const WARM_UP_ROUNDS = 200;
 /** An answer that takes longer is not waited for by the others. */
 const AT_ONCE_MS = 500;
 
-const COLLECTION_MS_MAX = 150_000;
+const COLLECTION_MS_MAX = 240_000;
 
 /** For answers at once: one request after another, a round of all cases in random order on each connection in turn. */
 export async function collectInTurn(plan: SamplingPlan): Promise<Collection> {
