@@ -1,5 +1,8 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { InMemoryUsedAssertions } from '../../../adapters/memory/in-memory-used-assertions.ts';
+import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
+import { PARTS } from '../../../config/parts.ts';
 import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';
 import { requestToken } from '../../support/http.ts';
 import { ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
@@ -289,6 +292,33 @@ describe('private_key_jwt', () => {
 
   it('refuses at least 60 forged assertions', () => {
     expect(Object.values(FORGERIES).flat().length).toBeGreaterThanOrEqual(60);
+  });
+
+  it.each<[string, typeof USED_ASSERTIONS_LIMITS]>([
+    ['of all clients', { perClient: 10, total: 1 }],
+    ['of this client', { perClient: 1, total: 10 }],
+  ])('answers 503 if no more used assertions %s can be kept, and forgets none', async (_what, limits) => {
+    await using small = await startServiceUnderTest({
+      environment: { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt' },
+      clients: [clientWith('ec', [EC.jwk])],
+      override: (container) => {
+        const store = new InMemoryUsedAssertions(container.resolve(PARTS.monotonicClock), limits);
+        container.registerInstance(PARTS.usedAssertionsStore, store);
+      },
+    });
+    const present = (client_assertion: string) =>
+      requestToken(small.url, {
+        grant_type: 'client_credentials',
+        client_assertion_type: TYPE,
+        client_assertion,
+      });
+    const first = forged({}, { kid: undefined });
+    expect((await present(first)).status).toBe(200);
+    const second = await present(forged({}, { kid: undefined }));
+    expect([second.status, second.headers['retry-after']]).toEqual([503, '1']);
+    expect(second.json()).toEqual({ error: 'temporarily_unavailable' });
+    expect(logLineOf(small, second)).toMatchObject({ reason: 'dependency_unavailable' });
+    expect((await present(first)).status).not.toBe(200);
   });
 
   it('accepts the token endpoint as the audience, if the setting says so, and the issuer too', async () => {
