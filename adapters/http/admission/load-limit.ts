@@ -1,3 +1,4 @@
+import type { Caller } from '../../../application/ports/caller.ts';
 import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
 
 /** How often the event loop is checked, in milliseconds. */
@@ -14,6 +15,17 @@ export const LOAD_LIMITS = {
   /** Mean delay of the event loop, in milliseconds, from which on it counts as late. */
   lateMs: 200,
 };
+
+/** A request, as the limit sees it. */
+export interface Countable {
+  /** Whether it counts as in progress now. Only the limit writes it. */
+  isCounted?: boolean;
+}
+
+/** A caller whose request is counted. */
+export interface CountableCaller extends Caller {
+  readonly request: Countable;
+}
 
 /**
  * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of the CPU time of a token:
@@ -39,40 +51,52 @@ export class LoadLimit {
     return this.#eventLoop.delayMs < lateMs ? inFlight : inFlightWhenLate;
   }
 
-  /** Whether one more request is admitted. Each that is must `leave`. */
-  enter(): boolean {
+  /** Whether the request is admitted. Then it counts as in progress until it must `leave`. */
+  enter(request: Countable): boolean {
     if (this.#inFlight >= this.max) return false;
     this.#inFlight += 1;
+    request.isCounted = true;
     return true;
   }
 
-  leave(): void {
+  /**
+   * Ends the count of a request: when it ends, or while it waits, since waiting is not work of this process. A request that
+   * has waited must `enter` again, because any number may end their wait at the same time. Does nothing if it is not counted.
+   */
+  leave(request: Countable): void {
+    if (request.isCounted !== true) return;
+    request.isCounted = false;
     this.#inFlight -= 1;
   }
 
-  /** Runs a wait of an admitted request without counting that request meanwhile: waiting is not work of this process. */
-  readonly uncounted = async <Outcome>(wait: () => Promise<Outcome>): Promise<Outcome> => {
-    this.#inFlight -= 1;
-    try {
-      return await wait();
-    } finally {
-      this.#inFlight += 1;
-    }
-  };
-
-  /** The same slots, but a request is not counted while it waits for one, or for the time of its answer. */
+  /**
+   * The same slots, but a request is not counted from when it asks for one until its secret is verified: the slots limit
+   * that themselves. After the verification it counts again if the limit allows. It is answered in any case, since the
+   * expensive part is done, and only as many a second get there as verifications end. A refusal is no work.
+   */
   withUncountedWaits(slots: VerificationSlots): VerificationSlots {
     return {
       hasAttemptsLeft: (clientId, address) => slots.hasAttemptsLeft(clientId, address),
-      acquire: async (request) => {
+      acquire: async (attempt) => {
+        const { caller } = attempt;
         // A renewal runs in the background, where no request is counted.
-        if (request.purpose === 'renewal') return slots.acquire(request);
-        const slot = await this.uncounted(() => slots.acquire(request));
-        if (slot === 'attempts_exhausted' || slot.refusals !== 'deferred') return slot;
-        return { ...slot, settle: (verdict) => this.uncounted(() => slot.settle(verdict)) };
+        if (!isCountable(caller)) return slots.acquire(attempt);
+        this.leave(caller.request);
+        const slot = await slots.acquire(attempt);
+        if (slot === 'attempts_exhausted') return slot;
+        const settle: typeof slot.settle = async (verdict) => {
+          const answered = await slot.settle(verdict);
+          if (answered === 'match') this.enter(caller.request);
+          return answered;
+        };
+        return { ...slot, settle };
       },
     };
   }
+}
+
+function isCountable(caller: Caller): caller is CountableCaller {
+  return 'request' in caller;
 }
 
 /** How late timers fire, in milliseconds, as a moving mean over about a second: how long a request waits before it is read. */

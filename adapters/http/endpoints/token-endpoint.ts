@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
 import type { RequestOrigin } from '../../../application/ports/audit-log.ts';
-import type { Caller } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
+import type { Countable, CountableCaller, LoadLimit } from '../admission/load-limit.ts';
 import { ASSERTION_PARAMETERS, readAssertion } from '../parsing/assertion-parameters.ts';
 import { readBasicCredentials } from '../parsing/basic-credentials.ts';
 import { type Form, type ReadParameter, readForm } from '../parsing/form.ts';
@@ -143,10 +142,11 @@ function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRe
  * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a class,
  * because each object literal with a getter has a hidden class of its own, which doubles the time of garbage collection.
  */
-class ResponseCaller implements Caller, RequestOrigin {
+class ResponseCaller implements CountableCaller, RequestOrigin {
   readonly requestId: string;
   readonly remoteAddress: string;
   readonly address: string;
+  readonly request: Countable;
   readonly #response: ServerResponse;
   #disconnected: AbortSignal | undefined;
 
@@ -154,6 +154,7 @@ class ResponseCaller implements Caller, RequestOrigin {
     this.requestId = state.requestId;
     this.remoteAddress = state.clientAddress;
     this.address = networkOf(state.clientAddress);
+    this.request = state;
     this.#response = res;
   }
 

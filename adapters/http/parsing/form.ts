@@ -23,7 +23,10 @@ const RESOURCE = 'resource';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read. */
+/**
+ * Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read. A
+ * request whose body arrives later than its header fields is not counted meanwhile, and has to be admitted again.
+ */
 export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<Form, HttpReason>> {
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);
@@ -33,9 +36,13 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
 
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
-  // A slow upload occupies its connection and nothing else.
-  const body = await load.uncounted(() => readBody(ctx.req, contentLength || BODY_MAX_BYTES));
-  return body === undefined ? failure('content_too_large') : decodeForm(body);
+  // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.
+  const isUpload = ctx.req.readableLength < (contentLength || Number.POSITIVE_INFINITY);
+  if (isUpload) load.leave(ctx.state);
+  const body = await readBody(ctx.req, contentLength || BODY_MAX_BYTES);
+  if (body === undefined) return failure('content_too_large');
+  if (isUpload && !load.enter(ctx.state)) return failure('overloaded');
+  return decodeForm(body);
 }
 
 function refuseByHead({ contentEncodings, contentTypes, contentLength }: RequestHead): HttpReason | undefined {

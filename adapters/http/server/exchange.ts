@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
+import type { Countable, LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
 import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
@@ -10,7 +10,7 @@ import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, 
 import type { RequestLine } from './request-log.ts';
 
 /** What one request and its response carry through the middleware. */
-export interface ExchangeState {
+export interface ExchangeState extends Countable {
   requestId: string;
   clientAddress: string;
   head: RequestHead;
@@ -43,7 +43,7 @@ export function exchange(parts: ExchangeParts): Koa.Middleware<ExchangeState> {
     ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
 
-    if (load.enter()) await answer(ctx, next).finally(() => load.leave());
+    if (load.enter(ctx.state)) await answer(ctx, next).finally(() => load.leave(ctx.state));
     else sendRefusal(ctx, httpRefusal('overloaded'));
     if (ctx.state.refusal !== undefined) onRefusal?.(ctx);
 

@@ -1,20 +1,38 @@
 import { describe, expect, it } from '@jest/globals';
-import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
+import { type Countable, type CountableCaller, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
+import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
+import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
 import { until } from '../../support/until.ts';
 
 const LIMITS = { inFlight: 3, inFlightWhenLate: 1, lateMs: 200 };
+const ON_TIME = { delayMs: 0 };
+
+const requests = (count: number): readonly Countable[] => Array.from({ length: count }, () => ({}));
 
 function enterAll(load: LoadLimit, count: number): readonly boolean[] {
-  return Array.from({ length: count }, () => load.enter());
+  return requests(count).map((request) => load.enter(request));
 }
 
 describe('LoadLimit', () => {
   it('admits requests up to the limit, and one more for each that leaves', () => {
-    const load = new LoadLimit(LIMITS, { delayMs: 0 });
-    expect(enterAll(load, 5)).toEqual([true, true, true, false, false]);
-    load.leave();
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const [first = {}, ...others] = requests(5);
+    expect([first, ...others].map((request) => load.enter(request))).toEqual([true, true, true, false, false]);
+    load.leave(first);
     expect(enterAll(load, 2)).toEqual([true, false]);
     expect(load.inFlight).toBe(3);
+  });
+
+  it('counts a request once, however often it leaves, and not at all if it was not admitted', () => {
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const all = requests(5);
+    for (const request of all) load.enter(request);
+    for (const request of all.toReversed()) {
+      load.leave(request);
+      load.leave(request);
+    }
+    expect(load.inFlight).toBe(0);
   });
 
   it('admits fewer while the event loop is late, and as many as before afterwards', () => {
@@ -28,8 +46,9 @@ describe('LoadLimit', () => {
   it('counts the event loop as late once it is blocked again and again, not after one pause, and until that ends', async () => {
     const load = new LoadLimit({ inFlight: 1, inFlightWhenLate: 0, lateMs: 200 });
     const isLate = () => {
-      if (!load.enter()) return true;
-      load.leave();
+      const request = {};
+      if (!load.enter(request)) return true;
+      load.leave(request);
       return false;
     };
     block(500);
@@ -48,3 +67,73 @@ function block(milliseconds: number): void {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
 }
+
+describe('a request that waits for a verification', () => {
+  const cost = 4;
+  const isRegistered = () => Promise.resolve(true);
+
+  function countedCaller(load: LoadLimit) {
+    const disconnect = new AbortController();
+    const caller: CountableCaller = { address: '192.0.2.1', disconnected: disconnect.signal, request: {} };
+    expect(load.enter(caller.request)).toBe(true);
+    return { caller, disconnect };
+  }
+
+  const acquire = (slots: VerificationSlots, caller: CountableCaller) =>
+    slots.acquire({ clientId: 'client', cost, caller, purpose: 'attempt', isRegistered });
+
+  /** A verification of each of so many requests, which end at the same time. */
+  async function verifyTogether(load: LoadLimit, count: number, verdict: SecretVerdict) {
+    const slots = load.withUncountedWaits(
+      new VerificationQueue({
+        concurrent: count,
+        fifoRounds: 2 ** cost,
+        overflow: 0,
+        unanswered: count,
+        waitMs: 60_000,
+      }),
+    );
+    const callers: CountableCaller[] = [];
+    const verifying: Awaited<ReturnType<typeof acquire>>[] = [];
+    for (let number = 0; number < count; number += 1) {
+      const { caller } = countedCaller(load);
+      callers.push(caller);
+      verifying.push(await acquire(slots, caller));
+      expect(load.inFlight).toBe(0);
+    }
+    const answers = await Promise.all(
+      verifying.map((slot) => (slot === 'attempts_exhausted' ? slot : slot.settle(verdict))),
+    );
+    return { callers, answers };
+  }
+
+  it('counts again when its secret is verified, up to the limit, and is answered in any case', async () => {
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const { callers, answers } = await verifyTogether(load, 5, 'match');
+    expect(answers).toEqual(Array(5).fill('match'));
+    expect(load.inFlight).toBe(3);
+    for (const { request } of callers) load.leave(request);
+    expect(load.inFlight).toBe(0);
+  });
+
+  it('counts no more when it is refused', async () => {
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const { callers, answers } = await verifyTogether(load, 5, 'mismatch');
+    expect(answers).toEqual(Array(5).fill('mismatch'));
+    expect(load.inFlight).toBe(0);
+    for (const { request } of callers) load.leave(request);
+    expect(load.inFlight).toBe(0);
+  });
+
+  it('counts no more when its client disconnects', async () => {
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const limits = { concurrent: 0, fifoRounds: 2 ** cost, overflow: 0, unanswered: 1, waitMs: 60_000 };
+    const slots = load.withUncountedWaits(new VerificationQueue(limits));
+    const { caller, disconnect } = countedCaller(load);
+    const acquired = acquire(slots, caller);
+    disconnect.abort();
+    await expect(acquired).rejects.toThrow('secret verification');
+    load.leave(caller.request);
+    expect(load.inFlight).toBe(0);
+  });
+});

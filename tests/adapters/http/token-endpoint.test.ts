@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
-import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
+import { openRawExchange, type RawExchange, readAnswers } from '../../hostile/raw-exchange.ts';
+import { type HttpAnswer, requestToken, send, sendRaw } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, PLAIN_CLIENT } from '../../support/running-service.ts';
+import { until } from '../../support/until.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
 const BCRYPT_SALT_AND_HASH = GOOD_CLIENT.client_secret.slice('$2b$04$'.length);
@@ -616,6 +618,123 @@ describe('POST /oauth2/token: overload', () => {
     }
     expect((await requestToken(service().url, GOOD)).status).toBe(200);
     for (const socket of slow) socket.destroy();
+  });
+});
+
+describe('POST /oauth2/token: overload by bodies that arrive at the same time', () => {
+  const LIMITS = { inFlight: 20, inFlightWhenLate: 5, lateMs: 200 };
+  /** Read once for each admission. */
+  const eventLoop = {
+    lateMs: 0,
+    reads: 0,
+    get delayMs() {
+      this.reads += 1;
+      return this.lateMs;
+    },
+  };
+  const load = new LoadLimit(LIMITS, eventLoop);
+  /** While this is set, look-ups wait for it. */
+  let held: PromiseWithResolvers<void> | undefined;
+  const inProgress: number[] = [];
+  const service = serviceForSuite({
+    override: (container) => {
+      container.registerInstance(PARTS.loadLimit, load);
+      const clients = container.resolve(PARTS.clientRepository);
+      container.registerInstance(PARTS.clientRepository, {
+        async findByClientId(clientId) {
+          inProgress.push(load.inFlight);
+          await held?.promise;
+          return clients.findByClientId(clientId);
+        },
+        findSecret: (clientId) => clients.findSecret(clientId),
+      });
+    },
+  });
+  const form = new URLSearchParams(GOOD).toString();
+  const head = (more = '') =>
+    `POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n${more}\r\n`;
+
+  // A client whose secret is cached does not wait for a verification.
+  beforeAll(async () => {
+    expect((await requestToken(service().url, GOOD)).status).toBe(200);
+  });
+  const exchanges: RawExchange[] = [];
+  afterEach(async () => {
+    eventLoop.lateMs = 0;
+    held?.resolve();
+    held = undefined;
+    for (const exchange of exchanges.splice(0)) exchange.reset();
+    await until(() => load.inFlight === 0, 'no request is in progress');
+  });
+
+  /** A request that the service has admitted, and whose body it waits for. */
+  async function sendHead(): Promise<RawExchange> {
+    const exchange = openRawExchange(service().port);
+    exchanges.push(exchange);
+    exchange.write(head('Expect: 100-continue\r\n'));
+    await until(() => exchange.received().includes('100 Continue'), 'the service asks for the body');
+    return exchange;
+  }
+
+  it.each([
+    ['the limit', 0, LIMITS.inFlight],
+    ['the lower limit while the event loop is late', LIMITS.lateMs, LIMITS.inFlightWhenLate],
+  ])('answers as many as %s, and 503 to the others, as if they had just arrived', async (_, lateMs, limit) => {
+    const gate = Promise.withResolvers<void>();
+    held = gate;
+    inProgress.length = 0;
+    for (let number = 0; number < 3 * LIMITS.inFlight; number += 1) {
+      const exchange = await sendHead();
+      exchange.write(form.slice(0, -1));
+    }
+    expect(load.inFlight).toBe(0);
+
+    eventLoop.lateMs = lateMs;
+    for (const exchange of exchanges) exchange.write(form.slice(-1));
+    const answers = () => exchanges.flatMap((exchange) => readAnswers(exchange.received()));
+    await until(() => inProgress.length + answers().length === exchanges.length, 'each is in progress or refused');
+    expect(load.inFlight).toBe(limit);
+    expect(Math.max(...inProgress)).toBe(limit);
+    expect(answers()).toHaveLength(exchanges.length - limit);
+    for (const answer of answers()) {
+      expect(answer).toMatchObject({ status: 503, body: '{"error":"temporarily_unavailable"}' });
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect(answer.headers.get('connection')).toBe('keep-alive');
+      const logged = { headers: Object.fromEntries(answer.headers) };
+      expect(logLineOf(service(), logged)).toMatchObject({ level: 'error', reason: 'overloaded' });
+    }
+
+    const refused = exchanges.find((exchange) => readAnswers(exchange.received()).length > 0);
+    gate.resolve();
+    await until(() => answers().length === exchanges.length, 'those in progress are answered');
+    expect(answers().filter(({ status }) => status === 200)).toHaveLength(limit);
+    // The connection of a refused request takes the next one.
+    refused?.write(`${head()}${form}`);
+    await until(() => readAnswers(refused?.received() ?? '').at(-1)?.status === 200, 'the next request gets a token');
+  });
+
+  it('admits a request once if its body came with its header fields, and again if its body came later', async () => {
+    const before = eventLoop.reads;
+    expect((await sendRaw(service().port, `${head('Connection: close\r\n')}${form}`)).slice(0, 12)).toBe(
+      'HTTP/1.1 200',
+    );
+    expect(eventLoop.reads - before).toBe(1);
+
+    const exchange = await sendHead();
+    exchange.write(form);
+    await until(() => readAnswers(exchange.received())[0]?.status === 200, 'the token arrives');
+    expect(eventLoop.reads - before).toBe(3);
+  });
+
+  it('counts no request whose client disconnects before its body has arrived', async () => {
+    const exchange = await sendHead();
+    exchange.reset();
+    const disconnected = () =>
+      service()
+        .logLines()
+        .some(({ reason }) => reason === 'client_disconnected');
+    await until(disconnected, 'its end is logged');
+    expect(load.inFlight).toBe(0);
   });
 });
 
