@@ -126,7 +126,9 @@ async function askForAll({ url }: ServiceUnderTest): Promise<void> {
 
 describe('docs/openapi.json', () => {
   it('has only answers that the service gives', async () => {
-    const short = { httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, checkEveryMs: 50 } };
+    const short = {
+      httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, unreadMs: 60_000, checkEveryMs: 50 },
+    };
     const assertions = { client_assertion_type: 'x', client_assertion: 'x' };
     const produced = [
       await answersOf({ environment: { CLIENT_FAILURES_PER_MINUTE: '2', TOKEN_SCOPE_CLAIM: 'true' } }, askForTokens),

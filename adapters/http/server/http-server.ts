@@ -14,7 +14,9 @@ export const HTTP_TIMEOUTS = {
   requestMs: 15_000,
   /** Between two requests on a connection; longer than the usual 60 s of load balancers, which then close first. */
   keepAliveMs: 65_000,
-  /** How often the first two are checked. */
+  /** For a response of which the client reads nothing, while it sends nothing. Checked that often: the connection ends before twice as long. */
+  unreadMs: 30_000,
+  /** How often the limits of the header section and of the request are checked. */
   checkEveryMs: 1_000,
 };
 
@@ -91,6 +93,12 @@ export class HttpServer {
       maxHeaderSize: HEADER_FIELDS_MAX_BYTES,
       // Node answers a missing Host without a body; request-head.ts checks it instead.
       requireHostHeader: false,
+    });
+    // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for `unreadMs`.
+    // A request whose response is not ready is no matter of the client, and may wait longer, for a database for example.
+    this.#server.setTimeout(timeouts.unreadMs, (socket: Socket) => {
+      const isWaiting = socket.writableLength === 0 && (this.#connections.get(socket)?.unsent.length ?? 0) > 0;
+      if (!isWaiting) socket.destroy();
     });
     this.#sockets = new ListeningSockets(this.#server);
     this.#server.on('connection', (socket: Socket) => {

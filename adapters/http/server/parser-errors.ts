@@ -78,7 +78,8 @@ export function answerParserError(
 
 /** Answers CONNECT (RFC 9110 section 9.3.6), for which Node.js hands over a bare socket, with the 401 of a request without a token. */
 export function refuseTunnel(socket: Socket, parts: ParserErrorParts): void {
-  socket.on('error', () => socket.destroy());
+  // Node no longer handles them for this socket.
+  for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
   answer(socket, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }), parts);
 }
 

@@ -16,7 +16,7 @@ function lastAnswer(received: string): { status: number; headers: string; body: 
 
 describe('what Node’s HTTP parser refuses', () => {
   const service = serviceForSuite({
-    limits: { httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, checkEveryMs: 50 } },
+    limits: { httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, unreadMs: 60_000, checkEveryMs: 50 } },
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { HTTP_TIMEOUTS } from '../../../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
 import { send, sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';
@@ -116,6 +117,13 @@ describe('HttpServer', () => {
     for (const socket of open) socket.destroy();
     await until(() => server.load.connections === 0, 'they are closed');
     expect((await send(`http://127.0.0.1:${port}`, '/')).status).toBe(401);
+    await server.close(0, () => {});
+  });
+
+  it('closes a connection on which no further request comes', async () => {
+    const server = createHttpServer([], { timeouts: { ...HTTP_TIMEOUTS, keepAliveMs: 50 } });
+    const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
+    expect(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 401 /);
     await server.close(0, () => {});
   });
 
