@@ -24,37 +24,41 @@ export interface HeartbeatParts {
 export class Heartbeat {
   readonly #parts: HeartbeatParts;
   #isAnswered = true;
-  #sentAt = 0;
   #lookedAt = 0;
   #cpuMs = 0;
   #ownMs = 0;
+  #silentMs = 0;
 
   constructor(parts: HeartbeatParts) {
     this.#parts = parts;
   }
 
-  /** Call it every {@link HEARTBEAT_EVERY_MS}. Sends a heartbeat if the last one is answered. Returns whether the worker hangs. */
+  /**
+   * Call it every {@link HEARTBEAT_EVERY_MS}, when the messages that have arrived are read. Sends a heartbeat if the last one
+   * is answered. Returns whether the worker hangs.
+   */
   beat(): boolean {
     const { cpuUse, now, withinMs } = this.#parts;
     const at = now();
     const use = cpuUse();
     const usedMs = (use?.ms ?? 0) - this.#cpuMs;
-    // A primary that was stopped itself has not looked for an answer: it must not count that time.
-    const passedMs = Math.min(at - this.#lookedAt, 2 * HEARTBEAT_EVERY_MS);
+    // A primary that did not run meanwhile, such as on a suspended machine, could not read an answer: that time does not count.
+    const passedMs = Math.min(at - this.#lookedAt, HEARTBEAT_EVERY_MS);
     this.#lookedAt = at;
     this.#cpuMs = use?.ms ?? 0;
     if (this.#isAnswered) {
-      this.#send(at);
+      this.#send();
       return false;
     }
     this.#ownMs += use?.isRunnable ? Math.min(usedMs, passedMs) : passedMs;
-    return this.#ownMs >= withinMs || at - this.#sentAt >= SILENCE_MS_MAX;
+    this.#silentMs += passedMs;
+    return this.#ownMs >= withinMs || this.#silentMs >= SILENCE_MS_MAX;
   }
 
-  #send(at: number): void {
+  #send(): void {
     this.#isAnswered = false;
-    this.#sentAt = at;
     this.#ownMs = 0;
+    this.#silentMs = 0;
     const answered = () => {
       this.#isAnswered = true;
     };

@@ -51,6 +51,8 @@ export class WorkerPool implements HealthCheck {
   #stopping = false;
   #endedYoung = 0;
   #reopenings = 0;
+  /** Workers that hang and were killed. A process that the system holds ends later. */
+  readonly #killed = new WeakSet<WorkerProcess>();
   #heartbeat: NodeJS.Timeout | undefined;
   #port: SharedPort | undefined;
 
@@ -79,7 +81,8 @@ export class WorkerPool implements HealthCheck {
       const [first] = await Promise.all([...workers].map(startOf));
       if (first === undefined) throw new Error('a service needs a worker');
       for (const worker of workers) void this.#watch(worker, performance.now());
-      this.#heartbeat = setInterval(() => this.#sendHeartbeats(port), HEARTBEAT_EVERY_MS);
+      // Timers come before messages: after a time in which this process did not run, the answers are read first.
+      this.#heartbeat = setInterval(() => setImmediate(() => this.#sendHeartbeats(port)), HEARTBEAT_EVERY_MS);
       return first;
     } catch (problem) {
       this.#stopping = true;
@@ -161,9 +164,11 @@ export class WorkerPool implements HealthCheck {
   }
 
   #sendHeartbeats({ reusePort }: SharedPort): void {
+    if (this.#stopping) return;
     const withinMs = reusePort ? HANGS_AFTER_MS.ownSockets : HANGS_AFTER_MS.oneSocket;
     for (const worker of this.#parts.workers) {
-      if (!worker.listening || !worker.hangs(withinMs)) continue;
+      if (!worker.listening || this.#killed.has(worker) || !worker.hangs(withinMs)) continue;
+      this.#killed.add(worker);
       this.#parts.log.error({ event: 'worker_hangs', worker: worker.id });
       worker.kill();
     }

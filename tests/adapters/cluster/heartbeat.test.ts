@@ -61,11 +61,21 @@ describe('Heartbeat', () => {
     expect(world().beatFor(5_000, undefined)).toBe(WITHIN_MS + HEARTBEAT_EVERY_MS);
   });
 
-  it('does not count the time in which the primary was stopped itself', async () => {
-    const { beatFor, answer } = world();
-    expect(beatFor(HEARTBEAT_EVERY_MS, { share: 0, isRunnable: false })).toBeUndefined();
-    expect(beatFor(9_000, { share: 0, isRunnable: false }, 9_000)).toBeUndefined();
-    await answer();
-    expect(beatFor(1_800, { share: 0, isRunnable: false })).toBeUndefined();
+  it.each([9_000, 10_000, 60_000, 86_400_000])(
+    'does not count the time in which the primary was stopped itself: %d ms',
+    async (pauseMs) => {
+      const { beatFor, answer } = world();
+      expect(beatFor(1_800, { share: 0, isRunnable: false })).toBeUndefined();
+      expect(beatFor(pauseMs, { share: 0, isRunnable: false }, pauseMs)).toBeUndefined();
+      await answer();
+      expect(beatFor(1_800, { share: 0, isRunnable: false })).toBeUndefined();
+    },
+  );
+
+  it('counts one interval at most for each of many pauses, and finds out afterwards that a worker hangs', () => {
+    const { beatFor } = world();
+    const [pauses, pauseMs] = [8, 60_000];
+    expect(beatFor(pauses * pauseMs, { share: 0.5, isRunnable: true }, pauseMs)).toBeUndefined();
+    expect(beatFor(5_000, { share: 1, isRunnable: true })).toBeLessThanOrEqual(WITHIN_MS);
   });
 });

@@ -1,14 +1,27 @@
-import { describe, expect, it } from '@jest/globals';
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { HEARTBEAT_EVERY_MS } from '../../../adapters/cluster/heartbeat.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../../adapters/cluster/worker-pool.ts';
 import type { WorkerProcess } from '../../../adapters/cluster/worker-process.ts';
 import { createLogBuffer } from '../../support/log-buffer.ts';
 import { until } from '../../support/until.ts';
 
+const opened: WorkerPool[] = [];
+const started: (() => void)[] = [];
+afterEach(async () => {
+  for (const pool of opened.splice(0)) {
+    const stopped = pool.stop('immediate', 1_000);
+    for (const die of started.splice(0)) die();
+    await stopped;
+  }
+});
+
 /** The part of a worker that the pool uses, without a process. */
-function fakeWorker(id: number) {
+function fakeWorker(id: number, more: Partial<Pick<WorkerProcess, 'hangs' | 'kill'>> = {}) {
   const { promise: ended, resolve: end } = Promise.withResolvers<{ code: number; signal: null }>();
   const die = () => end({ code: 1, signal: null });
-  const worker = { id, ended, listening: true, kill: die, stop: die, hangs: () => false };
+  started.push(die);
+  const worker = { id, ended, listening: true, kill: die, stop: die, hangs: () => false, ...more };
   return { worker: worker as unknown as WorkerProcess, die };
 }
 
@@ -26,12 +39,13 @@ function world(fork: WorkerPoolParts['fork']) {
     start: async () => WHERE,
     sendKeys: async () => {},
   });
+  opened.push(pool);
   return { pool, workers, events: () => lines().map(({ event }) => event) };
 }
 
 describe('WorkerPool', () => {
   it('tries again if the replacement of a worker cannot be started', async () => {
-    const workers = [1, 2, 3].map(fakeWorker);
+    const workers = [1, 2, 3].map((id) => fakeWorker(id));
     let forks = 0;
     const {
       pool,
@@ -49,7 +63,6 @@ describe('WorkerPool', () => {
     await until(() => events().includes('worker_replaced'), 'the worker is replaced');
     expect(events()).toEqual(['worker_ended', 'worker_failed', 'worker_replaced']);
     expect([...alive].map(({ id }) => id)).toEqual([2, 3]);
-    await pool.stop('immediate', 1_000);
   });
 
   it('leaves no worker behind if one of the first cannot be started', async () => {
@@ -62,5 +75,62 @@ describe('WorkerPool', () => {
     });
     await expect(pool.start()).rejects.toThrow('EAGAIN');
     expect(await first.worker.ended).toEqual({ code: 1, signal: null });
+  });
+
+  it('reports a worker that hangs once, however long its process takes to end, and kills it', async () => {
+    let kills = 0;
+    const hanging = fakeWorker(1, {
+      hangs: () => true,
+      kill: () => {
+        kills += 1;
+      },
+    });
+    let beats = 0;
+    const other = fakeWorker(2, {
+      hangs: () => {
+        beats += 1;
+        return false;
+      },
+    });
+    const replacement = fakeWorker(3, { hangs: () => true });
+    const workers = [hanging, other, replacement];
+    const { pool, events } = world(() => {
+      const next = workers.shift();
+      if (next === undefined) throw new Error('no more workers');
+      return next.worker;
+    });
+    await pool.start();
+    await until(() => beats >= 4, 'four heartbeats');
+    expect(events()).toEqual(['worker_hangs']);
+    expect(kills).toBe(1);
+    hanging.die();
+    await until(() => events().filter((event) => event === 'worker_hangs').length === 2, 'its replacement is reported');
+  });
+
+  it('reads the answers that are there before it looks for one, after a time in which it did not run', async () => {
+    const { port1, port2 } = new MessageChannel();
+    let isAnswered = false;
+    port1.on('message', () => {
+      isAnswered = true;
+    });
+    const looks: boolean[] = [];
+    const look = () => {
+      looks.push(isAnswered);
+      return false;
+    };
+    const workers = [fakeWorker(1, { hangs: look }), fakeWorker(2, { hangs: look })];
+    const { pool } = world(() => {
+      const next = workers.shift();
+      if (next === undefined) throw new Error('no more workers');
+      return next.worker;
+    });
+    await pool.start();
+    // The event loop runs its timers next, and only then reads.
+    await new Promise(setImmediate);
+    port2.postMessage('an answer');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * HEARTBEAT_EVERY_MS);
+    await until(() => looks.length > 0, 'it has looked');
+    port1.close();
+    expect(looks[0]).toBe(true);
   });
 });
