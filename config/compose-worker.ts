@@ -1,4 +1,5 @@
 import type { PrimaryPipe } from '../adapters/cluster/pipe.ts';
+import { PrimaryProcess } from '../adapters/cluster/primary-process.ts';
 import type { WorkerStart } from '../adapters/cluster/protocol.ts';
 import { ReceivedKeys } from '../adapters/cluster/received-keys.ts';
 import { RemoteUsedAssertions } from '../adapters/cluster/remote-used-assertions.ts';
@@ -11,10 +12,11 @@ import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
+import { PACED_ATTEMPTS } from '../adapters/secrets/paced-attempts.ts';
+import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
 import { KeyRingReplica } from '../application/keys/key-ring-replica.ts';
-import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
 import { success } from '../domain/result.ts';
@@ -26,26 +28,28 @@ import type { Settings } from './settings/settings.ts';
 import { reopenAuditFile, startProcess } from './start-process.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
-export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Promise<RunningWorker> {
+export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promise<RunningWorker> {
   const configuration = configurationOf(start);
   const { settings } = configuration;
   const clock = new SystemClock();
+  const primary = new PrimaryProcess(pipe, {
+    slotMs: VERIFICATION_QUEUE_LIMITS.waitMs,
+    storageMs: settings.DATABASE_DEADLINE_MS,
+    // The primary would refuse the next one.
+    unansweredMax: VERIFICATION_QUEUE_LIMITS.unanswered + PACED_ATTEMPTS.max,
+  });
   const verifiedSecrets = new VerifiedSecretCache(clock, {
     key: start.cacheKey,
     lifetimeSeconds: settings.CLIENT_SECRET_REMEMBERED_SECONDS,
-    onAdded: primary.secretVerified,
+    onAdded: pipe.secretVerified,
   });
-  const keyProvider = new KeyRingReplica({
+  const keyProvider: KeyRingReplica = new KeyRingReplica({
     factory: { read: readPublicKey },
     schedule: new KeySchedule(keyTimes(settings)),
     clock: new SystemMonotonicClock(),
-    async lookUp(kid) {
-      const found = await primary.findKey(kid);
-      if (found === undefined) throw new DependencyUnavailable('key directory', new Error('out of reach'));
-      await keys.take(found);
-    },
+    lookUp: (kid) => keys.lookUp(kid),
   });
-  const keys = new ReceivedKeys(keyProvider, readSigningKey);
+  const keys = new ReceivedKeys(keyProvider, readSigningKey, primary.findKey);
   await keys.take(start.keys);
 
   const issuerKeys = new IssuerKeyCache(start.issuerKeys);
@@ -62,7 +66,7 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
     parts.registerInstance(PARTS.logBase, base);
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
-    parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(primary.costFound(cost)));
+    parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(pipe.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
     parts.registerInstance(PARTS.issuerKeys, issuerKeys);
@@ -74,10 +78,11 @@ export async function startWorker(start: WorkerStart, primary: PrimaryPipe): Pro
   const service = await startProcess(container, settings, 'worker', start.sharedPort);
   const { checks: auditChecks } = container.resolve(PARTS.auditOutput);
   const checks = [logDestination, ...auditChecks, ...container.resolve(PARTS.dependencies)];
-  reportHealth(checks, (states) => ignoreEndOfPrimary(primary.health(states)));
+  reportHealth(checks, (states) => ignoreEndOfPrimary(pipe.health(states)));
   return {
     address: service.host,
     port: service.port,
+    ping: primary.heard,
     takeKeys: (sent) => keys.take(sent),
     cacheSecret: verifiedSecrets.receive,
     takeIssuerKeys: (sets) => issuerKeys.replace(sets),

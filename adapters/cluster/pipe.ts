@@ -11,7 +11,8 @@ export interface Pipe {
 export type WorkerPipe = BirpcReturn<WorkerFunctions, PrimaryFunctions>;
 export type PrimaryPipe = BirpcReturn<PrimaryFunctions, WorkerFunctions>;
 
-// Calls have no time limit: slots have their own, and the pipe closes when either process ends.
+// No time limit for all calls alike: a start and a stop may take long. Those that a request or a scrape waits for have limits
+// of their own, and the pipe closes when either process ends.
 const options = ({ send, onMessage }: Pipe) => ({ post: send, on: onMessage, timeout: -1 });
 
 /** Connects the primary to a worker. */
@@ -26,7 +27,7 @@ export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): Worker
 export function connectToPrimary(pipe: Pipe, functions: WorkerFunctions): PrimaryPipe {
   return createBirpc<PrimaryFunctions, WorkerFunctions>(functions, {
     ...options(pipe),
-    // `callerDisconnected` is a call, not an event: an event could overtake the `acquireSlot` call of the same id.
+    // `callerDisconnected` and `abandonSlot` are calls, not events: an event could overtake the `acquireSlot` call of the same id.
     eventNames: ['secretVerified', 'costFound', 'health'],
   });
 }

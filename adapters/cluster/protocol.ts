@@ -104,6 +104,8 @@ export interface PrimaryFunctions {
   /** Without a verdict: the verification failed. */
   settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | 'attempts_exhausted' | SentFault>;
   callerDisconnected(id: number): Promise<void>;
+  /** The worker waits for this slot no longer. If it was granted meanwhile, it is given back. */
+  abandonSlot(id: number): Promise<void>;
   /** As UsedAssertions. */
   useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[] | SentFault>;
   /** Resolves with undefined if the key directory is unavailable. */

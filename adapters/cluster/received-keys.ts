@@ -1,6 +1,9 @@
 import type { KeyRingReplica } from '../../application/keys/key-ring-replica.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SigningKey } from '../../application/ports/key-provider.ts';
-import type { SentKeys } from './protocol.ts';
+import type { PrimaryFunctions, SentKeys } from './protocol.ts';
+
+const NAME = 'key directory';
 
 /** Reads a private key from PKCS#8. */
 export type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<SigningKey>;
@@ -9,13 +12,25 @@ export type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<Signing
 export class ReceivedKeys {
   readonly #replica: KeyRingReplica;
   readonly #readPrivateKey: ReadPrivateKey;
+  readonly #findKey: PrimaryFunctions['findKey'];
   #signing: SigningKey | undefined;
   #last = Promise.resolve();
   #version = 0;
 
-  constructor(replica: KeyRingReplica, readPrivateKey: ReadPrivateKey) {
+  /** @param findKey asks the primary. */
+  constructor(replica: KeyRingReplica, readPrivateKey: ReadPrivateKey, findKey: PrimaryFunctions['findKey']) {
     this.#replica = replica;
     this.#readPrivateKey = readPrivateKey;
+    this.#findKey = findKey;
+  }
+
+  /** Makes the primary look up a key id, and takes the keys that it has then. Throws DependencyUnavailable. */
+  async lookUp(kid: string): Promise<void> {
+    const found = await this.#findKey(kid).catch((reason) => {
+      throw new DependencyUnavailable(NAME, reason);
+    });
+    if (found === undefined) throw new DependencyUnavailable(NAME, new Error('out of reach'));
+    await this.take(found);
   }
 
   /** Resolves when the replica has these keys. */

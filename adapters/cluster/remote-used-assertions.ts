@@ -13,8 +13,8 @@ export class RemoteUsedAssertions implements UsedAssertions {
   }
 
   async use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]> {
-    const answer = await this.#primary.useAssertions(uses).catch(() => {
-      throw new DependencyUnavailable(NAME, new Error('the primary process has ended'));
+    const answer = await this.#primary.useAssertions(uses).catch((reason) => {
+      throw new DependencyUnavailable(NAME, reason);
     });
     if ('unavailable' in answer) throw new DependencyUnavailable(NAME, new Error(answer.unavailable));
     return answer;

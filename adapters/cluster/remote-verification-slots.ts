@@ -9,6 +9,8 @@ import {
 } from '../../application/ports/verification-slots.ts';
 import type { PrimaryFunctions, SentFault } from './protocol.ts';
 
+const NAME = 'secret verification';
+
 /** The functions of the primary that a worker needs to acquire slots. */
 export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' | 'callerDisconnected'>;
 
@@ -87,11 +89,11 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     for (const reject of this.#waiting) reject(fault('the service stops'));
   }
 
-  /** The primary's answer. Rejects if the primary ends or these slots are closed. */
+  /** The primary's answer. Rejects if there is none, or these slots are closed. */
   async #orClosed<Answer>(answer: Promise<Answer>): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#waiting.add(reject);
-    answer.then(resolve, () => reject(fault('the primary process has ended')));
+    answer.then(resolve, (reason) => reject(new DependencyUnavailable(NAME, reason)));
     try {
       return await promise;
     } finally {
@@ -100,12 +102,18 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
   }
 }
 
+/** A slot that a worker waits for, and from when it is granted until it is settled, the slot itself. */
+interface HeldSlot {
+  readonly disconnect: AbortController;
+  readonly slot?: VerificationSlot;
+}
+
 /** Acquires slots in the primary on behalf of one worker. */
-export class SlotsForWorker implements SlotFunctions {
+export class SlotsForWorker implements SlotFunctions, Pick<PrimaryFunctions, 'abandonSlot'> {
   readonly #slots: VerificationSlots;
   readonly #isRegistered: (id: number) => Promise<boolean | SentFault>;
   /** The slots that the worker waits for or holds, by its own ids. */
-  readonly #held = new Map<number, { readonly disconnect: AbortController; slot?: VerificationSlot }>();
+  readonly #held = new Map<number, HeldSlot>();
   #closed = false;
 
   /** @param isRegistered asks the worker. */
@@ -133,7 +141,7 @@ export class SlotsForWorker implements SlotFunctions {
         this.#held.delete(id);
         return slot;
       }
-      // The worker may have ended in the meantime.
+      // The worker may have ended or abandoned the slot in the meantime.
       if (this.#held.has(id)) this.#held.set(id, { disconnect, slot });
       else slot.release();
       return slot.refusals;
@@ -163,15 +171,23 @@ export class SlotsForWorker implements SlotFunctions {
     this.#held.get(id)?.disconnect.abort();
   };
 
+  readonly abandonSlot: PrimaryFunctions['abandonSlot'] = async (id) => {
+    const held = this.#held.get(id);
+    this.#held.delete(id);
+    if (held !== undefined) giveBack(held);
+  };
+
   /** Gives all slots back, because the worker has ended and its callers have lost their connections. */
   close(): void {
     this.#closed = true;
-    for (const { disconnect, slot } of this.#held.values()) {
-      disconnect.abort();
-      slot?.release();
-    }
+    for (const held of this.#held.values()) giveBack(held);
     this.#held.clear();
   }
+}
+
+function giveBack({ disconnect, slot }: HeldSlot): void {
+  disconnect.abort();
+  slot?.release();
 }
 
 /** An error would lose its class when it is sent. */
@@ -186,5 +202,5 @@ function faultOf({ unavailable }: SentFault): DependencyUnavailable {
 }
 
 function fault(reason: string): DependencyUnavailable {
-  return new DependencyUnavailable('secret verification', new Error(reason));
+  return new DependencyUnavailable(NAME, new Error(reason));
 }

@@ -66,6 +66,7 @@ export class WorkerProcess {
         acquireSlot: slots.acquireSlot,
         settleSlot: slots.settleSlot,
         callerDisconnected: slots.callerDisconnected,
+        abandonSlot: slots.abandonSlot,
         useAssertions: services.useAssertions,
         findKey: (kid) => services.findKey(kid),
         secretVerified: (secret) => {

@@ -8,6 +8,8 @@ import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
+const noPrivateKey = () => Promise.reject(new Error('no private key is sent'));
+
 describe('ReceivedKeys', () => {
   it('never replaces keys by older ones, in whatever order the messages are processed', async () => {
     const clock = new FixedClock();
@@ -19,7 +21,7 @@ describe('ReceivedKeys', () => {
       clock,
       lookUp: async () => {},
     });
-    const received = new ReceivedKeys(replica, () => Promise.reject(new Error('no private key is sent')));
+    const received = new ReceivedKeys(replica, noPrivateKey, async () => undefined);
     const older = { ...keys.now(), state: { ...ring.state(), trusted: [] } };
     await received.take(keys.now());
     const published = await replica.publicKeys();

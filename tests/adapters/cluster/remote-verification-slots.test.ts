@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { connectToPrimary, connectToWorker, type Pipe, type PrimaryPipe } from '../../../adapters/cluster/pipe.ts';
+import { PrimaryProcess } from '../../../adapters/cluster/primary-process.ts';
 import {
   RemoteVerificationSlots,
   type SlotFunctions,
@@ -40,11 +41,12 @@ function world(limits: Partial<typeof LIMITS> = {}) {
     const { port1, port2 } = new MessageChannel();
     opened.push(port1, port2);
     const slots: SlotsForWorker = new SlotsForWorker(queue, (id) => toWorker.isRegistered(id));
-    const { acquireSlot, settleSlot, callerDisconnected } = slots;
+    const { acquireSlot, settleSlot, callerDisconnected, abandonSlot } = slots;
     const toWorker = connectToWorker(pipeOf(port1), {
       acquireSlot,
       settleSlot,
       callerDisconnected,
+      abandonSlot,
       useAssertions: notCalled,
       findKey: notCalled,
       secretVerified: notCalled,
@@ -64,7 +66,8 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       findRefusals: notCalled,
       stop: notCalled,
     });
-    const remote = new RemoteVerificationSlots(toPrimary);
+    const primary = new PrimaryProcess(toPrimary, { slotMs: LIMITS.waitMs, storageMs: 0, unansweredMax: 100 });
+    const remote = new RemoteVerificationSlots(primary);
     /** Does what the primary does when the worker's process has ended. */
     const die = () => {
       slots.close();
