@@ -8,8 +8,8 @@ const THREAD = `
 `;
 
 /**
- * Ends this process by SIGKILL when a time is over. The timer is in a thread of its own, so it fires even if the event loop
- * is blocked or waits for something that never ends. It does not keep the process alive.
+ * Ends this process by SIGKILL when a time is over. The timer is in a thread of its own, so from `arm` on it fires even if the
+ * event loop is blocked or waits for something that never ends. It does not keep the process alive.
  */
 export class ExitDeadline {
   #thread: Worker | undefined;
