@@ -59,6 +59,7 @@ describe('a rule for a platform', () => {
     ['a SPIFFE workload', 'spiffe://example.org', 'spiffe://example.org/ns/shop/sa/billing', {}],
     ['a SPIFFE workload of an issuer with a URL', 'https://spire.example', 'spiffe://example.org/billing', {}],
     ['any subject of another issuer', 'other', '*', {}],
+    ['any claim of another issuer', 'other', 'x', { '/a': '*' }],
   ])('accepts %s', (_what, issuer, subject, claims) => {
     expect(problemOf(issuer, subject, claims)).toBeUndefined();
   });
