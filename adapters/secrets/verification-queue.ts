@@ -31,6 +31,12 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   waitMs: 2_000,
 };
 
+/**
+ * Look-ups at once for requests in the overflow queue. In a flood there are thousands of such requests; those whose secret is
+ * cached need look-ups too, and would wait behind all of them for a connection to the database.
+ */
+export const OVERFLOW_LOOK_UPS_MAX = 16;
+
 interface Attempt extends Waiting {
   readonly grant: (slot: VerificationSlot) => void;
   /** Answers with a fault, in whatever state the attempt is. */
@@ -52,6 +58,9 @@ export class VerificationQueue implements ClosableVerificationSlots {
   readonly #waiting: WaitingVerifications<Attempt>;
   /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
+  /** Attempts for the overflow queue that wait until their client is looked up, first come, first served. */
+  readonly #toLookUp = new Set<Attempt>();
+  #lookUps = 0;
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
   #closed = false;
@@ -97,7 +106,10 @@ export class VerificationQueue implements ClosableVerificationSlots {
     const granted = Promise.withResolvers<VerificationSlot>();
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
-    if (!this.#waiting.addToFifo(attempt)) void this.#addToOverflow(attempt);
+    if (!this.#waiting.addToFifo(attempt)) {
+      this.#toLookUp.add(attempt);
+      this.#startLookUps();
+    }
     this.#startNext();
     return granted.promise;
   }
@@ -122,6 +134,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
       fail: (reason) => {
         this.#unanswered.delete(attempt);
         this.#waiting.remove(attempt);
+        this.#toLookUp.delete(attempt);
         granted.reject(reason);
         answer.reject(reason);
         this.#startNext();
@@ -136,6 +149,18 @@ export class VerificationQueue implements ClosableVerificationSlots {
         disconnected.removeEventListener('abort', onDisconnected);
       });
     return attempt;
+  }
+
+  #startLookUps(): void {
+    for (const attempt of this.#toLookUp) {
+      if (this.#lookUps >= OVERFLOW_LOOK_UPS_MAX) return;
+      this.#toLookUp.delete(attempt);
+      this.#lookUps += 1;
+      void this.#addToOverflow(attempt).finally(() => {
+        this.#lookUps -= 1;
+        this.#startLookUps();
+      });
+    }
   }
 
   /** Only here, where every answer but a right secret has the same time, is the client looked up while the request waits. */

@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { VerificationQueue, type VerificationQueueLimits } from '../../../adapters/secrets/verification-queue.ts';
+import {
+  OVERFLOW_LOOK_UPS_MAX,
+  VerificationQueue,
+  type VerificationQueueLimits,
+} from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
 import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
@@ -267,6 +271,31 @@ describe('VerificationQueue', () => {
     }
     await settled();
     expect(asked).toEqual(['overflow']);
+  });
+
+  it('looks up so many clients at once for the overflow queue, and none for callers who have left meanwhile', async () => {
+    const { queue, verify, fillFifo } = world({ unanswered: 100 });
+    fillFifo();
+    const lookUps: PromiseWithResolvers<boolean>[] = [];
+    const isRegistered = () => {
+      const lookUp = Promise.withResolvers<boolean>();
+      lookUps.push(lookUp);
+      return lookUp.promise;
+    };
+    const leaving = new AbortController();
+    for (let count = 0; count < OVERFLOW_LOOK_UPS_MAX; count += 1) void verify(`client-${count}`, { isRegistered });
+    void verify('left', { isRegistered, caller: { ...A_CALLER, disconnected: leaving.signal } });
+    for (const name of ['next', 'last']) void verify(name, { isRegistered });
+    await settled();
+    expect(lookUps).toHaveLength(OVERFLOW_LOOK_UPS_MAX);
+    leaving.abort();
+    lookUps[0]?.resolve(true);
+    lookUps[1]?.reject(new Error('a fault'));
+    await settled();
+    expect(lookUps).toHaveLength(OVERFLOW_LOOK_UPS_MAX + 2);
+    for (const { resolve } of lookUps) resolve(false);
+    await settled();
+    expect(queue.load).toMatchObject({ overflow: OVERFLOW_LOOK_UPS_MAX + 1 });
   });
 
   it('passes on the fault of a look-up, and forgets the request', async () => {
