@@ -156,7 +156,12 @@ export class VerificationQueue implements ClosableVerificationSlots {
       if (this.#lookUps >= OVERFLOW_LOOK_UPS_MAX) return;
       this.#toLookUp.delete(attempt);
       this.#lookUps += 1;
-      void this.#addToOverflow(attempt).finally(() => {
+      const ended = Promise.withResolvers<void>();
+      // A worker that hangs does not answer, and must not keep the look-ups of the others waiting.
+      const timer = setTimeout(ended.resolve, this.#limits.waitMs);
+      void this.#addToOverflow(attempt).finally(ended.resolve);
+      void ended.promise.then(() => {
+        clearTimeout(timer);
         this.#lookUps -= 1;
         this.#startLookUps();
       });

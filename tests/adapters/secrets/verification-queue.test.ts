@@ -298,6 +298,25 @@ describe('VerificationQueue', () => {
     expect(queue.load).toMatchObject({ overflow: OVERFLOW_LOOK_UPS_MAX + 1 });
   });
 
+  it('looks up the next clients if a worker does not answer the look-ups before', async () => {
+    const { verify, fillFifo } = world({ waitMs: 50 });
+    fillFifo();
+    const never = () => new Promise<boolean>(() => {});
+    const hanging = Array.from({ length: OVERFLOW_LOOK_UPS_MAX }, (_, n) => verify(`${n}`, { isRegistered: never }));
+    await Promise.allSettled(hanging);
+    // Those in the FIFO queue were refused too.
+    for (const name of ['fifo', 'fifo']) void verify(name, { registered: false });
+    let asked = false;
+    const answered = verify('next', {
+      isRegistered: async () => {
+        asked = true;
+        return true;
+      },
+    });
+    await Promise.allSettled([answered]);
+    expect(asked).toBe(true);
+  });
+
   it('passes on the fault of a look-up, and forgets the request', async () => {
     const { queue, verify, fillFifo } = world();
     fillFifo();
