@@ -29,7 +29,8 @@ const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
 
 /**
  * The repository, the tables that it uses with these authentication methods, with one pool for all look-ups, what of it
- * expires soon, and the costs of its secrets. Throws if a table cannot be used. If the database cannot be reached, resolves and continues to try.
+ * expires soon, and the costs of its secrets. Throws if a table cannot be used. If the database cannot be reached, resolves
+ * and continues to try.
  */
 export async function openClientRepository(
   options: ConnectionOptions,

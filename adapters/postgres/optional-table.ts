@@ -19,14 +19,20 @@ type Found = 'usable' | 'missing' | 'unreadable';
  */
 export class OptionalTable {
   readonly #name: string;
-  readonly #runner: Runner;
+  readonly #runner: Pick<Runner, 'run' | 'alsoProbe'>;
   readonly #log: DatabaseLog;
   readonly #now: () => number;
   #found: Promise<Found> | undefined;
   #lookAgainAt = Infinity;
+  #isReported = false;
 
   /** @param now milliseconds of a monotonic clock. */
-  constructor(name: string, runner: Runner, log: DatabaseLog, now = () => performance.now()) {
+  constructor(
+    name: string,
+    runner: Pick<Runner, 'run' | 'alsoProbe'>,
+    log: DatabaseLog,
+    now = () => performance.now(),
+  ) {
     this.#name = name;
     this.#runner = runner;
     this.#log = log;
@@ -51,18 +57,18 @@ export class OptionalTable {
   }
 
   async #look(): Promise<Found> {
-    const isRepeated = this.#lookAgainAt < Infinity;
     this.#lookAgainAt = Infinity;
     try {
       const statement = { text: FIND_TABLE, values: [this.#name] };
       const [found] = await this.#runner.run<{ readonly exists: boolean; readonly readable: boolean }>(statement);
       if (!found?.exists) return 'missing';
       if (found.readable) {
-        this.#runner.probeToo(this.#name);
+        this.#runner.alsoProbe(this.#name);
         return 'usable';
       }
       this.#lookAgainAt = this.#now() + LOOK_AGAIN_MS;
-      if (!isRepeated) this.#log({ event: 'table_unusable', problem: this.#problem });
+      if (!this.#isReported) this.#log({ event: 'table_unusable', problem: this.#problem });
+      this.#isReported = true;
       return 'unreadable';
     } catch (fault) {
       this.#lookAgainAt = -Infinity;

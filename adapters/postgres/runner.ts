@@ -52,7 +52,7 @@ export class Runner {
   }
 
   /** From now on, the probes of the database's health read this table too. */
-  probeToo(table: string): void {
+  alsoProbe(table: string): void {
     const statement = { text: `select from ${table} limit 0` };
     this.#health.include(async () => void (await runStatement(this.#connection, statement)));
   }
