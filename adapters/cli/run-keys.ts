@@ -83,14 +83,8 @@ async function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outc
   } catch (fault) {
     if (!(fault instanceof DependencyUnavailable)) throw fault;
     if (fault.dependency === 'audit log') return notRecorded(fault);
-    const lines = unavailable('The key directory cannot be used', fault);
-    return problem(EXIT.databaseUnavailable, ...lines, ...(isTableUnusable(fault) ? [TABLES] : []));
+    return problem(EXIT.databaseUnavailable, ...unavailable('The key directory cannot be used', fault, TABLES));
   }
-}
-
-/** A fault of the driver or of the server has a code. */
-function isTableUnusable({ cause }: DependencyUnavailable): boolean {
-  return cause instanceof Error && !('code' in cause);
 }
 
 /** A key as `--json` prints it. */

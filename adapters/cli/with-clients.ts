@@ -62,11 +62,19 @@ export function notRecorded({ cause }: DependencyUnavailable): Failure<Problem> 
 
 const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
 
-/** What a fault of the database says; and for one of the connection or the server, where the operator finds what to do. */
-export function unavailable(text: string, { cause }: DependencyUnavailable): readonly string[] {
+/**
+ * What a fault of the database says; and for one of the connection or the server, where the operator finds what to do.
+ *
+ * @param aboutTables what to do about a table that cannot be used.
+ */
+export function unavailable(
+  text: string,
+  { cause }: DependencyUnavailable,
+  ...aboutTables: readonly string[]
+): readonly string[] {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  // The doctor knows the grants of the service only (class 42), and a table that cannot be used has no code.
-  const hint = code === '' || code.startsWith('42') ? [] : [DOCTOR];
+  // A table that cannot be used has no code. The doctor knows the grants of the service only (class 42).
+  const hint = code === '' ? aboutTables : code.startsWith('42') ? [] : [DOCTOR];
   return [`${text}: ${detailsOf(cause)}`, ...hint];
 }
 
