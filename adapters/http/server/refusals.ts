@@ -104,7 +104,7 @@ export const DESCRIPTIONS: Readonly<Partial<Record<HttpReason | RefusalReason, s
   basic_credentials_malformed:
     'the credentials of the Authorization header must be base64 of client_id:client_secret, both form-encoded',
   assertion_type_unsupported:
-    'client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer, or with jwt-spiffe at its end',
+    'client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer (or :jwt-spiffe)',
   assertion_incomplete: 'client_assertion and client_assertion_type belong together',
   client_id_contradictory: 'client_id in the body is not the one in the Authorization header',
   authorization_beside_body: 'send the credentials in one way only: as client_id and client_secret in the body',
