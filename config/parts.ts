@@ -69,7 +69,7 @@ export const PARTS = {
   auditLog: token<AuditLog>('AuditLog'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
-  /** The latest count; undefined while it is not known. */
+  /** The latest counts, without what is not known. */
   expiringCredentials: token<() => Partial<ExpiringCredentials>>('expiringCredentials'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),

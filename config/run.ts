@@ -12,8 +12,8 @@ const START_MS = 30_000;
 
 /**
  * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a second SIGTERM. A process
- * that does not end in time is killed, counted from when its event loop handles the signal. Where the server cannot start, reports every reason on standard error, sets a
- * non-zero exit code and resolves with undefined.
+ * that does not end in time is killed; the time begins when its event loop handles the signal. Where the server cannot start,
+ * reports every reason on standard error, sets a non-zero exit code and resolves with undefined.
  *
  * With arguments it does not start: `--help` and `--version` are answered, and others refused with exit code 2.
  *
