@@ -40,7 +40,7 @@ export function whyNotSigning(
  * Whether tokens would get wrong times, and valid ones would be refused: the clock of day was wrong when the directory
  * was read, or has been set since, or the machine was suspended.
  */
-function isClockWrong(window: ClockWindow | undefined, clock: MonotonicClock): boolean {
+export function isClockWrong(window: ClockWindow | undefined, clock: MonotonicClock): boolean {
   if (window === undefined) return false;
   const difference = clock.wallSeconds() - clock.seconds();
   return difference < window.min || difference > window.max;

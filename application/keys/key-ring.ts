@@ -3,7 +3,7 @@ import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
 import type { KeyPeriod } from './key-period.ts';
-import { clockFault, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
+import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
 import { jwksOf } from './trusted-keys.ts';
 
@@ -164,11 +164,8 @@ export class KeyRing implements KeyProvider {
     this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
   }
 
-  /** As `isClockWrong`. Each token asks: this spares the reader of a token request another file. */
   #isClockWrong(): boolean {
-    if (this.#clockWindow === undefined) return false;
-    const difference = this.#parts.clock.wallSeconds() - this.#parts.clock.seconds();
-    return difference < this.#clockWindow.min || difference > this.#clockWindow.max;
+    return isClockWrong(this.#clockWindow, this.#parts.clock);
   }
 
   #signingState(): KeyRingState['signing'] {
