@@ -11,17 +11,21 @@ export interface Network {
 /** The address of the client behind a request. */
 export type ClientAddress = (request: IncomingMessage) => string;
 
-/** What each hop says about the hop before it, the latest last; undefined where it names no address. */
-type Claims = readonly (string | undefined)[];
+/** What each hop says about the hop before it, the latest first, parsed when it is asked for; undefined where it names no address. */
+type Claims = Generator<string | undefined>;
 
-/** The most trusted hops between a client and the service. */
+/** How many entries of a header are read, from its end. Nobody's list makes a request expensive before it is admitted. */
 const HOPS_MAX = 20;
+
+/** Characters of a line of `Forwarded`, which has to be well-formed from its beginning: twenty entries with all members fit. */
+const FORWARDED_LINE_MAX = 4_096;
 
 /**
  * Finds the client behind trusted proxies by `Forwarded` (RFC 7239) or `X-Forwarded-For`. Every hop appends the address that it
  * was called from, and a client can send such a header itself, so the list is read from its end: the first address that is
- * not trusted is the client. Where a hop names no address, that hop counts as the client. If both headers are there and
- * disagree, the nearest proxy counts as the client, since a proxy that sets one of them may pass on the other as it came.
+ * not trusted is the client. Where a hop names no address, that hop counts as the client; if all entries that are read are trusted, the
+ * last of them does. If both headers are there and disagree, the nearest proxy counts as the client, since a proxy that sets one of
+ * them may pass on the other as it came.
  */
 export function clientAddressBehind(trusted: readonly Network[]): ClientAddress {
   const list = new BlockList();
@@ -30,7 +34,7 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
 
   const followFrom = (hop: string, claims: Claims) => {
     let client = hop;
-    for (const claim of claims.slice(-HOPS_MAX).toReversed()) {
+    for (const claim of claims.take(HOPS_MAX)) {
       if (claim === undefined) break;
       client = claim;
       if (!isTrusted(client)) break;
@@ -42,7 +46,7 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
     const hop = connectionAddress(request);
     if (!isTrusted(hop)) return hop;
     const { forwarded, 'x-forwarded-for': xForwardedFor } = request.headersDistinct;
-    const found = [forwarded?.flatMap(readForwarded), xForwardedFor?.flatMap(readXForwardedFor)]
+    const found = [forwarded && readForwarded(forwarded), xForwardedFor && readXForwardedFor(xForwardedFor)]
       .filter((claims) => claims !== undefined)
       .map((claims) => followFrom(hop, claims));
     const [client = hop, other = client] = found;
@@ -54,15 +58,34 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv4(address) ? 'ipv4' : 'ipv6';
 }
 
-function readXForwardedFor(line: string): Claims {
-  return line.split(',').map((entry) => readNode(entry.trim()));
+/** All lines are one list (RFC 9110 section 5.3). */
+function* readXForwardedFor(lines: readonly string[]): Claims {
+  for (const line of lines.toReversed()) {
+    for (let end = line.length; end >= 0; ) {
+      const comma = end === 0 ? -1 : line.lastIndexOf(',', end - 1);
+      yield readNode(line.slice(comma + 1, end).trim());
+      end = comma;
+    }
+  }
 }
 
 // forwarded-pair = token "=" ( token / quoted-string ), and what separates it from the next (RFC 7239 section 4).
 const PAIR = /[\t ]*(?:([!#$%&'*+.^_`|~\w-]+)=(?:([!#$%&'*+.^_`|~\w-]+)|"((?:[^"\\]|\\.)*)")[\t ]*)?(?:([;,])|$)/gy;
 
-/** One line of the header. A line that is malformed anywhere names no address: a quote in it may have been left open on purpose. */
-function readForwarded(line: string): Claims {
+function* readForwarded(lines: readonly string[]): Claims {
+  for (const line of lines.toReversed()) {
+    for (const [node = '', ...others] of elementsOf(line).toReversed()) {
+      yield others.length === 0 ? readNode(node) : undefined;
+    }
+  }
+}
+
+/**
+ * What stands after `for` in each element of a line. One that is too long, or malformed anywhere, names nothing: a quote may
+ * have been left open on purpose.
+ */
+function elementsOf(line: string): readonly (readonly string[])[] {
+  if (line.length > FORWARDED_LINE_MAX) return [[]];
   const elements: string[][] = [[]];
   let length = 0;
   for (const [pair, name, token, quoted, separator] of line.matchAll(PAIR)) {
@@ -70,8 +93,7 @@ function readForwarded(line: string): Claims {
     if (name?.toLowerCase() === 'for') elements.at(-1)?.push(token ?? quoted?.replaceAll(/\\(.)/g, '$1') ?? '');
     if (separator === ',') elements.push([]);
   }
-  if (length !== line.length) return [undefined];
-  return elements.map(([node = '', ...others]) => (others.length === 0 ? readNode(node) : undefined));
+  return length === line.length ? elements : [[]];
 }
 
 // nodename [ ":" node-port ] (section 6). Without brackets, as in X-Forwarded-For, an IPv6 address has no port.

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
 import { clientAddressBehind } from '../../../adapters/http/parsing/client-address.ts';
 import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
@@ -14,6 +15,10 @@ interface Attempt {
   readonly from?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly clientId?: string;
+}
+
+function manyHops(count: number): readonly string[] {
+  return Array<string>(count).fill('10.1.2.3');
 }
 
 /** Asks for a token with a wrong secret; resolves with the status and the request id. */
@@ -72,6 +77,17 @@ describe('the address of a client behind trusted proxies', () => {
     ['IPv4 in brackets', xForwardedFor('[192.0.2.1]'), TRUSTED],
     ['a name', xForwardedFor('localhost'), TRUSTED],
     ['more hops than are followed', xForwardedFor(`192.0.2.1${', 10.1.2.3'.repeat(20)}`), '10.1.2.3'],
+    ['an empty entry at the beginning of a line', xForwardedFor('192.0.2.1', ',10.1.2.3'), '10.1.2.3'],
+    [
+      'more hops than are followed, with a header line of each',
+      xForwardedFor('192.0.2.1', ...manyHops(20)),
+      '10.1.2.3',
+    ],
+    [
+      'as many hops as are followed, with a header line of each',
+      xForwardedFor('192.0.2.1', ...manyHops(19)),
+      '192.0.2.1',
+    ],
     ['no header', {}, TRUSTED],
 
     ['Forwarded', forwarded('for=192.0.2.1'), '192.0.2.1'],
@@ -91,6 +107,12 @@ describe('the address of a client behind trusted proxies', () => {
     ['Forwarded with a quote left open on a line of its own', forwarded('for="', 'for=192.0.2.1'), '192.0.2.1'],
     ['Forwarded with an address inside of another value', forwarded('for=192.0.2.1;host=", for=6.6.6.6"'), '192.0.2.1'],
     ['Forwarded that is not well-formed', forwarded('192.0.2.1'), TRUSTED],
+    ['Forwarded with a line that is too long', forwarded(`x=${'y'.repeat(4_096)}, for=192.0.2.1`), TRUSTED],
+    [
+      'Forwarded with more hops than are followed',
+      forwarded(`for=192.0.2.1${', for=10.1.2.3'.repeat(20)}`),
+      '10.1.2.3',
+    ],
 
     [
       'both headers, which agree',
@@ -192,5 +214,62 @@ describe('clientAddressBehind', () => {
       const line = `for=192.0.2.1,${filler.repeat(500_000)}!`;
       expect(from('127.0.0.1', { [name.toLowerCase()]: [line] })).toBe('127.0.0.1');
     }
+  });
+
+  /** Reads the whole list, as RFC 9110 section 5.3 has it. */
+  function fullReading(lines: readonly string[]): string {
+    let client = '127.0.0.1';
+    for (const entry of lines.join(',').split(',').toReversed()) {
+      if (!/^[\d.]+$/.test(entry.trim())) break;
+      client = entry.trim();
+      if (client !== '127.0.0.1') break;
+    }
+    return client;
+  }
+
+  const entry = fc.constantFrom('127.0.0.1', '127.0.0.1 ', ' 127.0.0.1', '192.0.2.1', '192.0.2.2', 'unknown', '');
+  const line = fc.array(entry, { minLength: 1, maxLength: 5 }).map((entries) => entries.join(','));
+  const upTo20Entries = fc.array(line, { minLength: 1, maxLength: 4 });
+  // Parsed as an entry, each of these would end the search elsewhere.
+  const garbage = fc.string().map((text) => `203.0.113.1,${text},203.0.113.2,`);
+
+  it('reads a list of at most 20 entries as a whole', () => {
+    fc.assert(
+      fc.property(upTo20Entries, (lines) => {
+        expect(from('127.0.0.1', { 'x-forwarded-for': [...lines] })).toBe(fullReading(lines));
+      }),
+    );
+  });
+
+  it('never reads what stands before 20 trusted hops, in whichever lines', () => {
+    fc.assert(
+      fc.property(garbage, fc.integer({ min: 0, max: 19 }), (head, split) => {
+        const hops = Array<string>(20).fill('127.0.0.1');
+        const lines = split === 0 ? [head + hops] : [head + hops.slice(0, split), hops.slice(split).join()];
+        expect(from('127.0.0.1', { 'x-forwarded-for': lines })).toBe('127.0.0.1');
+      }),
+    );
+  });
+
+  it.each([
+    ['X-Forwarded-For', ['::1,'.repeat(3_700) + '127.0.0.1,'.repeat(19)]],
+    ['X-Forwarded-For', [...Array<string>(800).fill('::1'), ...Array<string>(20).fill('127.0.0.1')]],
+    ['Forwarded', ['for="[::1]",'.repeat(1_200)]],
+    ['Forwarded', [...Array<string>(800).fill('for="[::1]"'), ...Array<string>(20).fill('for=127.0.0.1')]],
+  ])('parses at most 20 entries of a %s of 16 KB', (name, lines) => {
+    const spies = [
+      jest.spyOn(RegExp.prototype, 'exec'),
+      ...(['split', 'trim', 'matchAll'] as const).map((method) => jest.spyOn(String.prototype, method)),
+    ];
+    let work: readonly (readonly unknown[])[];
+    try {
+      from('127.0.0.1', { [name.toLowerCase()]: lines });
+      work = spies.flatMap(({ mock }) => mock.contexts.map((context, call) => [context, ...(mock.calls[call] ?? [])]));
+    } finally {
+      for (const spy of spies) spy.mockRestore();
+    }
+    const examined = work.flat().filter((text) => typeof text === 'string');
+    expect(work.length).toBeLessThanOrEqual(100);
+    expect(examined.join('').length).toBeLessThanOrEqual(2_000);
   });
 });
