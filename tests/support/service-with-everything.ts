@@ -21,7 +21,9 @@ export interface ServiceWithEverything extends ServiceWithWorkers, AsyncDisposab
   readonly database: TestDatabase;
 }
 
-export async function startServiceWithEverything(): Promise<ServiceWithEverything> {
+export async function startServiceWithEverything(
+  more: Readonly<Record<string, string>> = {},
+): Promise<ServiceWithEverything> {
   const folder = await mkdtemp(join(tmpdir(), 'everything-'));
   const [database, issuer] = [await createTestDatabase(), await WorkloadIssuer.start('kubernetes')];
   const collector = await OtlpReceiver.start();
@@ -35,6 +37,7 @@ export async function startServiceWithEverything(): Promise<ServiceWithEverythin
     CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
     CLIENT_ASSERTION_ISSUERS_FILE: issuers,
     ...collector.environment,
+    ...more,
   });
   await clientsTable(database).add(REGISTERED_CLIENT);
   return {
