@@ -1,6 +1,7 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
 import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
 import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
+import { StopSignals } from '../adapters/system/stop-signals.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { failure, type Result } from '../domain/result.ts';
 
@@ -11,7 +12,7 @@ const EXIT_MS = 1_850;
 const START_MS = 30_000;
 
 /**
- * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a second SIGTERM. A process
+ * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a SIGTERM after the first second. A process
  * that does not end in time is killed; the time begins when its event loop handles the signal. Where the server cannot start,
  * reports every reason on standard error, sets a non-zero exit code and resolves with undefined.
  *
@@ -38,7 +39,7 @@ export async function run(
   let current: ShutdownMode | undefined;
 
   async function stop(mode: ShutdownMode): Promise<void> {
-    if (current === 'immediate') return;
+    if (current === 'immediate' || current === mode) return;
     current = mode;
     deadline.arm(START_MS, []);
     // A signal that arrives during the start counts too.
@@ -48,8 +49,8 @@ export async function run(
     await started.value.stop(current);
   }
 
-  process.on('SIGTERM', () => stop(current === undefined ? 'planned' : 'immediate'));
-  process.on('SIGINT', () => stop('immediate'));
+  const signals = new StopSignals();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signals.received(signal)));
   process.on('SIGHUP', async () => {
     if (onHangup === 'stop') return stop('immediate');
     const started = await starting;

@@ -15,7 +15,11 @@ describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
   async function expectSecondSignalEnds({ program, url }: ServiceWithWorkers, second: NodeJS.Signals): Promise<void> {
     program.process.kill('SIGTERM');
     await program.printed(/"event":"stopping"/);
+    // npm forwards a signal that its process group has got already: so soon, the same signal is no second request.
+    program.process.kill('SIGTERM');
     expect((await requestToken(url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    const handled = performance.now();
+    await until(() => second === 'SIGINT' || performance.now() - handled > 1_000, 'a second SIGTERM counts');
     program.process.kill(second);
     expect(await program.ended()).toBe(0);
     expect(program.stdout().match(/"event":"stopped"/g)).toHaveLength(1);
