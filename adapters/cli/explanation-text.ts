@@ -1,5 +1,5 @@
 import type { AssertionExplanation, ExplainedRule } from '../../application/explain-assertion.ts';
-import type { RefusalReason } from '../../domain/refusal.ts';
+import { REASONS } from '../../domain/refusal.ts';
 import { shortened } from './printable.ts';
 
 /** The longest text of a claim, in characters. */
@@ -38,26 +38,9 @@ function shown(value: unknown): string {
   return value === undefined ? 'none' : shortened(JSON.stringify(value), SHOWN_MAX);
 }
 
-/** What to do about a reason that is not obvious from what was found. */
-const ADVICE: Readonly<Partial<Record<RefusalReason, string>>> = {
-  assertion_malformed: 'It must be a JWT in its compact form with alg, sub, aud and exp, and no member twice.',
-  assertion_issuer_untrusted: 'CLIENT_ASSERTION_ISSUERS_FILE has no issuer with exactly this name.',
-  assertion_algorithm_refused: 'The issuer does not list this algorithm.',
-  assertion_type_refused: 'The header must have typ JWT, or none.',
-  assertion_audience_wrong: 'Request a token with exactly the expected audience, and no other one.',
-  assertion_expired: 'Request a new token right before it is used.',
-  assertion_too_old: 'CLIENT_ASSERTION_MAX_AGE_SECONDS is the greatest age.',
-  assertion_lifetime_too_long: 'It has no iat, so exp must be at most CLIENT_ASSERTION_MAX_AGE_SECONDS ahead.',
-  assertion_not_yet_valid: 'Compare the clocks of the issuer and of this machine.',
-  assertion_key_unknown: 'The key set of the issuer has no key with this id and algorithm.',
-  assertion_subject_unknown: 'No client has a rule for exactly this issuer and subject.',
-  client_ambiguous: 'Several clients have a rule that matches: send client_id.',
-  client_disabled: 'The client is disabled.',
-};
-
 /** What to do about a refusal, and what is easily overlooked. */
 export function adviceOn({ reason, issuer, rules }: AssertionExplanation): string {
-  const advice = reason === undefined ? '' : (ADVICE[reason] ?? '');
+  const advice = reason === undefined ? '' : REASONS[reason].meaning;
   if (reason === 'assertion_subject_unknown' && issuer?.preset === 'github-actions') {
     return `${advice} The subject of a repository has two spellings, with and without ids: each needs its own rule.`;
   }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import type { Route } from '../../adapters/http/server/koa-application.ts';
-import { ANSWERS, CODE_OF_HTTP_REASON, refusalBody } from '../../adapters/http/server/refusals.ts';
+import { ALL_REASONS, ANSWERS, type AnyReason, refusalBody } from '../../adapters/http/server/refusals.ts';
 import { PARTS } from '../../config/parts.ts';
-import { CODE_OF_REASON } from '../../domain/refusal.ts';
 import type { ProducedAnswer } from '../support/answer-record.ts';
 import { API_DOCUMENT, documentedAs, documentedRefusals } from '../support/documented-answers.ts';
 import { send } from '../support/http.ts';
@@ -19,10 +18,10 @@ const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
 };
 
 /** Every refusal that the code can give: its status and its body. */
-const REFUSALS = Object.entries({ ...CODE_OF_HTTP_REASON, ...CODE_OF_REASON })
+const REFUSALS = Object.entries(ALL_REASONS)
   .filter(([reason]) => !(reason in WITHOUT_ANSWER))
-  .map(([reason, code]) => {
-    const body = refusalBody({ code, reason: reason as keyof typeof CODE_OF_HTTP_REASON });
+  .map(([reason, { code }]) => {
+    const body = refusalBody({ code, reason: reason as AnyReason });
     return { status: ANSWERS[code].status, name: body.error_description === undefined ? body.error : reason, body };
   });
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
-import { ANSWERS, DESCRIPTIONS } from '../../adapters/http/server/refusals.ts';
+import { ANSWERS } from '../../adapters/http/server/refusals.ts';
 import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { getAccessToken } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
@@ -25,11 +25,6 @@ const blocks = [...PAGE.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, text 
 it('has each answer that a refusal can be, and no other', () => {
   const answers = Object.values(ANSWERS).map(({ status, error }) => `${status} \`${error}\``);
   expect(firstCells('## For callers').toSorted()).toEqual([...new Set(answers)].toSorted());
-});
-
-it('has each error_description, and no other', () => {
-  const texts = Object.values(DESCRIPTIONS).map((text) => `\`${text}\``);
-  expect(firstCells('### What error_description says').toSorted()).toEqual([...new Set(texts)].toSorted());
 });
 
 it('names only settings, scripts and commands that exist', () => {

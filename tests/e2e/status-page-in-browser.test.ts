@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { REASON_EXPLANATIONS } from '../../adapters/http/status-page/reason-explanations.ts';
+import { REASONS } from '../../domain/refusal.ts';
 import { openStatusPage, startChromium, violationsOn } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
@@ -104,7 +104,7 @@ describe('the status page', () => {
     await answer.waitFor();
     const text = await answer.innerText();
     expect(text).toContain('secret_wrong');
-    expect(text).toContain(REASON_EXPLANATIONS.secret_wrong.replaceAll('`', ''));
+    expect(text).toContain(REASONS.secret_wrong.meaning.replaceAll('`', ''));
     for (const fact of [GOOD_CLIENT.client_id, '127.0.0.1', 'POST /oauth2/token', '401 invalid_client']) {
       expect(text).toContain(fact);
     }

@@ -2,7 +2,7 @@ import type { AuditLog } from '../../../application/ports/audit-log.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { Exchange } from '../server/exchange.ts';
-import { isHttpReason } from '../server/refusals.ts';
+import { isHttpReason } from '../server/http-reasons.ts';
 import { TOKEN_PATH } from './discovery-endpoints.ts';
 
 /**

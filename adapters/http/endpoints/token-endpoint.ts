@@ -11,8 +11,9 @@ import { readBasicCredentials } from '../parsing/basic-credentials.ts';
 import { type Form, type ReadParameter, readForm } from '../parsing/form.ts';
 import type { Authorization, PresentAuthorization, RequestHead } from '../parsing/request-head.ts';
 import { dropHead, type Exchange, sendRefusal, signalOfClose } from '../server/exchange.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
 import type { Handler } from '../server/koa-application.ts';
-import { type HttpReason, type HttpRefusal, httpRefusal } from '../server/refusals.ts';
+import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
 
 export interface TokenEndpointParts {
   readonly issueToken: IssueToken;

@@ -1,6 +1,6 @@
 import { ASSERTION_TYPES, type AssertionCredentials } from '../../../application/ports/client-credentials.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import type { HttpReason } from '../server/refusals.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
 import type { ReadParameter } from './form.ts';
 
 export const ASSERTION_PARAMETERS = ['client_assertion_type', 'client_assertion'] as const;

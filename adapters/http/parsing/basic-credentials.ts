@@ -1,7 +1,7 @@
 import type { SecretCredentials } from '../../../application/ports/client-credentials.ts';
 import { isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import type { HttpReason } from '../server/refusals.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
 import { ASSERTION_PARAMETERS } from './assertion-parameters.ts';
 import type { ReadParameter } from './form.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Exchange } from '../server/exchange.ts';
-import type { HttpReason } from '../server/refusals.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** What a form contains. */

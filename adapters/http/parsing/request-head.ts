@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import type { HttpReason } from '../server/refusals.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
 
 /** The Authorization header field, up to its scheme (RFC 9110 section 11.4). */
 export type Authorization =

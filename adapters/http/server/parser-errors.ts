@@ -2,15 +2,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import { connectionAddress } from '../parsing/request-head.ts';
-import {
-  ANSWERS,
-  type Answer,
-  type HttpReason,
-  type HttpRefusal,
-  httpRefusal,
-  RESPONSE_HEADERS,
-  refusalBody,
-} from './refusals.ts';
+import type { HttpReason } from './http-reasons.ts';
+import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
 import type { RequestLine, RequestLog } from './request-log.ts';
 
 /** One open connection, as the server tracks it. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Exchange } from '../server/exchange.ts';
 import type { Access, Route } from '../server/koa-application.ts';
-import { REASON_EXPLANATIONS } from './reason-explanations.ts';
+import { ALL_REASONS } from '../server/refusals.ts';
 
 export const STATUS_PAGE_PATH = '/status';
 
@@ -68,8 +68,8 @@ function fileRoute(access: Access, path: string, type: keyof typeof TYPES, text:
 
 /** The reasons and their explanations, for a list of definitions. */
 function reasonList(): string {
-  return Object.entries(REASON_EXPLANATIONS)
-    .map(([reason, text]) => `<dt id="reason-${reason}"><code>${reason}</code></dt><dd>${codeIn(text)}</dd>`)
+  return Object.entries(ALL_REASONS)
+    .map(([reason, { meaning }]) => `<dt id="reason-${reason}"><code>${reason}</code></dt><dd>${codeIn(meaning)}</dd>`)
     .join('\n');
 }
 

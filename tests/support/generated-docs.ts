@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/refusals.ts';
+
+/** The parts of pages that are generated from the code, by page and name. */
+const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/reasons.md': { reasons: reasonsTable },
+};
+
+/** Each page with generated parts, as it is and as the code says that it should be. */
+export function generatedPages(): readonly { file: string; current: string; generated: string }[] {
+  return Object.entries(PARTS).map(([file, parts]) => {
+    const current = readFileSync(file, 'utf8');
+    const generated = Object.entries(parts).reduce((text, [name, generate]) => {
+      const begin = `<!-- npm run docs: ${name} -->\n`;
+      const [before, after] = [text.indexOf(begin) + begin.length, text.indexOf('<!-- end -->', text.indexOf(begin))];
+      if (!text.includes(begin) || after === -1) throw new Error(`${file} has no place for ${name}`);
+      return `${text.slice(0, before)}\n${generate()}\n\n${text.slice(after)}`;
+    }, current);
+    return { file, current, generated };
+  });
+}
+
+function reasonsTable(): string {
+  const rows = Object.entries(ALL_REASONS).map(([reason, { code, description, meaning }]) => {
+    const { status, error } = ANSWERS[code];
+    return `| \`${reason}\` | ${status} \`${error}\`${description === undefined ? '' : ` "${description}"`} | ${meaning} |`;
+  });
+  return ['| reason | answer | what it means, and what to do |', '|---|---|---|', ...rows].join('\n');
+}
