@@ -1,3 +1,4 @@
+import type { PeerCertificate } from 'node:tls';
 import { type Finding, problem } from '../../application/ports/inspection.ts';
 
 /** Shows who holds a lock that stops a read. Every role may see it; only an administrator sees the query too. */
@@ -14,6 +15,10 @@ const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   EHOSTUNREACH: ['there is no route to the host', 'correct the host in DATABASE_URL, or the network'],
   ENOENT: ['the socket does not exist', 'correct the host in DATABASE_URL, a folder, or start PostgreSQL'],
   ECONNRESET: ['the connection was closed at once', 'look at the log of PostgreSQL, and of the proxy in front of it'],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    'its certificate is for another host',
+    'write a host that the certificate names into DATABASE_URL, or give the server a certificate for this host',
+  ],
   '28P01': [
     'the role does not exist, or its password is wrong',
     'correct the password in DATABASE_URL (# is written %23, / %2F, ? %3F, @ %40, % %25), or set it with alter role',
@@ -68,14 +73,15 @@ const WITHOUT_CODE: readonly (readonly [RegExp, readonly [text: string, cure: st
 
 /** Why the database of this URL cannot be reached. Names host and port; never the password. */
 export function connectionProblem(fault: unknown, url: string): Finding {
-  const { code, message = 'unknown fault' } = (fault ?? {}) as NodeJS.ErrnoException;
+  const { code, message = 'unknown fault', cert } = (fault ?? {}) as NodeJS.ErrnoException & { cert?: PeerCertificate };
+  const names = cert ? `: it names ${cert.subjectaltname ?? `only CN:${cert.subject.CN}`}` : '';
   const place = placeOf(url);
   const [text, cure] = CURES[code ?? ''] ??
     WITHOUT_CODE.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] ?? [
       message,
       'look at the log of PostgreSQL, and correct DATABASE_URL',
     ];
-  return problem(`${place}: ${text}${code === undefined ? '' : ` (${code})`}`, cure);
+  return problem(`${place}: ${text}${names}${code === undefined ? '' : ` (${code})`}`, cure);
 }
 
 /** Host and port of a URL; they may also be in its query. */

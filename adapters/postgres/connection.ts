@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { checkServerIdentity, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
@@ -20,8 +21,8 @@ export interface StatementTimes {
 }
 
 export interface ConnectionOptions {
-  /** PostgreSQL connection URL, with its password. A secret. */
-  readonly url: string;
+  /** PostgreSQL connection URL, with its password, or what returns it for each new connection. A secret. */
+  readonly url: string | (() => string);
   /** The most connections that are open at once. */
   readonly poolSize: number;
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
@@ -54,8 +55,6 @@ export async function openConnection(
     logger: () => {},
     pool: { min: 1, max: poolSize, idleTimeoutMillis: IDLE_MS },
     driverOptions: {
-      // Not `clientUrl`, which would drop the URL's query: sslmode among others.
-      connectionString: url,
       application_name: 'client-credentials-authorization-service',
       connectionTimeoutMillis: acquireTimeoutMs(deadlineMs),
       query_timeout: deadlineMs,
@@ -68,6 +67,7 @@ export async function openConnection(
     },
   });
   const pool: Pool = await orm.em.getConnection().getNativeClient();
+  completeClients(pool, typeof url === 'string' ? () => url : url);
   return {
     pool,
     deadlineMs,
@@ -94,6 +94,33 @@ export async function openConnection(
       if (!pool.ending) await pool.end();
       for (const socket of sockets) socket.destroy();
     },
+  };
+}
+
+/** What the pool makes for each connection. The types of the driver do not declare it. */
+interface ClientFactory {
+  Client: new (
+    options: object,
+  ) => { readonly host: string; readonly connection: { ssl?: boolean | string | TlsOptions } };
+}
+
+/**
+ * Gives each new client the URL of the moment, and lets it compare the server's certificate with the host that it connects to:
+ * where that is an IP address, the driver compares it with `localhost` (brianc/node-postgres#2263).
+ */
+function completeClients(pool: Pool, currentUrl: () => string): void {
+  const factory = pool as unknown as ClientFactory;
+  factory.Client = class extends factory.Client {
+    constructor(options: object) {
+      // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
+      super({ ...options, connectionString: currentUrl() });
+      const { connection, host } = this;
+      if (!connection.ssl) return;
+      const ssl = typeof connection.ssl === 'object' ? connection.ssl : {};
+      // A mode that compares no names has a check that passes.
+      ssl.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(host, certificate);
+      connection.ssl = ssl;
+    }
   };
 }
 

@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+/** A certificate authority for one test, in a folder of its own. Makes certificates with the openssl program. */
+export class CertificateAuthority implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'certificates-'));
+  /** The file of its own certificate. */
+  readonly file = join(this.#folder, 'authority.pem');
+  readonly #key = join(this.#folder, 'authority.key');
+
+  constructor() {
+    // A database server of another user reads what is in it.
+    chmodSync(this.#folder, 0o755);
+    this.#make('/CN=Authority', this.#key, this.file);
+  }
+
+  /**
+   * The files of a new certificate and its key.
+   *
+   * @param names as of a subject alternative name, such as `DNS:localhost` or `IP:127.0.0.1`.
+   */
+  issue(names: string): { readonly certificate: string; readonly key: string } {
+    const base = join(this.#folder, names.replaceAll(/\W/g, '-'));
+    const files = { certificate: `${base}.pem`, key: `${base}.key` };
+    const signed = ['-CA', this.file, '-CAkey', this.#key, '-addext', `subjectAltName=${names}`];
+    this.#make('/CN=server', files.key, files.certificate, ...signed);
+    return files;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  #make(subject: string, key: string, certificate: string, ...more: readonly string[]): void {
+    const files = ['-keyout', key, '-out', certificate];
+    execFileSync('openssl', ['req', '-x509', ...NEW_KEY, '-days', '2', '-subj', subject, ...files, ...more], {
+      stdio: 'pipe',
+    });
+  }
+}
