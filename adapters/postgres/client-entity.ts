@@ -32,12 +32,23 @@ interface NamedSecretRecord {
 }
 
 /**
+ * Parameter: the client id. The column may have another type than text, and the index on it serves only the operator of its own
+ * type. An operator between two types that are not exactly its own has to be qualified: docs/decisions/0117.
+ */
+const IS_CLIENT = `${CLIENTS.columns.clientId} operator(pg_catalog.=) $1`;
+
+/** Parameters: the client id, twice. Compared once more as text, since a column may ignore case or spaces. */
+export const IS_EXACTLY_CLIENT = `${IS_CLIENT} and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`;
+
+const SECRET_AND_ROWS = `pg_catalog.min(${CLIENTS.columns.clientSecret}::text) as "secret", pg_catalog.count(*)::text as "rows"`;
+
+/**
  * The encoding of the secret with an id, of one registration. Parameters 2 and 3: client id and secret id. The look-up is
  * made whether the client is registered or not; a missing registration has an id that no row has.
  */
-const namedSecretOf = (registrationId: string) => `(select encoded from client_secrets
+const namedSecretOf = (registrationId: string) => `(select encoded from $schema.client_secrets
       where client_id = $2 and registration_id = coalesce(${registrationId}, '') and secret_id = $3
-        and (expires_at is null or expires_at > floor(extract(epoch from statement_timestamp()))::bigint)) as "named"`;
+        and (expires_at is null or expires_at > pg_catalog.floor(extract(epoch from pg_catalog.statement_timestamp()))::bigint)) as "named"`;
 
 /**
  * One round trip by the unique index. Columns are cast, so that a change of a column's type does not invalidate the
@@ -45,14 +56,14 @@ const namedSecretOf = (registrationId: string) => `(select encoded from client_s
  */
 export const FIND_CLIENT = {
   name: 'find_client',
-  text: `select ${CLIENTS.selectList} from clients where ${CLIENTS.columns.clientId} = $1 limit 2`,
+  text: `select ${CLIENTS.selectList} from $schema.clients where ${IS_CLIENT} limit 2`,
 } as const;
 
 /** The same with the secret that an id selects. Parameters: client id, client id and secret id. */
 export const FIND_CLIENT_BY_SECRET = {
   name: 'find_client_by_secret',
   text: `select ${CLIENTS.selectList}, ${namedSecretOf(`clients.${CLIENTS.columns.id}::text`)}
-    from clients where ${CLIENTS.columns.clientId} = $1 limit 2`,
+    from $schema.clients where ${IS_CLIENT} limit 2`,
 } as const;
 
 /**
@@ -61,17 +72,15 @@ export const FIND_CLIENT_BY_SECRET = {
  */
 export const FIND_SECRET = {
   name: 'find_secret',
-  text: `select min(${CLIENTS.columns.clientSecret}::text) as "secret", count(*)::text as "rows" from clients
-    where ${CLIENTS.columns.clientId} = $1 and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`,
+  text: `select ${SECRET_AND_ROWS} from $schema.clients where ${IS_EXACTLY_CLIENT}`,
 } as const;
 
 /** The same with the secret that an id selects. Parameters: client id, client id and secret id. */
 export const FIND_SECRET_BY_ID = {
   name: 'find_secret_by_id',
   text: `select "secret", "rows", ${namedSecretOf('client.row_id')}
-    from (select min(${CLIENTS.columns.clientSecret}::text) as "secret", count(*)::text as "rows",
-        min(${CLIENTS.columns.id}::text) as row_id from clients
-      where ${CLIENTS.columns.clientId} = $1 and ${CLIENTS.columns.clientId}::text = $2::text collate "C") as client`,
+    from (select ${SECRET_AND_ROWS}, pg_catalog.min(${CLIENTS.columns.id}::text) as row_id from $schema.clients
+      where ${IS_EXACTLY_CLIENT}) as client`,
 } as const;
 
 /** The one row of these. */
@@ -88,13 +97,13 @@ export function secretOf(record: SecretRecord | undefined): StoredSecret | undef
 
 /** The BCrypt costs of all stored secrets, as two digits. Reads the whole table: once, when the service starts. */
 export const FIND_COSTS = {
-  text: `select distinct substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from clients
+  text: `select distinct pg_catalog.substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from $schema.clients
     where ${CLIENTS.columns.clientSecret}::text like '$2_$__$%'`,
 } as const;
 
 /** The same of the secrets with ids. */
 export const FIND_COSTS_WITH_IDS = {
-  text: `select distinct substr(encoded, 5, 2) as "cost" from client_secrets where encoded like '$2_$__$%'`,
+  text: `select distinct pg_catalog.substr(encoded, 5, 2) as "cost" from $schema.client_secrets where encoded like '$2_$__$%'`,
 } as const;
 
 /** How many rows are counted at most, so that a count takes some milliseconds. */
@@ -107,14 +116,14 @@ const EXPIRING_MAX = 10_000;
 export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
   name: `expiring_${table}`,
   // As JSON, the ids lose their collation, which need not be that of the table of clients.
-  text: `select count(*)::int as "count" from json_to_recordset((
-      select coalesce(json_agg(json_build_object('client', client_id, 'registration', registration_id)), '[]') from (
-        select client_id, registration_id from ${table}
-          where expires_at > floor(extract(epoch from statement_timestamp()))::bigint
-            and expires_at <= floor(extract(epoch from statement_timestamp()))::bigint + $1::bigint
+  text: `select pg_catalog.count(*)::int as "count" from pg_catalog.json_to_recordset((
+      select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('client', client_id, 'registration', registration_id)), '[]')
+      from (select client_id, registration_id from $schema.${table}
+          where expires_at > pg_catalog.floor(extract(epoch from pg_catalog.statement_timestamp()))::bigint
+            and expires_at <= pg_catalog.floor(extract(epoch from pg_catalog.statement_timestamp()))::bigint + $1::bigint
           limit ${EXPIRING_MAX}) as expiring)) as owner (client text, registration text)
-    where exists (select from clients
-      where ${CLIENTS.columns.clientId} = client and ${CLIENTS.columns.id}::text = registration)`,
+    where exists (select from $schema.clients
+      where ${CLIENTS.columns.clientId} operator(pg_catalog.=) client and ${CLIENTS.columns.id}::text = registration)`,
 });
 
 /** A row as a registration's fields; a null reads as an empty text. */

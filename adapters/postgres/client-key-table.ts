@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { type ClientKey, DETAILS_MAX } from '../../domain/client-details.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { CLIENTS } from './client-entity.ts';
+import { CLIENTS, IS_EXACTLY_CLIENT } from './client-entity.ts';
 import { defineTable } from './table.ts';
 
 /** The table of the keys of clients, as `npm run migrate` creates it. */
@@ -43,7 +43,7 @@ const NO_KEY = JSON.stringify({
   alg: 'ES256',
 });
 
-const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
+const { id: ID } = CLIENTS.columns;
 
 /**
  * Only the keys, the newest first, as one row whether the client id is registered or not. A client without keys costs as much
@@ -53,14 +53,15 @@ const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
  */
 export const FIND_KEYS = {
   name: 'find_keys',
-  text: `with found as materialized (select min(${ID}::text) as id, count(*)::text as rows from clients
-        where ${CLIENT_ID} = $1 and ${CLIENT_ID}::text = $2::text collate "C"),
-      newest as materialized (select jwk, expires_at from client_keys
+  text: `with found as materialized (select pg_catalog.min(${ID}::text) as id, pg_catalog.count(*)::text as rows
+        from $schema.clients where ${IS_EXACTLY_CLIENT}),
+      newest as materialized (select jwk, expires_at from $schema.client_keys
         where client_id = $2 and registration_id = (select coalesce(id, '') from found)
         order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
-      other as materialized (select jwk, expires_at from client_keys where not exists (select from newest)
+      other as materialized (select jwk, expires_at from $schema.client_keys where not exists (select from newest)
         order by client_id, registration_id, key_id limit 1)
-    select id as "registrationId", rows as "rows", (select json_agg(json_build_array(jwk, expires_at, own))::text from (
+    select id as "registrationId", rows as "rows",
+      (select pg_catalog.json_agg(pg_catalog.json_build_array(jwk, expires_at, own))::text from (
         select *, true as own from newest union all select *, false from other
         union all select '${NO_KEY}', 0, false where not exists (select from newest) and not exists (select from other)
       ) as keys) as "keys"

@@ -10,7 +10,7 @@ export const GIVEN_COLUMNS = (['clientId', 'clientSecret', 'clientName', 'scope'
 
 /** The columns as text for display: a text of any length is cut before it leaves the server. */
 const DISPLAYED = Object.entries(CLIENTS.columns)
-  .map(([property, column]) => `left(clients.${column}::text, ${DISPLAYED_TEXT_MAX}) as "${property}"`)
+  .map(([property, column]) => `pg_catalog.left(clients.${column}::text, ${DISPLAYED_TEXT_MAX}) as "${property}"`)
   .join(', ');
 
 // Every column is cast: whatever types a table of another application has, client ids are compared byte by byte. In the
@@ -25,30 +25,30 @@ export const CLIENT_STATEMENTS = {
    * A page. Parameters: the client id at which it begins, the number of its rows that earlier pages had, a client id
    * behind which the list begins or null, a pattern of ids, and the most rows.
    */
-  list: `select ${DISPLAYED} from clients
+  list: `select ${DISPLAYED} from $schema.clients
     where ${ID_AS_TEXT} >= $1 and ($3::text is null or ${ID_AS_TEXT} > $3) and ${ID_AS_TEXT} like $4
     ${IN_ORDER} limit $5 offset $2`,
 
   /** A page of the rows without a client id. Parameters: the number of rows that earlier pages had, and the most rows. */
-  listNulls: `select ${DISPLAYED} from clients where clients.${CLIENT_ID} is null
+  listNulls: `select ${DISPLAYED} from $schema.clients where clients.${CLIENT_ID} is null
     order by clients.${ID} limit $2 offset $1`,
 
   /** Parameter: client id. */
-  find: `select ${DISPLAYED} from clients where ${IS_LISTED} ${IN_ORDER}`,
+  find: `select ${DISPLAYED} from $schema.clients where ${IS_LISTED} ${IN_ORDER}`,
 
   /** As `find`, with whole texts; no other transaction can change these rows until this one ends. */
-  findAndLock: `select ${CLIENTS.selectList} from clients where ${IS_LISTED} ${IN_ORDER} for update`,
+  findAndLock: `select ${CLIENTS.selectList} from $schema.clients where ${IS_LISTED} ${IN_ORDER} for update`,
 
   /** Parameters: the columns. Inserts the client and returns it, or returns no row if its id is taken. */
-  insert: `insert into clients (${GIVEN_COLUMNS}) select $1::text, $2::text, $3::text, $4::text
-    where not exists (select from clients where ${IS_LISTED})
+  insert: `insert into $schema.clients (${GIVEN_COLUMNS}) select $1::text, $2::text, $3::text, $4::text
+    where not exists (select from $schema.clients where ${IS_LISTED})
     on conflict do nothing returning ${DISPLAYED}`,
 
   /** Parameters: client id, new secrets and old secrets. If a client id has several rows, their old secrets identify them. */
-  changeSecret: `update clients set ${CLIENT_SECRET} = given.new_secret
-    from unnest($2::text[], $3::text[]) as given (new_secret, old_secret)
+  changeSecret: `update $schema.clients set ${CLIENT_SECRET} = given.new_secret
+    from rows from (pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) as given (new_secret, old_secret)
     where ${IS_LISTED} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret`,
 
   /** Parameter: client id. */
-  remove: `delete from clients where ${IS_LISTED} returning ${DISPLAYED}`,
+  remove: `delete from $schema.clients where ${IS_LISTED} returning ${DISPLAYED}`,
 } as const;

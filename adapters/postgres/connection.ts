@@ -1,8 +1,9 @@
 import { Socket } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { EntitySchema } from '@mikro-orm/core';
-import { MikroORM, type Options } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { ClientBase, Pool } from 'pg';
+import { fixSearchPath } from './search-path.ts';
 
 /** The connections of a pool at one moment. */
 export interface PoolLoad {
@@ -29,8 +30,6 @@ export interface ConnectionOptions {
   readonly deadlineMs: number;
   /** Called once with what the connections are for. Returns what takes the duration of each statement of a request. */
   readonly measure?: (use: string, pool: () => PoolLoad) => StatementTimes;
-  /** What the ORM needs beyond that, to migrate. */
-  readonly ormOptions?: Pick<Options, 'extensions' | 'migrations'>;
 }
 
 /** How long an idle connection is kept, and how long any connection: after a failover the pool finds the new server. */
@@ -43,12 +42,12 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
 export async function openConnection(
-  { url, poolSize, deadlineMs, ormOptions }: ConnectionOptions,
+  { url, poolSize, deadlineMs }: ConnectionOptions,
   ...schemas: readonly EntitySchema[]
 ) {
   const sockets = new Set<Socket>();
+  let searchPath: readonly string[] = [];
   const orm = new MikroORM({
-    ...ormOptions,
     entities: [...schemas],
     dbName: 'as in the URL',
     ensureDatabase: false,
@@ -64,6 +63,10 @@ export async function openConnection(
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       stream: () => trackedSocket(sockets),
+      // The pool waits for it before it hands the connection out.
+      onConnect: async (client: ClientBase) => {
+        searchPath = await fixSearchPath(client, acquireTimeoutMs(deadlineMs));
+      },
     },
   });
   const pool: Pool = await orm.em.getConnection().getNativeClient();
@@ -75,17 +78,19 @@ export async function openConnection(
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, max: poolSize, idle, waiting };
     },
+    /** The schemas in which the last connection that was opened has looked for tables. Connects if none is open. */
+    async searchPath(): Promise<readonly string[]> {
+      (await pool.connect()).release();
+      return searchPath;
+    },
     /** The statements that create the table with this name, as one text. */
     async createTableSql(table: string): Promise<string> {
       const statements = (await orm.schema.getCreateSchemaSQL({ wrap: false })).split('\n');
-      return statements.filter((statement) => statement.includes(` table "${table}" `)).join('\n');
-    },
-    /** Runs the migrations of `ormOptions` that this database lacks, and returns their names. */
-    async migrate(): Promise<readonly string[]> {
-      const { rows } = await pool.query<{ readonly name: string }>('select current_database() as name');
-      // The migrator would create a database of another name.
-      orm.config.set('dbName', rows[0]?.name);
-      return (await orm.migrator.up()).map(({ name }) => name);
+      const [before, after] = [` table "${table}" `, ` table $schema.${table} `];
+      return statements
+        .filter((statement) => statement.includes(before))
+        .join('\n')
+        .replaceAll(before, after);
     },
     /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
     async close(): Promise<void> {

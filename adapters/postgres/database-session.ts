@@ -28,12 +28,13 @@ export interface Session {
   readonly connectionsOpen: number;
 }
 
-/** Every role may ask this. */
-export const READ_SESSION = `select quote_ident(current_user) as "role", current_database() as "database",
-  current_setting('server_version') as "version", quote_ident(current_schema()) as "schema",
-  (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
-  coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) as "mayCreate",
-  pg_is_in_recovery() as "isStandby",
-  coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "isEncrypted",
-  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "connectionsMax",
-  (select count(*)::int from pg_stat_activity where usesysid is not null and datid is not null) as "connectionsOpen"`;
+/** Every role may ask this. Parameter: the first schema of the search path, or an empty text. */
+export const READ_SESSION = `select pg_catalog.quote_ident(current_user) as "role", current_catalog as "database",
+  pg_catalog.current_setting('server_version') as "version", pg_catalog.quote_ident(nullif($1::text, '')) as "schema",
+  (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as "isSuperuser",
+  coalesce(pg_catalog.has_schema_privilege(nullif($1::text, ''), 'CREATE'), false) as "mayCreate",
+  pg_catalog.pg_is_in_recovery() as "isStandby",
+  coalesce((select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()), false) as "isEncrypted",
+  pg_catalog.current_setting('max_connections')::int
+    - pg_catalog.current_setting('superuser_reserved_connections')::int as "connectionsMax",
+  (select pg_catalog.count(*)::int from pg_catalog.pg_stat_activity where usesysid is not null and datid is not null) as "connectionsOpen"`;

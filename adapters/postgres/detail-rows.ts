@@ -38,7 +38,7 @@ export class DetailRows {
   }
 
   static async on(connection: PoolClient): Promise<DetailRows> {
-    const { rows } = await connection.query<{ readonly name: string }>(SQL.findMissing, [DETAIL_TABLES]);
+    const { rows } = await connection.query<{ readonly name: string }>(SQL.findMissing);
     return new DetailRows(
       connection,
       rows.map(({ name }) => name),

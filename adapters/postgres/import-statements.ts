@@ -34,11 +34,12 @@ export const IMPORT_STATEMENTS = {
 
   /** Parameters: arrays of the columns, and of positions. Leaves out ids that are there already. */
   add: `insert into ${IMPORTED} (${GIVEN_COLUMNS}, position)
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) on conflict do nothing`,
+    select * from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[]),
+      pg_catalog.unnest($4::text[]), pg_catalog.unnest($5::bigint[])) as given on conflict do nothing`,
 
   /** Parameters: arrays of client ids and positions. The clients that were left out. */
   repeated: `select given.position::text as "position", imported.position::text as "first"
-    from unnest($1::text[], $2::bigint[]) as given (${CLIENT_ID}, position)
+    from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::bigint[])) as given (${CLIENT_ID}, position)
     join ${IMPORTED} as imported on imported.${CLIENT_ID} = given.${CLIENT_ID}
     where imported.position <> given.position order by given.position`,
 
@@ -51,7 +52,7 @@ export const IMPORT_STATEMENTS = {
     set local enable_seqscan = off;
     set local lock_timeout = ${waitMs};
     set local statement_timeout = ${waitMs};
-    select pg_advisory_xact_lock('clients'::regclass::oid::bigint);
+    select pg_catalog.pg_advisory_xact_lock('$schema.clients'::regclass::oid::bigint);
     reset lock_timeout;
     reset statement_timeout`,
 
@@ -60,20 +61,20 @@ export const IMPORT_STATEMENTS = {
       coalesce(clients.${CLIENT_SECRET}::text, '') as "stored", imported.${CLIENT_SECRET} as "given",
       (clients.${CLIENT_NAME}::text, clients.${SCOPE}::text)
         is distinct from (imported.${CLIENT_NAME}, imported.${SCOPE}) as "differs"
-    from batch as imported join clients on ${IS_IMPORTED} order by imported.${CLIENT_ID} for update of clients`,
+    from batch as imported join $schema.clients on ${IS_IMPORTED} order by imported.${CLIENT_ID} for update of clients`,
 
   /** Parameters: arrays of client ids and states, of all clients of the batch that are stored already. */
   note: `update ${IMPORTED} as imported set stored = given.state
-    from unnest($1::text[], $2::text[]) as given (${CLIENT_ID}, state)
+    from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) as given (${CLIENT_ID}, state)
     where imported.${CLIENT_ID} = given.${CLIENT_ID} collate "C"`,
 
   /**
    * Parameters: arrays of client ids, new secrets and old secrets. If a client id has several rows, their old secrets
    * identify them.
    */
-  replace: `with given as (select * from unnest($1::text[], $2::text[], $3::text[])
-        as given (${CLIENT_ID}, new_secret, old_secret))
-    update clients
+  replace: `with given as (select * from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]),
+        pg_catalog.unnest($3::text[])) as given (${CLIENT_ID}, new_secret, old_secret))
+    update $schema.clients
       set ${CLIENT_SECRET} = given.new_secret, ${CLIENT_NAME} = imported.${CLIENT_NAME}, ${SCOPE} = imported.${SCOPE}
       from given join ${IMPORTED} as imported on imported.${CLIENT_ID} = given.${CLIENT_ID} collate "C"
       where ${IS_IMPORTED} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret`,
@@ -83,13 +84,14 @@ export const IMPORT_STATEMENTS = {
    * inserted, and the positions of the others, whose ids are taken. Those are computed only if there are any, since the
    * planner may compare every client with every other.
    */
-  insert: `with ${BATCH}, added as (insert into clients (${GIVEN_COLUMNS})
+  insert: `with ${BATCH}, added as (insert into $schema.clients (${GIVEN_COLUMNS})
       select ${GIVEN_COLUMNS} from batch as imported
-        where stored is null and not exists (select from clients where ${IS_IMPORTED}) order by imported.${CLIENT_ID}
+        where stored is null and not exists (select from $schema.clients where ${IS_IMPORTED}) order by imported.${CLIENT_ID}
       on conflict do nothing returning clients.${CLIENT_ID}::text as id)
-    select max(${CLIENT_ID} collate "C") as "last", count(*)::int as "size", (select count(*) from added)::int as "added",
-      case when (select count(*) from added) = count(*) filter (where stored is null) then '{}'::text[]
-        else (select array_agg(position::text order by position) from batch
+    select pg_catalog.max(${CLIENT_ID} collate "C") as "last", pg_catalog.count(*)::int as "size",
+      (select pg_catalog.count(*) from added)::int as "added",
+      case when (select pg_catalog.count(*) from added) = pg_catalog.count(*) filter (where stored is null) then '{}'::text[]
+        else (select pg_catalog.array_agg(position::text order by position) from batch
           where stored is null and not exists (select from added where id = ${CLIENT_ID} collate "C")) end as "taken"
       from batch`,
 

@@ -16,7 +16,8 @@ export async function inspectDatabase(use: DatabaseUse): Promise<readonly Findin
   connection.pool.on('error', () => {});
   const findings: Finding[] = [];
   try {
-    const [session] = await runStatement<Session>(connection, { text: READ_SESSION });
+    const [schema = ''] = await connection.searchPath();
+    const [session] = await runStatement<Session>(connection, { text: READ_SESSION, values: [schema] });
     if (session === undefined) throw new Error('a statement that always has a row had none');
     findings.push(...inspectSession(session, use));
     findings.push(inspectClock(await clockOffset(connection), use.hasKeys));
@@ -57,7 +58,7 @@ function inspectSession(session: Session, { url, hasKeys, connections }: Databas
 
 /** Seconds by which our clock is ahead of the database's, and half the time that it took to ask. */
 async function clockOffset(connection: Connection): Promise<{ readonly seconds: number; readonly uncertain: number }> {
-  const text = 'select extract(epoch from clock_timestamp())::text as "time"';
+  const text = 'select extract(epoch from pg_catalog.clock_timestamp())::text as "time"';
   const begin = Date.now();
   const [answer] = await runStatement<{ readonly time: string }>(connection, { text });
   const end = Date.now();

@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts';
 import type { DatabaseUse, Session } from './database-session.ts';
 import { TableUnusable } from './fault.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
+import { type FoundTable, findTable } from './optional-table.ts';
 import { runStatement } from './runner.ts';
 import { CLIENT_SUBJECTS } from './subject-table.ts';
 import { probeTable, type TableDefinition } from './table.ts';
@@ -43,10 +44,7 @@ async function inspectTable(connection: Connection, session: Session, table: Tab
   const privileges =
     access === 'read' ? `select (${Object.values(columns).join(', ')})` : 'select, insert, update, delete';
   const grant = `grant ${privileges} on ${name} to ${role};`;
-  const [found] = await runStatement<{ readonly exists: boolean }>(connection, {
-    text: 'select to_regclass($1) is not null as "exists"',
-    values: [name],
-  });
+  const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
   if (!found?.exists && origin === 'migration') {
     return problem(
       `the table ${name} does not exist`,
@@ -76,10 +74,11 @@ async function inspectTable(connection: Connection, session: Session, table: Tab
 }
 
 const READ_CLIENTS = `select relkind = 'v' as "isView",
-    exists (select from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+    exists (select from pg_catalog.pg_index join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
       where indrelid = pg_class.oid and indisunique and indisvalid and indnkeyatts = 1 and attname = 'client_id') as "isUnique",
-    has_table_privilege(oid, 'INSERT') or has_table_privilege(oid, 'UPDATE') or has_table_privilege(oid, 'DELETE') as "isWritable"
-  from pg_class where oid = to_regclass('clients')`;
+    pg_catalog.has_table_privilege(oid, 'INSERT') or pg_catalog.has_table_privilege(oid, 'UPDATE')
+      or pg_catalog.has_table_privilege(oid, 'DELETE') as "isWritable"
+  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('$schema.clients')::oid`;
 
 async function inspectClients(connection: Connection, { role, isSuperuser }: Session): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
@@ -99,7 +98,7 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
     findings.push(note(`the role ${role} may change clients, and the service only reads them`, cure));
   }
   const [row] = await runStatement<{ readonly count: number }>(connection, {
-    text: `select count(*)::int as "count" from (select client_id from clients limit ${COUNT_MAX + 1}) as counted`,
+    text: `select pg_catalog.count(*)::int as "count" from (select client_id from $schema.clients limit ${COUNT_MAX + 1}) as counted`,
   });
   const count = row?.count ?? 0;
   if (count === 0)
@@ -109,18 +108,13 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
 }
 
 async function inspectOptional(connection: Connection, { role }: Session): Promise<readonly Finding[]> {
-  const rows = await runStatement<{ readonly name: string; readonly exists: boolean; readonly isReadable: boolean }>(
-    connection,
-    {
-      text: `select name, to_regclass(name) is not null as "exists",
-          coalesce(has_table_privilege(to_regclass(name), 'SELECT'), false) as "isReadable"
-        from unnest($1::text[]) as name`,
-      // The driver takes an array of PostgreSQL as text.
-      values: [`{${OPTIONAL.join(',')}}`],
-    },
-  );
-  const missing = rows.filter(({ exists }) => !exists).map(({ name }) => name);
-  const unreadable = rows.filter(({ exists, isReadable }) => exists && !isReadable).map(({ name }) => name);
+  const missing: string[] = [];
+  const unreadable: string[] = [];
+  for (const name of OPTIONAL) {
+    const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
+    if (!found?.exists) missing.push(name);
+    else if (!found.readable) unreadable.push(name);
+  }
   const findings: Finding[] = [];
   if (missing.length > 0) {
     const text = `${missing.join(' and ')} do not exist: clients have one secret and no resources`;

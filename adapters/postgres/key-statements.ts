@@ -12,16 +12,17 @@ const TOMBSTONE_SECONDS = 30 * 86_400;
 const MARGIN_SECONDS = 3_600;
 
 /** The time of the database, not of a replica, nor of the start of a transaction that waited for the lock. */
-const NOW = 'floor(extract(epoch from clock_timestamp()))::bigint';
+const NOW = 'pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
 
 /** A duration that is rounded down ends too early. */
-const NEXT_SECOND = 'ceil(extract(epoch from clock_timestamp()))::bigint';
+const NEXT_SECOND = 'pg_catalog.ceil(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
 
 const { kid: KID, n: N, e: E, trustedUntil: TRUSTED_UNTIL } = SIGNING_KEYS.columns;
-const REVOKED = 'select kid from signing_key_states where revoked_at is not null';
+const REVOKED = 'select kid from $schema.signing_key_states where revoked_at is not null';
 
-/** The id of a row of `signing_keys`, to compare. Another application may have created that table, with another collation. */
+/** Of a row of `signing_keys`, to compare. Another application may have created that table, with other types and collations. */
 const COMPARABLE_KID = `${KID}::text collate "C"`;
+const COMPARABLE_END = `${TRUSTED_UNTIL}::bigint`;
 
 /**
  * Several statements in one text: one round trip, and so one transaction. The lock makes publishers and revocations wait
@@ -29,14 +30,15 @@ const COMPARABLE_KID = `${KID}::text collate "C"`;
  * has by default. Such a text takes no parameters.
  */
 const BEGIN_ALONE = `set transaction isolation level read committed;
-  select pg_advisory_xact_lock('signing_keys'::regclass::oid::bigint)`;
+  select pg_catalog.pg_advisory_xact_lock('$schema.signing_keys'::regclass::oid::bigint)`;
 
 /** One row with the answer, in which the keys are JSON: a directory without keys tells its time too. */
 function selectAnswer(given: string): string {
-  return `select extract(epoch from clock_timestamp())::text as "time",
-      (select json_agg(json_build_object('kid', ${KID}, 'n', ${N}, 'e', ${E}, 'trustedSeconds', ${TRUSTED_UNTIL} - ${NOW}))
-        from signing_keys where ${TRUSTED_UNTIL} > ${NOW} and ${COMPARABLE_KID} not in (${REVOKED}))::text as "keys",
-      (select json_agg(kid) from (${REVOKED}) as revoked where kid in (${given}))::text as "revoked"`;
+  return `select extract(epoch from pg_catalog.clock_timestamp())::text as "time",
+      (select pg_catalog.json_agg(pg_catalog.json_build_object('kid', ${KID}, 'n', ${N}, 'e', ${E},
+          'trustedSeconds', ${COMPARABLE_END} - ${NOW}))
+        from $schema.signing_keys where ${COMPARABLE_END} > ${NOW} and ${COMPARABLE_KID} not in (${REVOKED}))::text as "keys",
+      (select pg_catalog.json_agg(kid) from (${REVOKED}) as revoked where kid in (${given}))::text as "revoked"`;
 }
 
 /** Every key that is trusted now, in one round trip. */
@@ -48,20 +50,20 @@ export const READ_KEYS: Statement = { name: 'read_keys', text: selectAnswer('nul
  */
 export function publishKeys(keys: readonly SharedKey[], replica: string): Statement {
   const rows = keys.map(({ jwk: { kid, n, e }, trustedSeconds }) => ({ kid, n, e, seconds: trustedSeconds, replica }));
-  const given = `json_to_recordset(${literal(JSON.stringify(rows))}::json)
+  const given = `pg_catalog.json_to_recordset(${literal(JSON.stringify(rows))}::json)
     as given (kid text collate "C", n text, e text, seconds bigint, replica text)`;
   return {
     text: `${BEGIN_ALONE};
-      insert into signing_key_states as states (kid, replica, published_at, kept_until)
+      insert into $schema.signing_key_states as states (kid, replica, published_at, kept_until)
         select kid, replica, ${NOW}, ${NOW} + seconds from ${given}
         on conflict (kid) do update set kept_until =
           case when states.revoked_at is null then excluded.kept_until else ${NOW} + ${TOMBSTONE_SECONDS} end;
-      insert into signing_keys (${KID}, ${N}, ${E}, ${TRUSTED_UNTIL})
+      insert into $schema.signing_keys (${KID}, ${N}, ${E}, ${TRUSTED_UNTIL})
         select kid, n, e, ${NEXT_SECOND} + seconds from ${given} where kid not in (${REVOKED})
         on conflict (${KID}) do update
           set ${[N, E, TRUSTED_UNTIL].map((column) => `${column} = excluded.${column}`).join(', ')};
-      delete from signing_keys where ${TRUSTED_UNTIL} <= ${NOW} - ${MARGIN_SECONDS} or ${COMPARABLE_KID} in (${REVOKED});
-      delete from signing_key_states where kept_until <= ${NOW} - ${MARGIN_SECONDS};
+      delete from $schema.signing_keys where ${COMPARABLE_END} <= ${NOW} - ${MARGIN_SECONDS} or ${COMPARABLE_KID} in (${REVOKED});
+      delete from $schema.signing_key_states where kept_until <= ${NOW} - ${MARGIN_SECONDS};
       ${selectAnswer(`select kid from ${given}`)}`,
   };
 }
@@ -71,24 +73,24 @@ const RECORD = `kid, replica, published_at::text as "publishedAt", trusted_until
 
 /** Every key that is trusted or revoked. */
 export const LIST_KEYS = `select ${RECORD}
-  from (select ${COMPARABLE_KID} as kid, ${TRUSTED_UNTIL} as trusted_until from signing_keys) as keys
-    full join signing_key_states using (kid)
+  from (select ${COMPARABLE_KID} as kid, ${COMPARABLE_END} as trusted_until from $schema.signing_keys) as keys
+    full join $schema.signing_key_states using (kid)
   where trusted_until > ${NOW} or revoked_at is not null order by kid`;
 
 /** Writes the tombstone of a key that is known, deletes the key, and reads its record. */
 export function revokeKey(kid: string): string {
   const id = literal(kid);
   return `${BEGIN_ALONE};
-    insert into signing_key_states as states (kid, revoked_at, kept_until)
+    insert into $schema.signing_key_states as states (kid, revoked_at, kept_until)
       select kid, ${NOW}, ${NOW} + ${TOMBSTONE_SECONDS}
-        from (select ${COMPARABLE_KID} as kid from signing_keys union select kid from signing_key_states) as known where kid = ${id}
+        from (select ${COMPARABLE_KID} as kid from $schema.signing_keys union select kid from $schema.signing_key_states) as known where kid = ${id}
       on conflict (kid) do update
         set revoked_at = coalesce(states.revoked_at, excluded.revoked_at), kept_until = excluded.kept_until;
-    delete from signing_keys where ${COMPARABLE_KID} = ${id};
-    select ${RECORD.replace('trusted_until', 'null')} from signing_key_states where kid = ${id}`;
+    delete from $schema.signing_keys where ${COMPARABLE_KID} = ${id};
+    select ${RECORD.replace('trusted_until', 'null')} from $schema.signing_key_states where kid = ${id}`;
 }
 
 /** A text as an SQL expression, in hexadecimal digits, which cannot end the literal that contains them. */
 function literal(text: string): string {
-  return `convert_from(decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
+  return `pg_catalog.convert_from(pg_catalog.decode('${Buffer.from(text).toString('hex')}', 'hex'), 'UTF8')`;
 }

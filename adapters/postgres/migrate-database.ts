@@ -1,36 +1,46 @@
-import { Migrator } from '@mikro-orm/migrations';
 import { CLIENTS } from './client-entity.ts';
 import { openConnection } from './connection.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
+import { type FoundTable, findTable } from './optional-table.ts';
 import { storeFault } from './store-fault.ts';
 
-/** How long a statement may take, and how long to wait for another migration that runs. Milliseconds. */
+/** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
 const DEADLINE_MS = 60_000;
 
-/** One connection has the lock while the other migrates. */
-const POOL_SIZE = 2;
-
-/** Any number that nothing else in this database uses. */
-const ADVISORY_LOCK = 7_264_019_538;
+/** Any number that nothing else in this database uses. Each statement behind the lock sees what was committed before. */
+const BEGIN_ALONE = `begin isolation level read committed;
+  select pg_catalog.pg_advisory_xact_lock(7264019538::bigint)`;
 
 /** Where the database remembers what was done. */
-const HISTORY_TABLE = 'client_credentials_migrations';
+const HISTORY = 'client_credentials_migrations';
+
+/** As the migrator of MikroORM created it for earlier versions. */
+const CREATE_HISTORY = `create table $schema.${HISTORY} (
+  id serial primary key, name varchar(255) not null, executed_at timestamptz(6) not null default current_timestamp(6))`;
 
 /**
- * Runs the migrations that this database lacks, each in a transaction of its own, and returns their names. Of several that
- * run at once, one does the work, and the others wait for it. Throws DependencyUnavailable if the database cannot be used.
+ * Runs the migrations that this database lacks, all in one transaction, and returns their names. Of several that run at
+ * once, one does the work, and the others wait for it. Throws DependencyUnavailable if the database cannot be used.
  */
 export async function migrateDatabase(url: string): Promise<readonly string[]> {
-  const options = { url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS, ormOptions: ORM_OPTIONS };
-  const connection = await openConnection(options, CLIENTS.schema);
+  const connection = await openConnection({ url, poolSize: 1, deadlineMs: DEADLINE_MS }, CLIENTS.schema);
   try {
-    const lock = await connection.pool.connect();
+    const client = await connection.pool.connect();
     try {
-      await lock.query('select pg_advisory_lock($1)', [ADVISORY_LOCK]);
-      return await connection.migrate();
+      await client.query(BEGIN_ALONE);
+      const { rows } = await client.query<FoundTable>(findTable(HISTORY));
+      if (!rows[0]?.exists) await client.query(CREATE_HISTORY);
+      const history = await client.query<{ readonly name: string }>(`select name from $schema.${HISTORY}`);
+      const missing = MIGRATIONS.filter((migration) => !history.rows.some(({ name }) => name === migration.name));
+      for (const { name, statements } of missing) {
+        for (const statement of statements) await client.query(statement);
+        await client.query(`insert into $schema.${HISTORY} (name) values ($1)`, [name]);
+      }
+      await client.query('commit');
+      return missing.map(({ name }) => name);
     } finally {
-      // The end of its session releases the lock.
-      lock.release(true);
+      // The end of its session ends the transaction too.
+      client.release(true);
     }
   } catch (fault) {
     throw storeFault(fault);
@@ -38,16 +48,3 @@ export async function migrateDatabase(url: string): Promise<readonly string[]> {
     await connection.close();
   }
 }
-
-const ORM_OPTIONS = {
-  extensions: [Migrator],
-  migrations: {
-    tableName: HISTORY_TABLE,
-    migrationsList: MIGRATIONS,
-    allOrNothing: false,
-    snapshot: false,
-    silent: true,
-    // Only a superuser may switch foreign keys off, and nothing here needs it.
-    disableForeignKeys: false,
-  },
-};

@@ -3,9 +3,17 @@ import { TableUnusable } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
 import type { Runner } from './runner.ts';
 
+export interface FoundTable {
+  readonly exists: boolean;
+  readonly readable: boolean;
+}
+
 /** What the search path finds under the name. Every role may read the catalog. */
-const FIND_TABLE = `select to_regclass($1) is not null as "exists",
-  coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false) as "readable"`;
+export const findTable = (table: string) => {
+  const found = `pg_catalog.to_regclass('$schema.${table}')`;
+  return `select ${found} is not null as "exists",
+    coalesce(pg_catalog.has_table_privilege(${found}, 'SELECT'), false) as "readable"`;
+};
 
 /** Milliseconds until a table that the role may not read is looked at again. */
 const LOOK_AGAIN_MS = 5_000;
@@ -59,8 +67,8 @@ export class OptionalTable {
   async #look(): Promise<Found> {
     this.#lookAgainAt = Infinity;
     try {
-      const statement = { text: FIND_TABLE, values: [this.#name] };
-      const [found] = await this.#runner.run<{ readonly exists: boolean; readonly readable: boolean }>(statement);
+      const statement = { text: findTable(this.#name) };
+      const [found] = await this.#runner.run<FoundTable>(statement);
       if (!found?.exists) return 'missing';
       if (found.readable) {
         this.#runner.alsoProbe(this.#name);

@@ -8,7 +8,7 @@ import type { Runner } from './runner.ts';
 /** One round trip by the primary key. */
 const FIND_RESOURCES = {
   name: 'find_resources',
-  text: `select resource from client_resources where client_id = $1 and registration_id = $2
+  text: `select resource from $schema.client_resources where client_id = $1 and registration_id = $2
     order by resource limit ${DETAILS_MAX.resources}`,
 } as const;
 

@@ -10,19 +10,22 @@ const KEPT_SECONDS = 3_600;
 
 const SHOWN_MAX = 100;
 
-const NOW = 'floor(extract(epoch from clock_timestamp()))::bigint';
+const NOW = 'pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
 
 /** Whether the table is there, and this role may use it. */
 const IS_USABLE = `select ${['select', 'insert', 'update', 'delete']
-  .map((right) => `coalesce(has_table_privilege(to_regclass('service_replicas'), '${right}'), false)`)
+  .map(
+    (right) =>
+      `coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('$schema.service_replicas'), '${right}'), false)`,
+  )
   .join(' and ')} as "usable"`;
 
 /** Writes the row of this replica, deletes those of replicas that have ended, and reads the others. */
 const REPORT = `with own as (
-    insert into service_replicas (name, clock_offset_ms, seen_at) values ($1, nullif($2, '')::bigint, ${NOW})
+    insert into $schema.service_replicas (name, clock_offset_ms, seen_at) values ($1, nullif($2::text, '')::bigint, ${NOW})
       on conflict (name) do update set clock_offset_ms = excluded.clock_offset_ms, seen_at = excluded.seen_at
-  ), ended as (delete from service_replicas where name <> $1 and seen_at < ${NOW} - ${KEPT_SECONDS})
-  select name, clock_offset_ms::text as "offsetMs", seen_at::text as "seenAt" from service_replicas
+  ), ended as (delete from $schema.service_replicas where name <> $1 and seen_at < ${NOW} - ${KEPT_SECONDS})
+  select name, clock_offset_ms::text as "offsetMs", seen_at::text as "seenAt" from $schema.service_replicas
     where name <> $1 and seen_at > ${NOW} - ${SHOWN_SECONDS} order by seen_at desc, name limit ${SHOWN_MAX}`;
 
 interface ReplicaRow {

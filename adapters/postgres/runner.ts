@@ -53,7 +53,7 @@ export class Runner {
 
   /** From now on, the probes of the database's health read this table too. */
   alsoProbe(table: string): void {
-    const statement = { text: `select from ${table} limit 0` };
+    const statement = { text: `select from $schema.${table} limit 0` };
     this.#health.include(async () => void (await runStatement(this.#connection, statement)));
   }
 

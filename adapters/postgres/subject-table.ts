@@ -38,10 +38,10 @@ const CLIENT = Object.entries(CLIENTS.columns)
 export const FIND_BY_SUBJECT = {
   name: 'find_by_subject',
   text: `select ${CLIENT}, rule.client_id as "ruleClientId", rule.claims
-    from client_subjects rule join clients
-      on clients.${CLIENTS.columns.clientId} = textin(textout(rule.client_id))
+    from $schema.client_subjects rule join $schema.clients
+      on clients.${CLIENTS.columns.clientId} operator(pg_catalog.=) pg_catalog.textin(pg_catalog.textout(rule.client_id))
         and clients.${CLIENTS.columns.id}::text = rule.registration_id
-    where rule.issuer = $1 and rule.subject = $2 and ($3 = '' or rule.client_id = $3)
+    where rule.issuer = $1 and rule.subject = $2 and ($3::text = '' or rule.client_id = $3)
     order by rule.client_id limit ${FEDERATED_CANDIDATES_MAX}`,
 } as const;
 

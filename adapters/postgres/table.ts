@@ -40,11 +40,12 @@ interface Column {
 }
 
 /** What the search path finds under the name, and what this role may do with it. Every role may read the catalog. */
-const COLUMNS_OF_TABLE = `select attname::text as "name",
-    has_column_privilege(attrelid, attnum, 'SELECT') as "readable",
-    has_table_privilege(attrelid, 'INSERT') and has_table_privilege(attrelid, 'UPDATE')
-      and has_table_privilege(attrelid, 'DELETE') as "writable"
-  from pg_catalog.pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`;
+const columnsOf = (table: string) => `select attname::text as "name",
+    pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT') as "readable",
+    pg_catalog.has_table_privilege(attrelid, 'INSERT') and pg_catalog.has_table_privilege(attrelid, 'UPDATE')
+      and pg_catalog.has_table_privilege(attrelid, 'DELETE') as "writable"
+  from pg_catalog.pg_attribute
+  where attrelid = pg_catalog.to_regclass('$schema.${table}')::oid and attnum > 0 and not attisdropped`;
 
 /** A table that is open: statements for requests, and the health of its database. */
 export interface OpenTable extends Dependency {
@@ -93,7 +94,7 @@ export async function openTable(
 
 /** Takes the lock and needs the privileges of every read of the table. */
 function readNoRow({ name, selectList }: TableDefinition): Statement {
-  return { text: `select ${selectList} from ${name} limit 0` };
+  return { text: `select ${selectList} from $schema.${name} limit 0` };
 }
 
 /**
@@ -105,7 +106,7 @@ export function probeTable(
   connection: Connection,
   read: Statement = readNoRow(table),
 ): TableProbe {
-  const readColumns = () => runStatement<Column>(connection, { text: COLUMNS_OF_TABLE, values: [table.name] });
+  const readColumns = () => runStatement<Column>(connection, { text: columnsOf(table.name) });
   const check = async () => {
     assertUsable(table, await readColumns());
     await runStatement(connection, read).catch((fault) => {

@@ -18,7 +18,7 @@ export const USED_ASSERTIONS = defineTable(
 );
 
 /** The time of the database, not of a replica. */
-const NOW = 'floor(extract(epoch from clock_timestamp()))::bigint';
+const NOW = 'pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
 
 /**
  * Records uses and returns the digests of those that were the first. Parameters: the uses as JSON, and the id of this use. In
@@ -26,9 +26,9 @@ const NOW = 'floor(extract(epoch from clock_timestamp()))::bigint';
  */
 export const RECORD_USES = {
   name: 'record_uses',
-  text: `insert into used_assertions as used (digest, client_id, kept_until, use_id)
+  text: `insert into $schema.used_assertions as used (digest, client_id, kept_until, use_id)
     select digest, client_id, ${NOW} + seconds, $2
-      from json_to_recordset($1::json) as given (digest text, client_id text, seconds bigint) order by digest
+      from pg_catalog.json_to_recordset($1::json) as given (digest text, client_id text, seconds bigint) order by digest
     on conflict (digest) do update
       set client_id = excluded.client_id, kept_until = excluded.kept_until, use_id = excluded.use_id
       where used.kept_until <= ${NOW} or used.use_id = excluded.use_id
@@ -38,14 +38,14 @@ export const RECORD_USES = {
 /** Deletes uses whose time is over, at most $1, and returns how many. Rows that another replica deletes are left to it. */
 export const DELETE_ENDED = {
   text: `with ended as (
-      select digest from used_assertions where kept_until <= ${NOW} limit $1::int for update skip locked),
-    deleted as (delete from used_assertions using ended where used_assertions.digest = ended.digest returning 1)
-    select count(*)::text as "deleted" from deleted`,
+      select digest from $schema.used_assertions where kept_until <= ${NOW} limit $1::int for update skip locked),
+    deleted as (delete from $schema.used_assertions using ended where used_assertions.digest = ended.digest returning 1)
+    select pg_catalog.count(*)::text as "deleted" from deleted`,
 } as const;
 
 /** The number of all uses, and of each client that has at least $1. Reads the whole table: a million uses take about a third of a second. */
 export const COUNT_USES = {
-  text: `select client_id as "clientId", sum(uses)::text as "uses" from (
-      select client_id, count(*) as uses from used_assertions group by client_id) as counts
-    group by grouping sets ((), (client_id)) having client_id is null or sum(uses) >= $1::bigint`,
+  text: `select client_id as "clientId", pg_catalog.sum(uses)::text as "uses" from (
+      select client_id, pg_catalog.count(*) as uses from $schema.used_assertions group by client_id) as counts
+    group by grouping sets ((), (client_id)) having client_id is null or pg_catalog.sum(uses) >= $1::numeric`,
 } as const;

@@ -28,11 +28,13 @@ const orm = new MikroORM({
 });
 const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE });
 
+const FIND = { ...FIND_CLIENT, text: FIND_CLIENT.text.replace('$schema.', 'public.') };
+
 const METHODS: Readonly<Record<string, Find>> = {
-  'pg, unprepared statement': (id) => pool.query({ text: FIND_CLIENT.text, values: [id] }),
-  'pg, prepared statement': (id) => pool.query({ ...FIND_CLIENT, values: [id] }),
+  'pg, unprepared statement': (id) => pool.query({ text: FIND.text, values: [id] }),
+  'pg, prepared statement': (id) => pool.query({ ...FIND, values: [id] }),
   'this repository': (id) => repository.findByClientId(id),
-  'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND_CLIENT.text.replace('$1', '?'), [id]),
+  'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND.text.replace('$1', '?'), [id]),
   'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENTS.schema, { clientId: id }),
 };
 
