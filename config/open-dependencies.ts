@@ -1,9 +1,12 @@
+import type { Logger } from 'pino';
 import type { DependencyContainer } from 'tsyringe';
 import { createStateLog } from '../adapters/pino/state-log.ts';
 import type { PoolLoad } from '../adapters/postgres/connection.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
+import { readTextFile } from '../adapters/system/read-text-file.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
+import { followDatabaseUrl } from './settings/database-url.ts';
 import type { Settings } from './settings/settings.ts';
 
 /**
@@ -18,7 +21,7 @@ export async function openDependencies(
   const { DATABASE_POOL_SIZE: poolSize, KEY_PUBLICATION_SECONDS: publicationSeconds } = settings;
   const log = container.resolve(PARTS.log);
   const connection = () => ({
-    ...connectionOptions(settings),
+    ...connectionOptions(settings, log),
     measure: (use: string, pool: () => PoolLoad) => container.resolve(PARTS.processMetrics).measureDatabase(use, pool),
   });
   const opened: Dependency[] = [];
@@ -80,7 +83,10 @@ function loadPostgres() {
   return import('../adapters/postgres/open-adapters.ts');
 }
 
-function connectionOptions({ DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs }: Settings) {
+function connectionOptions(settings: Settings, log: Logger) {
+  const { DATABASE_URL, DATABASE_URL_FILE: path, DATABASE_DEADLINE_MS: deadlineMs } = settings;
   if (DATABASE_URL === undefined) throw new Error('DATABASE_URL: is required');
-  return { url: DATABASE_URL.reveal(), deadlineMs };
+  const url = DATABASE_URL.reveal();
+  const onProblem = (problem: string) => log.warn({ event: 'database_url_file_unusable', problem });
+  return { url: path === undefined ? url : followDatabaseUrl(path, url, readTextFile, onProblem), deadlineMs };
 }

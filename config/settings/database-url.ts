@@ -44,6 +44,38 @@ export function readDatabaseUrl(text: string): Result<SecretText, readonly strin
   return problem === undefined ? success(new SecretText(url)) : failure([`must contain one line, and it ${problem}`]);
 }
 
+/**
+ * What returns the URL for each new connection: the file is read again, so that role and password can be rotated without a restart.
+ * While it cannot be read, or differs in anything else, the last URL counts, and the server decides whether it still may;
+ * `onProblem` gets each new reason, without a value.
+ */
+export function followDatabaseUrl(
+  path: string,
+  first: string,
+  readTextFile: ReadTextFile,
+  onProblem: (problem: string) => void,
+): () => string {
+  let latest = first;
+  let known: string | undefined;
+  return () => {
+    const read = readUrlFile(path, readTextFile);
+    const isSame = read.ok && withoutCredentials(read.value) === withoutCredentials(first);
+    const problem = read.ok ? `DATABASE_URL_FILE: ${MORE_CHANGED}.` : read.problem;
+    if (isSame) latest = read.value;
+    else if (problem !== known) onProblem(problem);
+    known = isSame ? undefined : problem;
+    return latest;
+  };
+}
+
+const MORE_CHANGED = 'differs in more than role and password, which takes effect at the next start';
+
+/** A password that is there does not become an empty one. */
+function withoutCredentials(value: string): string {
+  const url = new URL(value);
+  return Object.assign(url, { username: '', password: url.password && 'set' }).href;
+}
+
 /** The URL of a program that needs no other setting. Fails with the setting and the rule, never with a value. */
 export function databaseUrlOf(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
   const url = givenUrl(environment, readTextFile);
@@ -55,11 +87,7 @@ export function databaseUrlOf(environment: Environment, readTextFile: ReadTextFi
 function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
   const { DATABASE_URL, DATABASE_URL_FILE } = environment;
   if (DATABASE_URL && DATABASE_URL_FILE) return failure('DATABASE_URL: must not be set if DATABASE_URL_FILE is set.');
-  if (DATABASE_URL_FILE) {
-    const text = readTextFile(DATABASE_URL_FILE);
-    const read = text.ok ? readDatabaseUrl(text.value) : failure([text.problem]);
-    return read.ok ? success(read.value.reveal()) : failure(`DATABASE_URL_FILE: ${read.problem.join()}.`);
-  }
+  if (DATABASE_URL_FILE) return readUrlFile(DATABASE_URL_FILE, readTextFile);
   if (DATABASE_URL) {
     const problem = databaseUrlProblem(DATABASE_URL);
     return problem === undefined ? success(DATABASE_URL) : failure(`DATABASE_URL: ${problem}.`);
@@ -67,6 +95,12 @@ function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<
   const similar = Object.keys(environment).find((name) => settingMeantBy(name, OWN_NAMES) !== undefined);
   const hint = similar === undefined ? '' : ` ${similar} is set: did you mean ${settingMeantBy(similar, OWN_NAMES)}?`;
   return failure(`DATABASE_URL: must be set in the environment, to a postgresql:// URL.${hint}`);
+}
+
+function readUrlFile(path: string, readTextFile: ReadTextFile): Result<string, string> {
+  const text = readTextFile(path);
+  const read = text.ok ? readDatabaseUrl(text.value) : failure([text.problem]);
+  return read.ok ? success(read.value.reveal()) : failure(`DATABASE_URL_FILE: ${read.problem.join()}.`);
 }
 
 const OWN_NAMES = ['DATABASE_URL', 'DATABASE_URL_FILE'];

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
-import { databaseUrlOf } from '../../config/settings/database-url.ts';
-import { failure, success } from '../../domain/result.ts';
+import { databaseUrlOf, followDatabaseUrl } from '../../config/settings/database-url.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 
@@ -121,5 +121,62 @@ describe('loadConfiguration', () => {
     ])('names the setting and never the value if the file %s', (_name, text, problem) => {
       expect(read(text)).toEqual({ ok: false, problem: [`MANAGEMENT_TOKEN_FILE: ${problem}`] });
     });
+  });
+});
+
+describe('followDatabaseUrl', () => {
+  const FIRST = 'postgresql://service:its-password@db.test/auth?sslmode=verify-full';
+  const follow = () => {
+    const file = { text: success(FIRST) as Result<string, string> };
+    const problems: string[] = [];
+    return {
+      url: followDatabaseUrl(
+        '/run/secrets/url',
+        FIRST,
+        () => file.text,
+        (problem) => problems.push(problem),
+      ),
+      problems,
+      write: (text: string) => (file.text = success(text)),
+      remove: () => (file.text = failure('cannot be read')),
+    };
+  };
+
+  it('has the role and the password that the file has now', () => {
+    const { url, problems, write } = follow();
+    expect(url()).toBe(FIRST);
+    const next = 'postgresql://service_2:another@db.test/auth?sslmode=verify-full';
+    write(`${next}\n`);
+    expect(url()).toBe(next);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ['is empty', ''],
+    ['is cut', 'postgresql://service:ano'],
+    ['has no password', 'postgresql://service@db.test/auth?sslmode=verify-full'],
+    ['names another host', 'postgresql://service:another@elsewhere.test/auth?sslmode=verify-full'],
+    ['names another database', 'postgresql://service:another@db.test/other?sslmode=verify-full'],
+    ['does not verify the server', 'postgresql://service:another@db.test/auth'],
+  ])('keeps the last URL while the file %s, and says so once', (_what, text) => {
+    const { url, problems, write } = follow();
+    const last = FIRST.replace('its-password', 'another');
+    write(last);
+    url();
+    write(text);
+    expect([url(), url()]).toEqual([last, last]);
+    expect(problems).toEqual([expect.stringMatching(/^DATABASE_URL_FILE: (must contain one line|differs in more)/)]);
+    expect(problems.join()).not.toMatch(/another|service/);
+  });
+
+  it('reports a file that is missing again after it was there', () => {
+    const { url, problems, write, remove } = follow();
+    for (const _ of [1, 2]) {
+      remove();
+      expect(url()).toBe(FIRST);
+      write(FIRST);
+      url();
+    }
+    expect(problems).toEqual(['DATABASE_URL_FILE: cannot be read.', 'DATABASE_URL_FILE: cannot be read.']);
   });
 });
