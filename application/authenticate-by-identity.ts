@@ -4,25 +4,21 @@ import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts'
 import { failure, type Result } from '../domain/result.ts';
 import type { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import type { IdentityAuthentication, PresentedAssertion } from './authenticate-client.ts';
-import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
+import type { Caller } from './ports/caller.ts';
 import type { Clock } from './ports/clock.ts';
 import { DependencyUnavailable } from './ports/dependency-unavailable.ts';
 import type { FederatedClients } from './ports/federated-clients.ts';
 import type { IssuerKeys } from './ports/issuer-keys.ts';
 import { selectCandidate } from './select-candidate.ts';
+import { REASON_OF_VERDICT, type VerifyAssertion } from './verify-assertion.ts';
 
 /** No rule has this subject. */
 const NO_SUBJECT = '';
 
-const REASON_OF_VERDICT = {
-  key_unknown: 'assertion_key_unknown',
-  signature_wrong: 'assertion_signature_wrong',
-} as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
-
 export interface AuthenticateByIdentityParts {
   readonly issuers: TrustedIssuers;
   readonly issuerKeys: IssuerKeys;
-  readonly verifier: AssertionVerifier;
+  readonly verifyAssertion: VerifyAssertion;
   readonly clients: FederatedClients;
   readonly clock: Clock;
   /** The greatest age of an assertion. */
@@ -51,8 +47,8 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
    * look-up. An assertion that is not verified is looked up under a subject that no rule has: its time tells a forger
    * nothing about rules.
    */
-  async execute(presented: PresentedAssertion): Promise<Result<ClientRegistration, Refusal>> {
-    const { issuers, issuerKeys, verifier, clients, clock, maxAgeSeconds } = this.#parts;
+  async execute(presented: PresentedAssertion, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
+    const { issuers, issuerKeys, verifyAssertion, clients, clock, maxAgeSeconds } = this.#parts;
     const { assertion, type, clientId } = presented;
     const issuer = issuers.find(type, assertion.claims);
     if (issuer === undefined) return refuse('assertion_issuer_untrusted');
@@ -60,9 +56,13 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
     if (reason !== undefined) return refuse(reason);
 
     const { keys, current } = issuerKeys.keysOf(issuer.issuer);
-    const verdict = await verifier.verify(assertion, keys);
-    const subject = verdict === 'verified' ? assertion.claims.sub : NO_SUBJECT;
-    const identity = { issuer: issuer.issuer, subject, clientId };
+    const claimed = { issuer: issuer.issuer, subject: assertion.claims.sub, clientId };
+    const verdict = await verifyAssertion.execute(assertion, keys, {
+      clientId: `${claimed.issuer} ${claimed.subject}`,
+      caller,
+      isRegistered: async () => (await clients.findBySubject(claimed)).length > 0,
+    });
+    const identity = verdict === 'verified' ? claimed : { ...claimed, subject: NO_SUBJECT };
     const candidates = await clients.findBySubject(identity);
     if (verdict === 'key_unknown' && !current) {
       throw new DependencyUnavailable(
@@ -71,7 +71,7 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
       );
     }
     return verdict === 'verified'
-      ? selectCandidate(issuers, { identity, payload: assertion.payload, candidates })
+      ? selectCandidate(issuers, { identity, payload: assertion.readPayload(), candidates })
       : refuse(REASON_OF_VERDICT[verdict]);
   }
 }

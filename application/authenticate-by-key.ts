@@ -3,25 +3,21 @@ import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../domain/key-assert
 import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import type { PresentedAssertion } from './authenticate-client.ts';
-import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
+import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type { ClientKeys } from './ports/client-keys.ts';
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { Clock } from './ports/clock.ts';
 import type { UseAssertion } from './use-assertion.ts';
+import { REASON_OF_VERDICT, type VerifyAssertion } from './verify-assertion.ts';
 
 /** Seconds beyond its end that a used assertion is kept: the clock of a replica may be set back by so much. */
 const KEPT_LONGER_SECONDS = 60;
 
-const REASON_OF_VERDICT = {
-  key_unknown: 'assertion_key_unknown',
-  signature_wrong: 'assertion_signature_wrong',
-} as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
-
 export interface AuthenticateByKeyParts {
   readonly clientKeys: ClientKeys;
   readonly clients: Pick<ClientRepository, 'findByClientId'>;
-  readonly verifier: AssertionVerifier;
+  readonly verifyAssertion: VerifyAssertion;
   readonly useAssertion: UseAssertion;
   readonly clock: Clock;
   /** The audiences of which an assertion must have exactly one. */
@@ -41,8 +37,11 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
    * after the same work, with or without a registration: one look-up of keys and one verification. Only a verified
    * assertion of an enabled client is recorded as used, so nobody else can fill the store.
    */
-  async execute({ assertion, clientId }: PresentedAssertion): Promise<Result<ClientRegistration, Refusal>> {
-    const { clientKeys, clients, verifier, useAssertion, clock, audiences } = this.#parts;
+  async execute(
+    { assertion, clientId }: PresentedAssertion,
+    caller: Caller,
+  ): Promise<Result<ClientRegistration, Refusal>> {
+    const { clientKeys, clients, verifyAssertion, useAssertion, clock, audiences } = this.#parts;
     const { sub, exp, jti: assertionId = '' } = assertion.claims;
     const now = clock.now();
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, clientId });
@@ -51,7 +50,8 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     const { registrationId, keys } = await clientKeys.findKeys(sub);
     const current = keys.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
     const jwks = current.map(({ jwk }) => jwk);
-    const verdict = await verifier.verify(assertion, jwks);
+    const isRegistered = async () => registrationId !== undefined;
+    const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
     if (registrationId === undefined) return refuse('client_unknown');
     if (verdict !== 'verified') return refuse(REASON_OF_VERDICT[verdict], sub);
     const lookup = await clients.findByClientId(sub);

@@ -75,7 +75,7 @@ export class ExplainAssertion {
     const signature = await this.#verify(assertion, issuer.issuer);
     const identity = { issuer: issuer.issuer, subject: assertion.claims.sub, clientId };
     const candidates = await clients.findBySubject(identity);
-    const selected = selectCandidate(issuers, { identity, payload: assertion.payload, candidates });
+    const selected = selectCandidate(issuers, { identity, payload: assertion.readPayload(), candidates });
     const reason =
       refusalOfIdentity(assertion, issuer, { now: at, maxAgeSeconds }) ??
       reasonOfSignature(signature) ??
@@ -100,8 +100,9 @@ export class ExplainAssertion {
     }
   }
 
-  #explain(candidate: FederatedCandidate, identity: FederatedIdentity, { payload }: ClientAssertion): ExplainedRule {
+  #explain(candidate: FederatedCandidate, identity: FederatedIdentity, assertion: ClientAssertion): ExplainedRule {
     const { clientId, lookup, claims = {} } = candidate;
+    const payload = assertion.readPayload();
     const broken = lookup.kind === 'broken' ? `the registration is broken: ${lookup.problem.field}` : undefined;
     const problem = weaknessOfRule(this.#parts.issuers, identity, candidate) ?? broken;
     const unmet = unmetConditions(claims, payload).map((path) => {

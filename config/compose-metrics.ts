@@ -58,6 +58,25 @@ export function measureProcess(container: DependencyContainer, { CLIENT_AUTHENTI
       read: () => container.resolve(PARTS.assertionVerifier).importedKeys,
       max: () => IMPORTED_KEYS_MAX,
     });
+    const queue = () => container.resolve(PARTS.assertionQueue);
+    metrics.measure({
+      name: 'auth_assertion_verifications_unanswered',
+      help: 'Requests that wait for the verification of an assertion or for the time of its answer.',
+      read: () => queue().load.unanswered,
+      max: () => queue().limits.unanswered,
+    });
+    metrics.measure({
+      name: 'auth_assertion_verifications_overflow',
+      help: 'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.',
+      read: () => queue().load.overflow,
+      max: () => queue().limits.overflow,
+    });
+    metrics.measure({
+      name: 'auth_assertion_verification_shares',
+      help: 'Clients and addresses whose share of the overflow queue of assertions is remembered.',
+      read: () => queue().shares,
+      max: () => queue().sharesMax,
+    });
   }
 }
 

@@ -34,7 +34,11 @@ import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { BcryptSecretVerifier, concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import { PlainSecretVerifier } from '../adapters/secrets/plain-secret-verifier.ts';
-import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../adapters/secrets/verification-queue.ts';
+import {
+  ASSERTION_QUEUE_LIMITS,
+  VERIFICATION_QUEUE_LIMITS,
+  VerificationQueue,
+} from '../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
@@ -49,6 +53,7 @@ import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import { UseAssertion } from '../application/use-assertion.ts';
+import { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuthenticationMethod } from '../domain/authentication-method.ts';
 import { countExpiring } from '../domain/client-details.ts';
 import { KeySchedule } from '../domain/key-schedule.ts';
@@ -181,11 +186,16 @@ export async function buildContainer(
   }
   part(PARTS.usedAssertions, () => get(PARTS.usedAssertionsStore));
   part(PARTS.assertionVerifier, () => new JoseAssertionVerifier());
+  part(PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
+  part(PARTS.verifyAssertion, () => {
+    const slots = get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.assertionQueue)));
+    return new VerifyAssertion(observe.assertions(get(PARTS.assertionVerifier)), slots);
+  });
   part(PARTS.authenticateByKey, () => {
     return new AuthenticateByKey({
       clientKeys: observe.clientKeys(get(PARTS.clientKeys)),
       clients: observe.clients(get(PARTS.clientRepository)),
-      verifier: observe.assertions(get(PARTS.assertionVerifier)),
+      verifyAssertion: get(PARTS.verifyAssertion),
       useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
       clock: get(PARTS.clock),
       audiences: assertionAudiences(settings),
@@ -209,7 +219,7 @@ export async function buildContainer(
     return new AuthenticateByIdentity({
       issuers: new TrustedIssuers(issuers),
       issuerKeys: get(PARTS.issuerKeys),
-      verifier: observe.assertions(get(PARTS.assertionVerifier)),
+      verifyAssertion: get(PARTS.verifyAssertion),
       clients: observe.federatedClients(get(PARTS.federatedClients)),
       clock: get(PARTS.clock),
       maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,

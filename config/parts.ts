@@ -46,6 +46,7 @@ import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
+import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { ExpiringCredentials } from '../domain/client-details.ts';
 import type { AuditOutput } from './open-audit.ts';
 
@@ -82,6 +83,9 @@ export const PARTS = {
   authenticateBySecret: token<AuthenticateBySecret>('AuthenticateBySecret'),
   clientKeys: token<ClientKeys>('ClientKeys'),
   assertionVerifier: token<JoseAssertionVerifier>('JoseAssertionVerifier'),
+  /** Each process that answers requests has its own. */
+  assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
+  verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
   usedAssertionsStore: token<UsedAssertionsStore>('UsedAssertionsStore'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
   authenticateByKey: token<AuthenticateByKey>('AuthenticateByKey'),

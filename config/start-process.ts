@@ -42,7 +42,9 @@ export function startProcess(
     lifecycle: container.resolve(PARTS.lifecycle),
     graceMs,
     drainMs,
-    endWaits: () => container.resolve(PARTS.verificationSlots).close(),
+    endWaits: () => {
+      for (const part of [PARTS.verificationSlots, PARTS.assertionQueue]) container.resolve(part).close();
+    },
     closables: [audit, ...container.resolve(PARTS.dependencies), ...(status ? [status] : [])],
     reopenFiles: audit.reopen && (() => reopenFiles(container)),
     log: (event, address) => {

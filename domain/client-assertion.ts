@@ -26,26 +26,22 @@ const COMPACT_JWS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
 const MAX_LENGTH = 12 * 1024;
 const TEXT_MAX_LENGTH = 2_000;
 
+/** Values in a header or in claims, members and elements, and how deep they are nested. Platforms write up to 250, and 5. */
+const VALUES_MAX = 1_000;
+const DEPTH_MAX = 16;
+
 const UTF8 = { fatal: true, ignoreBOM: true };
 
 /** A client assertion as it was presented: a JWT in its compact form, whose parts are read and not verified yet. */
 export class ClientAssertion {
   readonly header: AssertionHeader;
   readonly claims: AssertionClaims;
-  /** Every claim, for conditions on claims that this service does not know. */
-  readonly payload: Readonly<Record<string, unknown>>;
   readonly #compact: string;
 
-  private constructor(
-    compact: string,
-    header: AssertionHeader,
-    claims: AssertionClaims,
-    payload: Readonly<Record<string, unknown>>,
-  ) {
+  private constructor(compact: string, header: AssertionHeader, claims: AssertionClaims) {
     this.#compact = compact;
     this.header = header;
     this.claims = claims;
-    this.payload = payload;
   }
 
   /**
@@ -60,9 +56,15 @@ export class ClientAssertion {
     const { alg, kid, typ } = header;
     const { iss, sub, aud, exp, iat, nbf, jti } = payload;
     const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
-    return success(
-      new ClientAssertion(compact, { alg, kid, typ } as AssertionHeader, claims as AssertionClaims, payload),
-    );
+    return success(new ClientAssertion(compact, { alg, kid, typ } as AssertionHeader, claims as AssertionClaims));
+  }
+
+  /**
+   * Every claim, for conditions on claims that this service does not know. Parsed at each call: objects need up to twenty
+   * times the memory of their text, and an assertion waits for look-ups and its verification.
+   */
+  readPayload(): Readonly<Record<string, unknown>> {
+    return readObject(this.#compact.split('.')[1] ?? '') ?? {};
   }
 
   /** The compact form, with its signature: a credential, for verification and nothing else. */
@@ -111,9 +113,12 @@ function isTime(value: unknown): value is number {
 function readObject(encoded: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const text = decodeText(encoded);
+    const named = countNames(text);
+    if (named === undefined) return undefined;
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && !hasRepeatedMember(text, value) ? (value as Readonly<Record<string, unknown>>) : undefined;
+    // If an object names a member twice, two readers could differ on its value (RFC 7519 section 4).
+    return isObject && named === membersOf(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     // Not base64, not UTF-8 or not JSON.
     return undefined;
@@ -128,10 +133,29 @@ function decodeText(encoded: string): string {
   return new TextDecoder('utf-8', UTF8).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }
 
-/** Whether an object in this JSON text names a member twice: two readers could differ on its value (RFC 7519 section 4). */
-function hasRepeatedMember(text: string, value: object): boolean {
-  const named = text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
-  return named !== membersOf(value);
+/**
+ * The members that all objects in this JSON text name, counted before anything is built from it. Undefined if it has too many
+ * values or is nested too deeply: a small text could ask for many objects.
+ */
+function countNames(text: string): number | undefined {
+  let [names, values, depth] = [0, 0, 0];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') at = endOfText(text, at);
+    else if (character === ':') names += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    else if (character === '{' || character === '[') depth += 1;
+    if (character === ',' || character === '{' || character === '[') values += 1;
+    if (values > VALUES_MAX || depth > DEPTH_MAX) return undefined;
+  }
+  return names;
+}
+
+/** Where the text that begins here ends. */
+function endOfText(json: string, begin: number): number {
+  let at = begin + 1;
+  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
+  return at;
 }
 
 function membersOf(value: unknown): number {

@@ -1,5 +1,4 @@
-import { constants, generateKeyPairSync, KeyObject, verify } from 'node:crypto';
-import { importJWK, type JWK } from 'jose';
+import { constants, createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
@@ -21,27 +20,55 @@ const VERIFY: Readonly<Record<AssertionAlgorithm, Verify>> = {
 /** Bytes of a signature by each algorithm; for RSA, by the smallest and the largest key. */
 const SIGNATURE_BYTES = { RS256: [256, 512], PS256: [256, 512], ES256: [64, 64], ES384: [96, 96], EdDSA: [64, 64] };
 
+/** log2 of what one key costs, in tenths of a millisecond. */
+const KEY_COST: Readonly<Record<AssertionAlgorithm, number>> = { RS256: 0, PS256: 0, ES256: 0, ES384: 3, EdDSA: 0 };
+
 /** The keys that are tried for an assertion without `kid`. Every refusal of one costs so many verifications. */
 export const KEYS_TRIED_MAX = 4;
 
 /** The imported keys that are kept: an import takes as long as a verification. */
 export const IMPORTED_KEYS_MAX = 1_000;
 
+/** Milliseconds of verifications per pass of the event loop. The last one may exceed them. */
+const PASS_MS = 2;
+
+/** The signing input of an assertion, and its signature. */
+interface Signed {
+  readonly input: Buffer;
+  readonly signature: Buffer;
+}
+
 /**
- * Verifies with the keys of a client, on the event loop, as tokens are signed (decision 0201). jose imports a key: it checks
- * that a point is on its curve.
+ * Verifies with the keys of a client, on the event loop, as tokens are signed (decision 0201). In one pass of the event loop
+ * it tries keys for two milliseconds, and then the other requests are served first.
  *
  * What a refusal costs depends on the assertion and not on the keys: each try costs one import and one verification that
  * runs to its end, against a decoy where there is no key or where the key would end it early.
  */
 export class JoseAssertionVerifier implements AssertionVerifier {
-  /** The oldest first. */
+  /** The least recently used first. */
   readonly #imported = new Map<string, KeyObject>();
   readonly #decoys = createDecoys();
+  readonly #now: () => number;
+  /** Milliseconds of verifications in this pass of the event loop. */
+  #spentMs = 0;
+  #nextPass: Promise<void> | undefined;
+
+  /** @param now monotonic time in milliseconds. */
+  constructor(now = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** The imported keys that are kept, at most IMPORTED_KEYS_MAX. */
   get importedKeys(): number {
     return this.#imported.size;
+  }
+
+  cost(assertion: ClientAssertion): number | undefined {
+    const { alg, kid } = assertion.header;
+    const algorithm = readAlgorithm(alg);
+    if (algorithm === undefined || !isOfLength(signatureOf(assertion.reveal()), algorithm)) return undefined;
+    return KEY_COST[algorithm] + (kid === undefined ? Math.log2(KEYS_TRIED_MAX) : 0);
   }
 
   async verify(assertion: ClientAssertion, keys: readonly PublicJwk[]): Promise<AssertionVerdict> {
@@ -50,40 +77,57 @@ export class JoseAssertionVerifier implements AssertionVerifier {
     if (algorithm === undefined) return 'key_unknown';
     const fitting = keys.filter((jwk) => algorithmsOf(jwk).includes(algorithm));
     const candidates = kid === undefined ? fitting : fitting.filter((jwk) => jwk.kid === kid);
-    for (let tried = 0; tried < (kid === undefined ? KEYS_TRIED_MAX : 1); tried += 1) {
-      if (await this.isSigned(assertion.reveal(), algorithm, candidates[tried])) return 'verified';
+    const signed = readSigned(assertion.reveal(), algorithm);
+    for (let tried = 0; signed !== undefined && tried < (kid === undefined ? KEYS_TRIED_MAX : 1); tried += 1) {
+      while (this.#spentMs >= PASS_MS) await this.#nextPass;
+      const begin = this.#now();
+      const isRight = this.#isSignedBy(signed, algorithm, candidates[tried]);
+      this.#spent(this.#now() - begin);
+      if (isRight) return 'verified';
     }
     return candidates.length === 0 ? 'key_unknown' : 'signature_wrong';
   }
 
-  /** Whether this key signed the compact JWS by this algorithm. False without a key, after the same work. */
-  async isSigned(compact: string, algorithm: AssertionAlgorithm, jwk: PublicJwk | undefined): Promise<boolean> {
-    const end = compact.lastIndexOf('.');
-    const signature = Buffer.from(compact.slice(end + 1), 'base64url');
-    const [shortest = 0, longest = 0] = SIGNATURE_BYTES[algorithm];
-    if (signature.length < shortest || signature.length > longest) return false;
-    // Its only spelling: the unused bits of the last character are zero (RFC 4648 section 3.5).
-    if (signature.toString('base64url') !== compact.slice(end + 1)) return false;
+  /** Whether this key signed the compact JWS by this algorithm. */
+  isSigned(compact: string, algorithm: AssertionAlgorithm, jwk: PublicJwk): boolean {
+    const signed = readSigned(compact, algorithm);
+    return signed !== undefined && this.#isSignedBy(signed, algorithm, jwk);
+  }
 
-    const input = Buffer.from(compact.slice(0, end), 'latin1');
+  /** False without a key, after the same work. */
+  #isSignedBy({ input, signature }: Signed, algorithm: AssertionAlgorithm, jwk: PublicJwk | undefined): boolean {
     const isRight = (key: KeyObject) => VERIFY[algorithm](input, key, signature);
     const usable = jwk !== undefined && runsToItsEnd(jwk, signature) ? jwk : undefined;
-    const kept = usable && this.#imported.get(materialOf(usable));
-    const imported = kept ?? (usable && (await importPublicKey(usable)));
+    const material = usable === undefined ? '' : materialOf(usable);
+    const kept = this.#imported.get(material);
+    const imported = kept ?? (usable && importPublicKey(usable));
     if (imported === undefined) {
-      const decoy = await importPublicKey(this.#decoyFor(algorithm, signature.length));
+      const decoy = importPublicKey(this.#decoyFor(algorithm, signature.length));
       if (decoy !== undefined) isRight(decoy);
       return false;
     }
     if (isRight(imported)) {
-      if (kept === undefined && usable !== undefined) this.#keep(materialOf(usable), imported);
+      this.#keep(material, imported);
       return true;
     }
-    if (kept !== undefined) await importPublicKey(this.#decoyFor(algorithm, signature.length));
+    if (kept !== undefined) importPublicKey(this.#decoyFor(algorithm, signature.length));
     return false;
   }
 
+  #spent(milliseconds: number): void {
+    this.#spentMs += milliseconds;
+    this.#nextPass ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#spentMs = 0;
+        this.#nextPass = undefined;
+        resolve();
+      });
+    });
+  }
+
+  /** As the most recently used one. */
   #keep(material: string, key: KeyObject): void {
+    this.#imported.delete(material);
     const [oldest] = this.#imported.keys();
     if (this.#imported.size >= IMPORTED_KEYS_MAX && oldest !== undefined) this.#imported.delete(oldest);
     this.#imported.set(material, key);
@@ -94,6 +138,25 @@ export class JoseAssertionVerifier implements AssertionVerifier {
     if (algorithm === 'RS256' || algorithm === 'PS256') return rsaDecoy(signatureBytes);
     return this.#decoys[algorithm];
   }
+}
+
+function signatureOf(compact: string): string {
+  return compact.slice(compact.lastIndexOf('.') + 1);
+}
+
+function isOfLength(encoded: string, algorithm: AssertionAlgorithm): boolean {
+  const bytes = Math.floor((encoded.length * 3) / 4);
+  const [shortest = 0, longest = 0] = SIGNATURE_BYTES[algorithm];
+  return bytes >= shortest && bytes <= longest;
+}
+
+/** Undefined if no key by this algorithm can have made the signature. */
+function readSigned(compact: string, algorithm: AssertionAlgorithm): Signed | undefined {
+  const encoded = signatureOf(compact);
+  const signature = Buffer.from(encoded, 'base64url');
+  // Its only spelling: the unused bits of the last character are zero (RFC 4648 section 3.5).
+  if (!isOfLength(encoded, algorithm) || signature.toString('base64url') !== encoded) return undefined;
+  return { input: Buffer.from(compact.slice(0, -encoded.length - 1), 'latin1'), signature };
 }
 
 /** The largest modulus of that many bytes, so that a signature is smaller. Nobody knows its factors, or needs them. */
@@ -124,11 +187,9 @@ function materialOf(jwk: PublicJwk): string {
 }
 
 /** Undefined if it is no key: a point is not on its curve. */
-async function importPublicKey({ kid, alg, ...material }: PublicJwk): Promise<KeyObject | undefined> {
-  const [algorithm] = algorithmsOf(material as PublicJwk);
+function importPublicKey({ kid, alg, ...material }: PublicJwk): KeyObject | undefined {
   try {
-    const key = await importJWK(material as JWK, algorithm);
-    return key instanceof Uint8Array ? undefined : KeyObject.from(key);
+    return createPublicKey({ key: material, format: 'jwk' });
   } catch {
     return undefined;
   }

@@ -67,6 +67,7 @@ export function tracedPorts(tracing: RequestTracing): ObservedPorts {
       verify: (presented, stored) => tracing.step('verify secret', () => port.verify(presented, stored), verdict),
     }),
     assertions: (port) => ({
+      cost: (assertion) => port.cost(assertion),
       verify: (assertion, keys) => tracing.step('verify assertion', () => port.verify(assertion, keys), verdict),
     }),
     tokens: (port) => ({

@@ -3,6 +3,7 @@ import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import {
   type ClosableVerificationSlots,
   type SlotRequest,
+  type VerificationKind,
   VerificationQueueFull,
   type VerificationSlot,
 } from '../../application/ports/verification-slots.ts';
@@ -12,7 +13,7 @@ import { type QueueName, WaitingVerifications } from './waiting-verifications.ts
 export interface VerificationQueueLimits {
   /** Verifications that run at once. */
   readonly concurrent: number;
-  /** BCrypt rounds that may wait in the FIFO queue for each of them; one request may, whatever it costs. */
+  /** Work that may wait in the FIFO queue for each of them, such as BCrypt rounds; one request may, whatever it costs. */
   readonly fifoRounds: number;
   /** Requests that may wait in the overflow queue. */
   readonly overflow: number;
@@ -28,6 +29,18 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   fifoRounds: 4 * 2 ** 10,
   overflow: 512,
   unanswered: 8_192,
+  waitMs: 2_000,
+};
+
+/**
+ * Of each process that answers requests. The FIFO queue holds 0.2 s of a core's work, as above. Many clients with keys share
+ * a process, and they wait in it as long as their assertions are right. One that waits holds its body, up to 16 KiB.
+ */
+export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
+  concurrent: 1,
+  fifoRounds: 2_048,
+  overflow: 512,
+  unanswered: 4_096,
   waitMs: 2_000,
 };
 
@@ -55,6 +68,7 @@ interface Attempt extends Waiting {
  */
 export class VerificationQueue implements ClosableVerificationSlots {
   readonly #limits: VerificationQueueLimits;
+  readonly #kind: VerificationKind;
   readonly #waiting: WaitingVerifications<Attempt>;
   /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
@@ -65,8 +79,9 @@ export class VerificationQueue implements ClosableVerificationSlots {
   readonly #running = new Set<Attempt>();
   #closed = false;
 
-  constructor(limits: VerificationQueueLimits = VERIFICATION_QUEUE_LIMITS) {
+  constructor(limits = VERIFICATION_QUEUE_LIMITS, kind: VerificationKind = 'secret verification') {
     this.#limits = limits;
+    this.#kind = kind;
     this.#waiting = new WaitingVerifications(limits.fifoRounds * limits.concurrent, limits.overflow);
   }
 
@@ -100,9 +115,9 @@ export class VerificationQueue implements ClosableVerificationSlots {
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot> {
-    if (this.#closed) throw fault('the service stops');
-    if (request.caller.disconnected.aborted) throw fault('the caller has disconnected');
-    if (this.#unanswered.size >= this.#limits.unanswered) throw new VerificationQueueFull();
+    if (this.#closed) throw this.#fault('the service stops');
+    if (request.caller.disconnected.aborted) throw this.#fault('the caller has disconnected');
+    if (this.#unanswered.size >= this.#limits.unanswered) throw new VerificationQueueFull(this.#kind);
     const granted = Promise.withResolvers<VerificationSlot>();
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
@@ -117,15 +132,15 @@ export class VerificationQueue implements ClosableVerificationSlots {
   /** Refuses the requests that wait, and new ones. A verification that runs is not stopped; one from the FIFO queue is answered. */
   close(): void {
     this.#closed = true;
-    for (const attempt of this.#unanswered) attempt.fail(fault('the service stops'));
+    for (const attempt of this.#unanswered) attempt.fail(this.#fault('the service stops'));
   }
 
   #createAttempt(request: SlotRequest, granted: PromiseWithResolvers<VerificationSlot>): Attempt {
     const answer = Promise.withResolvers<SecretVerdict>();
     const { disconnected } = request.caller;
-    const onDisconnected = () => attempt.fail(fault('the caller has disconnected'));
+    const onDisconnected = () => attempt.fail(this.#fault('the caller has disconnected'));
     const waitMs = Math.min(this.#limits.waitMs, request.waitMs ?? Infinity);
-    const timer = setTimeout(() => attempt.fail(fault('no slot was free in time')), waitMs);
+    const timer = setTimeout(() => attempt.fail(this.#fault('no slot was free in time')), waitMs);
     const attempt: Attempt = {
       request,
       answer,
@@ -175,7 +190,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
       // The caller may have got an answer in the meantime.
       if (this.#unanswered.has(attempt)) this.#waiting.addToOverflow(attempt, isRegistered);
     } catch (reason) {
-      attempt.fail(reason instanceof DependencyUnavailable ? reason : fault('the look-up failed'));
+      attempt.fail(reason instanceof DependencyUnavailable ? reason : this.#fault('the look-up failed'));
     }
     this.#startNext();
   }
@@ -206,13 +221,12 @@ export class VerificationQueue implements ClosableVerificationSlots {
         return answer.promise;
       },
       release: () => {
-        answer.reject(fault('the verification failed'));
+        answer.reject(this.#fault('the verification failed'));
         release();
       },
     };
   }
-}
-
-function fault(reason: string): DependencyUnavailable {
-  return new DependencyUnavailable('secret verification', new Error(reason));
+  #fault(reason: string): DependencyUnavailable {
+    return new DependencyUnavailable(this.#kind, new Error(reason));
+  }
 }

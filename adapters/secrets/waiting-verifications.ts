@@ -7,12 +7,14 @@ export type QueueName = 'fifo' | 'overflow';
 export class WaitingVerifications<Item extends Waiting> {
   readonly #fifoRounds: number;
   readonly #fifo = new Set<Item>();
+  /** The work that waits in the FIFO queue. */
+  #rounds = 0;
   readonly #overflow: OverflowQueue<Item>;
-  /** BCrypt rounds by which the FIFO queue has had more of the work; negative if the overflow queue had. */
+  /** By how much the FIFO queue has had more of the work; negative if the overflow queue had. */
   #fifoAhead = 0;
 
   /**
-   * @param fifoRounds BCrypt rounds that may wait in the FIFO queue; one request may, whatever it costs.
+   * @param fifoRounds work that may wait in the FIFO queue; one request may, whatever it costs.
    * @param overflowMax requests that may wait in the overflow queue.
    */
   constructor(fifoRounds: number, overflowMax: number) {
@@ -36,11 +38,10 @@ export class WaitingVerifications<Item extends Waiting> {
 
   /** Adds a request to the FIFO queue. Returns false if it has no room there; a renewal always has, since its secret was right. */
   addToFifo(item: Item): boolean {
-    let rounds = 2 ** item.request.cost;
-    for (const { request } of this.#fifo) rounds += 2 ** request.cost;
-    const fits = this.#fifo.size === 0 || rounds <= this.#fifoRounds;
+    const fits = this.#fifo.size === 0 || this.#rounds + roundsOf(item) <= this.#fifoRounds;
     if (!fits && item.request.purpose === 'attempt') return false;
     this.#fifo.add(item);
+    this.#rounds += roundsOf(item);
     return true;
   }
 
@@ -51,7 +52,7 @@ export class WaitingVerifications<Item extends Waiting> {
 
   /** Does nothing for an item that does not wait here. */
   remove(item: Item): void {
-    this.#fifo.delete(item);
+    if (this.#fifo.delete(item)) this.#rounds -= roundsOf(item);
     this.#overflow.waiting.delete(item);
   }
 
@@ -61,13 +62,17 @@ export class WaitingVerifications<Item extends Waiting> {
     if (overflow > 0 && (fifo === 0 || this.#fifoAhead > 0)) {
       const item = this.#overflow.takeNext();
       if (item === undefined) return undefined;
-      this.#fifoAhead = (fifo === 0 ? 0 : this.#fifoAhead) - 2 ** item.request.cost;
+      this.#fifoAhead = (fifo === 0 ? 0 : this.#fifoAhead) - roundsOf(item);
       return { item, queue: 'overflow' };
     }
     const [item] = this.#fifo;
     if (item === undefined) return undefined;
-    this.#fifoAhead = (overflow === 0 ? 0 : this.#fifoAhead) + 2 ** item.request.cost;
-    this.#fifo.delete(item);
+    this.#fifoAhead = (overflow === 0 ? 0 : this.#fifoAhead) + roundsOf(item);
+    this.remove(item);
     return { item, queue: 'fifo' };
   }
+}
+
+function roundsOf({ request }: Waiting): number {
+  return 2 ** request.cost;
 }

@@ -2,19 +2,22 @@ import type { Caller } from './caller.ts';
 import { DependencyUnavailable } from './dependency-unavailable.ts';
 import type { SecretVerdict } from './secret-verifier.ts';
 
+/** What is verified: a secret, by BCrypt, or the signature of an assertion. Each has a queue of its own. */
+export type VerificationKind = 'secret verification' | 'assertion verification';
+
 /** Too many verifications wait already. */
 export class VerificationQueueFull extends DependencyUnavailable {
-  constructor() {
-    super('secret verification', new Error('the verification queue is full'));
+  constructor(kind: VerificationKind = 'secret verification') {
+    super(kind, new Error('the verification queue is full'));
     this.name = 'VerificationQueueFull';
   }
 }
 
 /** A request for a slot. */
 export interface SlotRequest {
-  /** The client id as the caller presented it, registered or not. */
+  /** The client id, or another name of the client, as the caller presented it, registered or not. */
   readonly clientId: string;
-  /** What the verification costs at most: log2 of its BCrypt rounds. The same for every client id. */
+  /** What the verification costs at most: log2 of its work, such as its BCrypt rounds. The same for every client id. */
   readonly cost: number;
   readonly caller: Caller;
   /** `renewal`: the caller presented a verified secret, so this verification is no attempt to guess one. */

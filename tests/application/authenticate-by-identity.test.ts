@@ -3,6 +3,7 @@ import { JoseAssertionVerifier } from '../../adapters/jwt/jose-assertion-verifie
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/in-memory-federated-clients.ts';
 import { IssuerKeyCache } from '../../adapters/memory/issuer-key-cache.ts';
+import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthenticateByIdentity } from '../../application/authenticate-by-identity.ts';
 import type { AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
@@ -12,11 +13,13 @@ import {
   type FederatedClients,
   type FederatedIdentity,
 } from '../../application/ports/federated-clients.ts';
+import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type FederatedSubject, NO_DETAILS } from '../../domain/client-details.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { TrustedIssuers } from '../../domain/trusted-issuers.ts';
+import { A_CALLER } from '../support/a-caller.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { WorkloadKey } from '../support/workload-issuer.ts';
 
@@ -41,6 +44,10 @@ class Counting implements FederatedClients, AssertionVerifier {
   findBySubject(identity: FederatedIdentity) {
     this.lookups.push(identity);
     return this.#clients.findBySubject(identity);
+  }
+
+  cost(...args: Parameters<AssertionVerifier['cost']>) {
+    return this.#verifier.cost(...args);
   }
 
   verify(...args: Parameters<AssertionVerifier['verify']>) {
@@ -80,7 +87,7 @@ describe('AuthenticateByIdentity', () => {
     const useCase = new AuthenticateByIdentity({
       issuers: new TrustedIssuers([{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['RS256'], preset: 'none' }]),
       issuerKeys: new IssuerKeyCache(new Map([[issuer, { keys: jwks, current }]])),
-      verifier: counting,
+      verifyAssertion: new VerifyAssertion(counting, new VerificationQueue()),
       clients: counting,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,
@@ -95,7 +102,7 @@ describe('AuthenticateByIdentity', () => {
       });
       const parsed = ClientAssertion.parse(text);
       if (!parsed.ok) throw new Error(parsed.problem);
-      const outcome = await useCase.execute({ assertion: parsed.value, type: 'jwt-bearer', clientId });
+      const outcome = await useCase.execute({ assertion: parsed.value, type: 'jwt-bearer', clientId }, A_CALLER);
       return outcome.ok ? outcome.value.clientId : outcome.problem;
     };
     return { execute, counting, useCase };

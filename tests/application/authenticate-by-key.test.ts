@@ -3,14 +3,18 @@ import { JoseAssertionVerifier } from '../../adapters/jwt/jose-assertion-verifie
 import { InMemoryClientKeys } from '../../adapters/memory/in-memory-client-keys.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/in-memory-used-assertions.ts';
+import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthenticateByKey } from '../../application/authenticate-by-key.ts';
+import type { PresentedAssertion } from '../../application/authenticate-client.ts';
 import { UsedAssertionsFull } from '../../application/ports/used-assertions.ts';
 import { UseAssertion } from '../../application/use-assertion.ts';
+import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { NO_DETAILS } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
+import { A_CALLER } from '../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../support/assertions.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
@@ -58,12 +62,16 @@ function world(limits = { perClient: 10, total: 20 }) {
         return repository.findByClientId(clientId);
       },
     },
-    verifier: {
-      verify(assertion, jwks) {
-        calls.push('verify');
-        return verifier.verify(assertion, jwks);
+    verifyAssertion: new VerifyAssertion(
+      {
+        cost: (assertion) => verifier.cost(assertion),
+        verify(assertion, jwks) {
+          calls.push('verify');
+          return verifier.verify(assertion, jwks);
+        },
       },
-    },
+      new VerificationQueue(),
+    ),
     useAssertion: new UseAssertion({
       use(uses) {
         calls.push('use');
@@ -73,7 +81,8 @@ function world(limits = { perClient: 10, total: 20 }) {
     clock,
     audiences: [ISSUER, 'https://second.test'],
   });
-  return { calls, clock, store, repository, authenticate };
+  const execute = (one: PresentedAssertion) => authenticate.execute(one, A_CALLER);
+  return { calls, clock, store, repository, authenticate: { execute } };
 }
 
 let lastId = 0;

@@ -109,10 +109,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     series: {
       ...nearBound('auth_secret_verifications_waiting', 'queue="paced"'),
       ...nearBound('auth_secret_verifications_unanswered'),
+      ...nearBound('auth_assertion_verifications_unanswered', 'process="worker-1"'),
     },
     firesAt: '3m',
     notYetAt: '1m',
-    alerts: 2,
+    alerts: 3,
   },
   AuthCacheFull: {
     series: {

@@ -35,6 +35,9 @@ const METRICS_OF_METHODS = [
   'auth_used_assertions',
   'auth_used_assertions_max',
   'auth_assertion_keys',
+  'auth_assertion_verifications_overflow',
+  'auth_assertion_verifications_unanswered',
+  'auth_assertion_verifications_unanswered_max',
   'auth_issuer_key_sets',
 ];
 const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];

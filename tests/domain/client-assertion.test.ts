@@ -9,16 +9,22 @@ const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 const latin1 = (text: string) => Buffer.from(text, 'latin1').toString('base64url');
 const compact = (header: unknown, claims: unknown) => `${encode(header)}.${encode(claims)}.c2ln`;
+const elements = (count: number) => Array.from({ length: count }, () => 1);
+const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
+const payloadOf = (text: string) => {
+  const assertion = ClientAssertion.parse(text);
+  return assertion.ok ? assertion.value.readPayload() : assertion.problem;
+};
 
 describe('ClientAssertion', () => {
   it('reads header and claims, and verifies nothing', () => {
     const more = { iat: 1_799_999_900.5, nbf: 0, jti: 'one', 'kubernetes.io': { namespace: 'ns' } };
     const assertion = ClientAssertion.parse(compact({ ...HEADER, kid: 'k', typ: 'JWT', x: 1 }, { ...CLAIMS, ...more }));
     if (!assertion.ok) throw new Error(assertion.problem);
-    const { header, claims, payload } = assertion.value;
+    const { header, claims } = assertion.value;
     expect(header).toEqual({ alg: 'ES256', kid: 'k', typ: 'JWT' });
     expect(claims).toEqual({ ...CLAIMS, aud: [CLAIMS.aud], iat: more.iat, nbf: 0, jti: 'one' });
-    expect(payload['kubernetes.io']).toEqual({ namespace: 'ns' });
+    expect(assertion.value.readPayload()['kubernetes.io']).toEqual({ namespace: 'ns' });
     expect(JSON.stringify(assertion.value)).not.toContain('c2ln');
   });
 
@@ -31,15 +37,18 @@ describe('ClientAssertion', () => {
     const claims = { ...CLAIMS, name: 'Zoë – 東京 😀', '~~~???': '>>>~~~???' };
     const text = compact(HEADER, claims);
     expect(text).toMatch(/-.*_|_.*-/);
-    expect(ClientAssertion.parse(text)).toMatchObject({ ok: true, value: { payload: claims } });
+    expect(payloadOf(text)).toEqual(claims);
   });
 
   it('reads colons, quotation marks and equal names in different objects', () => {
     const claims = { ...CLAIMS, a: { x: 'a":"b', y: '\\' }, b: [{ x: ':' }, null, { x: null }], 'c":': '"' };
-    expect(ClientAssertion.parse(compact(HEADER, claims))).toMatchObject({ ok: true, value: { payload: claims } });
+    expect(payloadOf(compact(HEADER, claims))).toEqual(claims);
   });
 
   it.each([
+    ['as many values as may be', compact(HEADER, { ...CLAIMS, x: elements(995) })],
+    ['claims that are nested as deeply as may be', compact(HEADER, { ...CLAIMS, x: nested(15) })],
+    ['brackets and commas in texts', compact(HEADER, { ...CLAIMS, x: '[{,'.repeat(1_000), '[,': '\\"{[,\\' })],
     ['a subject of 2,000 characters', compact(HEADER, { ...CLAIMS, sub: 's'.repeat(2_000) })],
     ['the greatest time', compact(HEADER, { ...CLAIMS, exp: Number.MAX_SAFE_INTEGER })],
     ['12 KiB', `${compact(HEADER, CLAIMS)}${'A'.repeat(12_288 - compact(HEADER, CLAIMS).length)}`],
@@ -48,6 +57,14 @@ describe('ClientAssertion', () => {
   });
 
   it.each([
+    ['more values than may be', compact(HEADER, { ...CLAIMS, x: elements(996) })],
+    ['more members than may be', compact(HEADER, { ...CLAIMS, ...Object.fromEntries(elements(997).entries()) })],
+    ['more empty objects than may be', compact(HEADER, { ...CLAIMS, x: elements(498).map(() => ({})) })],
+    ['claims that are nested more deeply', compact(HEADER, { ...CLAIMS, x: nested(16) })],
+    ['a header that is nested more deeply', compact({ ...HEADER, x: nested(16) }, CLAIMS)],
+    ['a header with more values', compact({ ...HEADER, x: elements(1_000) }, CLAIMS)],
+    ['4,000 opening brackets', compact(HEADER, '['.repeat(4_000))],
+    ['a text without an end', compact(HEADER, '{"sub":"c","aud":"a","exp":1,"x":"\\')],
     ['two parts', 'a.b'],
     ['four parts', `${compact(HEADER, CLAIMS)}.a`],
     ['no signature', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
@@ -83,6 +100,27 @@ describe('ClientAssertion', () => {
     ['a jti that is a number', compact(HEADER, { ...CLAIMS, jti: 1 })],
   ])('refuses %s', (_name, text) => {
     expect(ClientAssertion.parse(text)).toEqual({ ok: false, problem: 'assertion_malformed' });
+  });
+
+  it('keeps no claim that it does not know while it waits, and reads all of them again', () => {
+    const assertion = ClientAssertion.parse(compact(HEADER, { ...CLAIMS, x: { y: 1 } }));
+    if (!assertion.ok) throw new Error(assertion.problem);
+    expect(Object.keys(assertion.value)).toEqual(['header', 'claims']);
+    expect(assertion.value.readPayload()).toEqual({ ...CLAIMS, x: { y: 1 } });
+    expect(assertion.value.readPayload()).not.toBe(assertion.value.readPayload());
+  });
+
+  it('counts members as JSON.parse does, whatever the claims are', () => {
+    const claims = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 5 }));
+    fc.assert(
+      fc.property(claims, (more) => {
+        const whole = { ...more, ...CLAIMS };
+        const text = JSON.stringify(whole);
+        const isLarge = text.length > 5_000 || text.split(/[,{[]/).length > 900;
+        if (!isLarge) expect(payloadOf(compact(HEADER, text))).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('never throws, whatever the text is', () => {

@@ -1,5 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { IMPORTED_KEYS_MAX, JoseAssertionVerifier } from '../../../adapters/jwt/jose-assertion-verifier.ts';
+import {
+  IMPORTED_KEYS_MAX,
+  JoseAssertionVerifier,
+  KEYS_TRIED_MAX,
+} from '../../../adapters/jwt/jose-assertion-verifier.ts';
 import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts';
 import { compactJws, generateSigningKey, parsed } from '../../support/assertions.ts';
 
@@ -30,5 +35,71 @@ describe('JoseAssertionVerifier', () => {
     expect(verifier.importedKeys).toBe(IMPORTED_KEYS_MAX);
     expect(await verifier.verify(assertionBy(first), [first.jwk])).toBe('verified');
     expect(verifier.importedKeys).toBe(IMPORTED_KEYS_MAX);
+  });
+
+  it('keeps the keys that were used last', async () => {
+    const verifier = new JoseAssertionVerifier();
+    const [used, unused] = [generateSigningKey('RS256'), generateSigningKey('RS256')];
+    for (const pair of [used, unused]) await verifier.verify(assertionBy(pair), [pair.jwk]);
+    for (let count = 0; count < IMPORTED_KEYS_MAX - 1; count += 1) {
+      if (count === IMPORTED_KEYS_MAX / 2) await verifier.verify(assertionBy(used), [used.jwk]);
+      const pair = generateSigningKey('EdDSA');
+      await verifier.verify(assertionBy(pair), [pair.jwk]);
+    }
+    const imports: string[] = [];
+    // For an assertion without a key id, only an import looks whether the key has one.
+    const watched = ({ jwk }: typeof used, name: string) => ({
+      ...jwk,
+      get kid() {
+        imports.push(name);
+        return name;
+      },
+    });
+    expect(await verifier.verify(assertionBy(used), [watched(used, 'used')])).toBe('verified');
+    expect(await verifier.verify(assertionBy(unused), [watched(unused, 'unused')])).toBe('verified');
+    expect(imports).toEqual(['unused']);
+  });
+
+  it('tries keys for two milliseconds in one pass of the event loop, and goes on in the next one', async () => {
+    let now = 0;
+    // Each key takes a millisecond: the clock is read before and behind it.
+    const verifier = new JoseAssertionVerifier(() => {
+      now += 1;
+      return now;
+    });
+    let passes = 0;
+    let ended = false;
+    const count = () => {
+      passes += 1;
+      if (!ended) setImmediate(count);
+    };
+    const forged = parsed(compactJws({ alg: 'ES256' }, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(64)));
+    setImmediate(count);
+    await Promise.all([1, 2, 3].map(() => verifier.verify(forged, [])));
+    ended = true;
+    // Four keys for each of three assertions, two in a pass.
+    expect(passes).toBeGreaterThanOrEqual((3 * KEYS_TRIED_MAX) / 2 - 1);
+  });
+
+  it.each([
+    ['RS256', 'a', 256, 0],
+    ['PS256', 'a', 512, 0],
+    ['ES256', 'a', 64, 0],
+    ['EdDSA', 'a', 64, 0],
+    ['ES384', 'a', 96, 3],
+    ['ES256', undefined, 64, 2],
+    ['ES384', undefined, 96, 5],
+    ['Ed25519', undefined, 64, 2],
+    ['RS256', 'a', 255, undefined],
+    ['RS256', 'a', 513, undefined],
+    ['ES256', 'a', 63, undefined],
+    ['ES256', 'a', 65, undefined],
+    ['ES384', undefined, 95, undefined],
+    ['ES384', undefined, 97, undefined],
+    ['HS256', 'a', 64, undefined],
+  ])('says what an assertion with %s, the key id %s and a signature of %d bytes costs: %s', (alg, kid, bytes, cost) => {
+    const header = { alg, ...(kid !== undefined && { kid }) };
+    const forged = parsed(compactJws(header, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(bytes)));
+    expect(new JoseAssertionVerifier().cost(forged)).toBe(cost);
   });
 });

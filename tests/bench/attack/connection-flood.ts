@@ -14,6 +14,7 @@ export class ConnectionFlood {
   readonly answers: AnswerCount = {};
   readonly #port: number;
   readonly #begin: (connection: AttackingConnection) => void;
+  readonly #sockets = new Set<Socket>();
   #missing: number;
 
   /** @param begin called for each connection once it is open. */
@@ -26,12 +27,20 @@ export class ConnectionFlood {
     }, TICK_MS).unref();
   }
 
+  /** Closes all connections, and opens no further ones. */
+  end(): void {
+    this.#missing = Number.NEGATIVE_INFINITY;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   #open(): void {
     this.#missing -= 1;
     const socket = connect(this.#port, '127.0.0.1');
+    this.#sockets.add(socket);
     const connection = new AttackingConnection(socket, (status) => this.#count(status));
     socket.once('connect', () => this.#begin(connection));
     socket.once('close', () => {
+      this.#sockets.delete(socket);
       this.#count('closed');
       setTimeout(() => {
         this.#missing += 1;

@@ -13,8 +13,8 @@ AuthenticateBySecret.prototype.execute = async function (this: AuthenticateBySec
   return slowed(credentials.clientId, bySecret.call(this, credentials, caller));
 };
 
-AuthenticateByKey.prototype.execute = async function (this: AuthenticateByKey, presented) {
-  return slowed(presented.assertion.claims.sub, byKey.call(this, presented));
+AuthenticateByKey.prototype.execute = async function (this: AuthenticateByKey, presented, caller) {
+  return slowed(presented.assertion.claims.sub, byKey.call(this, presented, caller));
 };
 
 async function slowed<Answer>(clientId: string, answer: Promise<Answer>): Promise<Answer> {

@@ -1,0 +1,46 @@
+import type { ClientAssertion } from '../domain/client-assertion.ts';
+import type { PublicJwk } from '../domain/public-jwk.ts';
+import type { RefusalReason } from '../domain/refusal.ts';
+import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
+import type { SlotRequest, VerificationSlots } from './ports/verification-slots.ts';
+
+/** The refusal of an assertion that is not verified. */
+export const REASON_OF_VERDICT = {
+  key_unknown: 'assertion_key_unknown',
+  signature_wrong: 'assertion_signature_wrong',
+} as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
+
+/** Whose assertion is verified: the client that it names. */
+export type AssertionSender = Pick<SlotRequest, 'clientId' | 'caller' | 'isRegistered'>;
+
+/** Verifies assertions in slots: anybody can send a forged one, and floods of them must not take the work of everybody else. */
+export class VerifyAssertion {
+  readonly #verifier: AssertionVerifier;
+  readonly #slots: VerificationSlots;
+
+  constructor(verifier: AssertionVerifier, slots: VerificationSlots) {
+    this.#verifier = verifier;
+    this.#slots = slots;
+  }
+
+  /**
+   * The verdict with these keys. Throws DependencyUnavailable if no slot is free in time, if the caller may not know the
+   * verdict then, or if they disconnect.
+   */
+  async execute(
+    assertion: ClientAssertion,
+    keys: readonly PublicJwk[],
+    sender: AssertionSender,
+  ): Promise<AssertionVerdict> {
+    const cost = this.#verifier.cost(assertion);
+    if (cost === undefined) return this.#verifier.verify(assertion, keys);
+    const slot = await this.#slots.acquire({ ...sender, cost, purpose: 'attempt' });
+    if (slot === 'attempts_exhausted') throw new Error('attempts with assertions are not limited');
+    const verdict = await this.#verifier.verify(assertion, keys).catch((fault) => {
+      slot.release();
+      throw fault;
+    });
+    await slot.settle(verdict === 'verified' ? 'match' : 'mismatch');
+    return verdict;
+  }
+}
