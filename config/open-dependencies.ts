@@ -55,7 +55,7 @@ export async function openDependencies(
     if (role !== 'worker' && replaysMatter && !container.isRegistered(PARTS.usedAssertionsStore)) {
       const { openUsedAssertions } = await loadPostgres();
       const usesLog = createStateLog(log.child({ dependency: 'used assertions' }));
-      const { adapter, dependency } = await openUsedAssertions(connection(), usesLog);
+      const { adapter, dependency } = await openUsedAssertions(connection(), container.resolve(PARTS.clock), usesLog);
       opened.push(dependency);
       container.registerInstance(PARTS.usedAssertionsStore, adapter);
     }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../application/ports/clock.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
@@ -84,9 +85,9 @@ export async function openKeyDirectory(options: Omit<ConnectionOptions, 'poolSiz
 /**
  * The store of used assertions; otherwise as above. It is always ready too: without it, other authentication methods work.
  */
-export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
+export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolSize'>, clock: Clock, log: DatabaseLog) {
   const table = await openTable('used assertions', USED_ASSERTIONS, { ...options, poolSize: USES_POOL_SIZE }, log);
-  const adapter = new PostgresUsedAssertions(table.runner);
+  const adapter = new PostgresUsedAssertions(table.runner, clock);
   adapter.start();
   const close = () => {
     adapter.close();

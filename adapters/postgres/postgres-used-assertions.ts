@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import type { Clock } from '../../application/ports/clock.ts';
 import {
   type AssertionUse,
   USED_ASSERTIONS_LIMITS,
@@ -13,6 +14,12 @@ import { COUNT_USES, DELETE_ENDED, RECORD_USES } from './used-assertion-table.ts
 const SWEEP_EVERY_MS = 5_000;
 const DELETED_AT_ONCE = 5_000;
 
+/**
+ * How long a use is kept after its end, in seconds, while the table has room: a replica whose clock is behind by less, or
+ * clocks that jump ahead together and back, find it.
+ */
+const MARGIN_SECONDS = 3_600;
+
 /** A client with less than this share of its limit is not counted one by one. */
 const COUNTED_SHARE = 0.1;
 
@@ -22,6 +29,7 @@ const COUNTED_SHARE = 0.1;
  */
 export class PostgresUsedAssertions implements UsedAssertionsStore {
   readonly #runner: Pick<Runner, 'run' | 'tryRun'>;
+  readonly #clock: Clock;
   readonly #limits: typeof USED_ASSERTIONS_LIMITS;
   #total = 0;
   /** The uses of the clients that have many, as counted last, and what was added since, by client id. */
@@ -30,8 +38,10 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
   #sweeping = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(runner: Pick<Runner, 'run' | 'tryRun'>, limits = USED_ASSERTIONS_LIMITS) {
+  /** @param clock the one by which assertions are valid. */
+  constructor(runner: Pick<Runner, 'run' | 'tryRun'>, clock: Clock, limits = USED_ASSERTIONS_LIMITS) {
     this.#runner = runner;
+    this.#clock = clock;
     this.#limits = limits;
   }
 
@@ -75,12 +85,14 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
   }
 
   /**
-   * Deletes what has ended, in batches, and counts the rest. If the count takes longer than a statement may, the last one and
+   * Deletes what has ended, in batches, and counts the rest. The margin is shorter the fuller the table is, and none if it is
+   * half full. If the count takes longer than a statement may, the last one and
    * what this process has added and deleted since are what is known. Throws DependencyUnavailable.
    */
   async sweep(): Promise<void> {
+    const margin = Math.floor(MARGIN_SECONDS * Math.max(0, 1 - (2 * this.#total) / this.#limits.total));
     for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
-      const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE)] };
+      const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE), this.#now(), String(margin)] };
       const [answer] = await this.#runner.run<{ readonly deleted: string }>(statement);
       deleted = Number(answer?.deleted);
       this.#total = Math.max(0, this.#total - deleted);
@@ -90,7 +102,7 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
     this.#added = new Map();
     const counts = await this.#runner.tryRun<{ readonly clientId: string | null; readonly uses: string | null }>({
       ...COUNT_USES,
-      values: [least],
+      values: [least, this.#now()],
     });
     if (counts === undefined) {
       for (const [clientId, count] of added) this.#added.set(clientId, count + (this.#added.get(clientId) ?? 0));
@@ -106,9 +118,13 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
       return use === undefined ? [] : { digest, client_id: use.clientId, seconds: use.keptSeconds };
     });
     if (rows.length === 0) return [];
-    const statement = { ...RECORD_USES, values: [JSON.stringify(rows), randomUUID()] };
+    const statement = { ...RECORD_USES, values: [JSON.stringify(rows), randomUUID(), this.#now()] };
     const first = await this.#runner.run<{ readonly digest: string }>(statement);
     return first.map(({ digest }) => digest);
+  }
+
+  #now(): string {
+    return String(this.#clock.now());
   }
 
   #fullFor(clientId: string): UseOutcome | undefined {

@@ -9,6 +9,8 @@ export interface UsedAssertionsUnderTest {
   readonly stores: readonly [UsedAssertions, UsedAssertions];
   /** Waits for so many seconds. */
   readonly wait: (seconds: number) => Promise<void>;
+  /** Sets the clock of the store and that of the processes ahead by so many seconds. A store need not look at either. */
+  readonly setClocks: (store: number, processes: number) => Promise<void>;
   /** Lets the stores notice how full they are. */
   readonly settle: () => Promise<void>;
 }
@@ -77,6 +79,37 @@ export function describeUsedAssertions(name: string, fresh: () => Promise<UsedAs
       expect(await stores[1].use([short, long])).toEqual(['replayed', 'replayed']);
       await wait(3);
       expect(await stores[1].use([short, long])).toEqual(['first', 'replayed']);
+    });
+
+    it.each([
+      ['the clock of the store is', 7_200, 0],
+      ['the clock of the processes is', 0, 7_200],
+      ['the clock of the store was', -7_200, 0],
+    ])('finds a use while %s two hours off, and when it is right again', async (_whose, store, processes) => {
+      const { stores, setClocks, settle } = await fresh();
+      const [before, meanwhile] = [useOf('a'), useOf('a')];
+      expect(await stores[0].use([before])).toEqual(['first']);
+      await setClocks(store, processes);
+      try {
+        expect(await stores[1].use([before])).toEqual(['replayed']);
+        if (processes === 0) expect(await stores[1].use([meanwhile])).toEqual(['first']);
+        await settle();
+        expect(await stores[1].use([before])).toEqual(['replayed']);
+      } finally {
+        await setClocks(0, 0);
+      }
+      await settle();
+      for (const one of stores) expect(await one.use([before])).toEqual(['replayed']);
+      if (processes === 0) expect(await stores[0].use([meanwhile])).toEqual(['replayed']);
+    });
+
+    it('finds a use after both clocks were ahead by more than half an hour', async () => {
+      const { stores, setClocks, settle } = await fresh();
+      const use = useOf('a');
+      expect(await stores[0].use([use])).toEqual(['first']);
+      await setClocks(2_400, 2_400);
+      await settle().finally(() => setClocks(0, 0));
+      for (const one of stores) expect(await one.use([use])).toEqual(['replayed']);
     });
 
     it('records no more uses of a client than its share, and forgets none for it', async () => {

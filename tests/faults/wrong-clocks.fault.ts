@@ -1,11 +1,25 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
-import { send } from '../support/http.ts';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
+import { compactJws, generateSigningKey } from '../support/assertions.ts';
+import { JWT_BEARER } from '../support/forged-assertion.ts';
+import { requestToken, send } from '../support/http.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
+import { shiftDatabaseClock } from '../support/shift-database-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 const PUBLICATION_SECONDS = 2;
+const DEMO_CLIENT = {
+  client_id: DEMO_TOKEN_REQUEST.client_id,
+  client_secret: `{noop}${DEMO_TOKEN_REQUEST.client_secret}`,
+  client_name: 'A client',
+  scope: 'read',
+};
 const TOKENS = 20;
 
 let database: TestDatabase;
@@ -111,4 +125,39 @@ describe('a clock that is set back', () => {
     },
     60_000,
   );
+});
+
+describe('the clock of the database that jumps ahead by two hours, and back', () => {
+  it('makes no assertion work again that a client has used', async () => {
+    await migrateDatabase(database.url);
+    const key = generateSigningKey('ES256');
+    const folder = mkdtempSync(join(tmpdir(), 'clients-'));
+    const file = join(folder, 'clients.json');
+    const client = { client_id: 'signing', client_name: 'A client', scope: 'read', jwks: { keys: [key.jwk] } };
+    writeFileSync(file, JSON.stringify([DEMO_CLIENT, client]));
+    await using replica = await ReplicaWithClocks.start({
+      ...shared,
+      CLIENTS_FILE: file,
+      CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
+    });
+    await replica.untilReady();
+    const claims = { iss: 'signing', sub: 'signing', aud: 'http://issuer.test', jti: 'once' };
+    const exp = Math.floor(Date.now() / 1_000) + 300;
+    const client_assertion = compactJws({ alg: 'ES256' }, { ...claims, exp }, key.seal);
+    const form = { grant_type: 'client_credentials', client_assertion_type: JWT_BEARER, client_assertion };
+    const present = async () => (await requestToken(replica.url, form)).status;
+    expect(await present()).toBe(200);
+    expect(await present()).toBe(401);
+
+    await shiftDatabaseClock(database, 7_200);
+    await database.query(`insert into used_assertions values ('swept', 'signing', 1, '')`);
+    await until(async () => {
+      return (await database.query(`select from used_assertions where digest = 'swept'`)).length === 0;
+    }, 'the table is swept');
+    await shiftDatabaseClock(database, 0);
+    await replica.untilReady();
+    expect((await replica.askToken()).status).toBe(200);
+    expect(await present()).toBe(401);
+    rmSync(folder, { recursive: true });
+  }, 120_000);
 });

@@ -31,7 +31,7 @@ describeUsedAssertions('RemoteUsedAssertions', async () => {
   const clock = new FixedClock();
   const store = new InMemoryUsedAssertions(clock, SMALL_LIMITS);
   const stores = [workerOf(store).remote, workerOf(store).remote] as const;
-  return { stores, wait: async (seconds) => clock.advance(seconds), settle: async () => {} };
+  return { stores, wait: async (seconds) => clock.advance(seconds), setClocks: async () => {}, settle: async () => {} };
 });
 
 describe('RemoteUsedAssertions', () => {

@@ -7,7 +7,7 @@ describeUsedAssertions('InMemoryUsedAssertions', async () => {
   const clock = new FixedClock();
   const store = new InMemoryUsedAssertions(clock, SMALL_LIMITS);
   const wait = async (seconds: number) => clock.advance(seconds);
-  return { stores: [store, store], wait, settle: async () => {} };
+  return { stores: [store, store], wait, setClocks: async () => {}, settle: async () => {} };
 });
 
 describe('InMemoryUsedAssertions', () => {

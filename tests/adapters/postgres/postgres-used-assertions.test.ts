@@ -8,12 +8,15 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import type { UseOutcome } from '../../../application/ports/used-assertions.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
 import { FaultyProxy } from '../../support/faulty-proxy.ts';
+import { shiftDatabaseClock } from '../../support/shift-database-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 
 const DEADLINE_MS = 2_000;
 
 let database: TestDatabase;
+/** The clock of the processes. */
+const clock = { ahead: 0, now: () => Math.floor(Date.now() / 1_000) + clock.ahead };
 let opened: { close(): Promise<void> }[];
 
 beforeAll(async () => {
@@ -34,7 +37,7 @@ async function open(limits = SMALL_LIMITS, url = database.url): Promise<Postgres
   const options = { url, poolSize: 4, deadlineMs: DEADLINE_MS };
   const table: OpenTable = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
   opened.push(table);
-  return new PostgresUsedAssertions(table.runner, limits);
+  return new PostgresUsedAssertions(table.runner, clock, limits);
 }
 
 const useOf = (assertionId: string, clientId = 'a', keptSeconds = 300) => ({ clientId, assertionId, keptSeconds });
@@ -42,7 +45,7 @@ const useOf = (assertionId: string, clientId = 'a', keptSeconds = 300) => ({ cli
 describe('a database without the table used_assertions', () => {
   it('is refused at the start with the command that creates it', async () => {
     const options = { url: database.url, deadlineMs: DEADLINE_MS };
-    await expect(openUsedAssertions(options, () => {})).rejects.toThrow(
+    await expect(openUsedAssertions(options, clock, () => {})).rejects.toThrow(
       'table used_assertions does not exist: run npm run migrate',
     );
   });
@@ -63,10 +66,14 @@ describe('a database with the tables of the service', () => {
     const wait = async (seconds: number) => {
       await database.query('update used_assertions set kept_until = kept_until - $1', [seconds]);
     };
-    return { stores, wait, settle };
+    const setClocks = async (store: number, processes: number) => {
+      clock.ahead = processes;
+      await shiftDatabaseClock(database, store);
+    };
+    return { stores, wait, setClocks, settle };
   });
 
-  it('stores digests only, with the time of the database', async () => {
+  it('stores digests only, with their end', async () => {
     const store = await open();
     await store.use([useOf('its-jti')]);
     const [row] = await database.query(
@@ -87,13 +94,47 @@ describe('a database with the tables of the service', () => {
     expect(await database.query('select count(*)::int as count from used_assertions')).toEqual([{ count: 1 }]);
   });
 
+  it('keeps what has ended for an hour while there is room, and for less the fuller it is', async () => {
+    const rowsAfterSweep = async (rows: number, endedSeconds: number) => {
+      const store = await open({ perClient: 100, total: 100 });
+      await database.query('delete from used_assertions');
+      await database.query(
+        `insert into used_assertions select 'ended-' || n, 'a', extract(epoch from now())::bigint - $2, ''
+          from generate_series(1, $1::int) as n`,
+        [rows, endedSeconds],
+      );
+      // The first sweep counts, and the second one knows how full the table is.
+      await store.sweep();
+      await store.sweep();
+      return store.load.used;
+    };
+    expect(await rowsAfterSweep(1, 3_400)).toBe(1);
+    expect(await rowsAfterSweep(1, 3_700)).toBe(0);
+    expect(await rowsAfterSweep(25, 1_700)).toBe(25);
+    expect(await rowsAfterSweep(25, 1_900)).toBe(0);
+    expect(await rowsAfterSweep(50, 10)).toBe(0);
+  });
+
+  it('counts what has ended for all clients, and for no client', async () => {
+    const store = await open({ perClient: 3, total: 20 });
+    await database.query(
+      `insert into used_assertions select 'ended-' || n, 'a', extract(epoch from now())::bigint - 10, ''
+        from generate_series(1, 4) as n`,
+    );
+    await store.sweep();
+    expect(store.load.used).toBe(4);
+    expect(await store.use([useOf('1'), useOf('2'), useOf('3')])).toEqual(['first', 'first', 'first']);
+    await store.sweep();
+    expect(await store.use([useOf('4')])).toEqual(['client_full']);
+  });
+
   it('goes on with what it knows while a count takes too long, and stays bounded', async () => {
     const options = { url: database.url, poolSize: 1, deadlineMs: DEADLINE_MS };
     const table = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
     opened.push(table);
     const { runner } = table;
     const slow = { run: runner.run.bind(runner), tryRun: async () => undefined };
-    const store = new PostgresUsedAssertions(slow, { perClient: 2, total: 3 });
+    const store = new PostgresUsedAssertions(slow, clock, { perClient: 2, total: 3 });
     await store.use([useOf('1'), useOf('2', 'b')]);
     await store.sweep();
     expect(store.load).toEqual({ used: 2, max: 3 });
@@ -107,7 +148,11 @@ describe('a database with the tables of the service', () => {
 
   it('sweeps by itself as soon as it is open', async () => {
     await database.query(`insert into used_assertions values ('ended', 'a', 1, '')`);
-    const { adapter, dependency } = await openUsedAssertions({ url: database.url, deadlineMs: DEADLINE_MS }, () => {});
+    const { adapter, dependency } = await openUsedAssertions(
+      { url: database.url, deadlineMs: DEADLINE_MS },
+      clock,
+      () => {},
+    );
     opened.push(dependency);
     const isEmpty = async () => (await database.query('select from used_assertions')).length === 0;
     await until(isEmpty, 'the row is deleted');

@@ -1,0 +1,18 @@
+import type { TestDatabase } from './test-database.ts';
+
+const OWN = "language internal volatile strict parallel safe as 'clock_timestamp'";
+
+/**
+ * Sets the clock of a database ahead, or behind, by so many seconds, as its statements see it; 0 sets it right. The server's
+ * own function is replaced in this database only. A statement that a connection has prepared may still see the old one after
+ * some executions.
+ */
+export async function shiftDatabaseClock({ query }: Pick<TestDatabase, 'query'>, seconds: number): Promise<void> {
+  const shifted = `language sql volatile as 'select pg_catalog.statement_timestamp() + interval ''${seconds} seconds'''`;
+  const body = seconds === 0 ? OWN : shifted;
+  await query(`create or replace function pg_catalog.clock_timestamp() returns timestamptz ${body}`);
+  const [row] = await query(
+    'select round(extract(epoch from clock_timestamp() - statement_timestamp()))::int as ahead',
+  );
+  if (row?.['ahead'] !== seconds) throw new Error(`the clock of the database is ${row?.['ahead']} s ahead`);
+}
