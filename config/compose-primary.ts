@@ -26,6 +26,7 @@ export async function startPrimary(
   configuration: Configuration,
   files: ReadonlyMap<string, string>,
   environment: Environment,
+  stopRequested?: AbortSignal,
   override: Override = () => {},
 ): Promise<RunningServer> {
   const { settings } = configuration;
@@ -69,16 +70,18 @@ export async function startPrimary(
       const issuerKeys = issuerKeySets.sets();
       const own = { worker: worker.id, sharedPort };
       const { reopenings } = pool;
-      const address = await worker.start({ ...own, files, keys: keys.now(), cacheKey, costs, issuerKeys });
+      await worker.start({ ...own, files, keys: keys.now(), cacheKey, costs, issuerKeys });
       // A worker that is still starting does not hear of changes.
       if (pool.reopenings !== reopenings) await pool.reopenFiles();
+    },
+    async listen(worker) {
       worker.sendIssuerKeys(issuerKeySets.sets());
       await worker.sendKeys(keys.now());
-      return address;
+      return worker.listen();
     },
     sendKeys: (worker) => worker.sendKeys(keys.now()),
   });
   keyRing.onChange(() => void pool.sendKeys());
   container.registerInstance(PARTS.workerPool, pool);
-  return startProcess(container, settings, 'primary');
+  return startProcess(container, settings, 'primary', { stopRequested });
 }

@@ -4,8 +4,9 @@ import type { WorkerStart } from '../adapters/cluster/protocol.ts';
 import { ReceivedKeys } from '../adapters/cluster/received-keys.ts';
 import { RemoteUsedAssertions } from '../adapters/cluster/remote-used-assertions.ts';
 import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification-slots.ts';
-import { ignoreEndOfPrimary, type RunningWorker } from '../adapters/cluster/run-worker.ts';
+import { ignoreEndOfPrimary, type PreparedWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
+import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
@@ -28,7 +29,7 @@ import type { Settings } from './settings/settings.ts';
 import { reopenAuditFile, startProcess } from './start-process.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
-export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promise<RunningWorker> {
+export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promise<PreparedWorker> {
   const configuration = configurationOf(start);
   const { settings } = configuration;
   const clock = new SystemClock();
@@ -75,13 +76,15 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
   });
   const verifier = container.resolve(PARTS.bcryptVerifier);
   for (const cost of start.costs) verifier.includeCost(cost);
-  const service = await startProcess(container, settings, 'worker', start.sharedPort);
+  let service: RunningServer | undefined;
   const { checks: auditChecks } = container.resolve(PARTS.auditOutput);
   const checks = [logDestination, ...auditChecks, ...container.resolve(PARTS.dependencies)];
   reportHealth(checks, (states) => ignoreEndOfPrimary(pipe.health(states)));
   return {
-    address: service.host,
-    port: service.port,
+    async listen() {
+      service = await startProcess(container, settings, 'worker', { publicPort: start.sharedPort });
+      return { address: service.host, port: service.port };
+    },
     ping: primary.heard,
     takeKeys: (sent) => keys.take(sent),
     cacheSecret: verifiedSecrets.receive,
@@ -91,7 +94,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     reopenFiles: () => reopenAuditFile(container),
     metrics: (reader) => metrics.snapshot(reader),
     findRefusals: (query) => refusalRecords.find(query),
-    stop: (mode) => service.stop(mode),
+    stop: async (mode) => service?.stop(mode),
   };
 }
 

@@ -17,8 +17,8 @@ const environment = {
 let releaseLog = () => {};
 const service = await run(
   DEMO_PAGE,
-  () =>
-    startFromEnvironment(environment, (parts) => {
+  (stopRequested) =>
+    startFromEnvironment(environment, stopRequested, (parts) => {
       // What people see first is what they can paste.
       releaseLog = holdLines(parts.resolve(PARTS.logDestination));
     }),

@@ -68,7 +68,6 @@ export async function openDependencies(
     if (role !== 'worker' && settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt')) {
       const issuerKeySets = container.resolve(PARTS.issuerKeySets);
       opened.push(issuerKeySets);
-      issuerKeySets.start();
     }
     return opened;
   } catch (problem) {

@@ -23,7 +23,7 @@ const START_MS = 30_000;
  */
 export async function run(
   page: ServerPage,
-  start: () => Promise<Result<RunningServer, readonly string[]>>,
+  start: (stopRequested: AbortSignal) => Promise<Result<RunningServer, readonly string[]>>,
   onHangup: 'reopen' | 'stop' = 'reopen',
 ): Promise<RunningServer | undefined> {
   const answer = answerArguments(page, process.argv.slice(2));
@@ -32,7 +32,8 @@ export async function run(
     writeForPeople(answer.exitCode === 0 ? process.stdout : process.stderr, answer.text);
     return undefined;
   }
-  const starting = start().catch((error: unknown) =>
+  const stopRequested = new AbortController();
+  const starting = start(stopRequested.signal).catch((error: unknown) =>
     failure([error instanceof Error ? error.message : 'unknown fault']),
   );
   const deadline = new ExitDeadline();
@@ -41,6 +42,7 @@ export async function run(
   async function stop(mode: ShutdownMode): Promise<void> {
     if (current === 'immediate' || current === mode) return;
     current = mode;
+    stopRequested.abort();
     deadline.arm(START_MS, []);
     // A signal that arrives during the start counts too.
     const started = await starting;
@@ -58,6 +60,7 @@ export async function run(
   });
   const started = await starting;
   if (started.ok) return started.value;
+  if (stopRequested.signal.aborted) return undefined;
   const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
   writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.cure}\n`);
   process.exitCode = 1;

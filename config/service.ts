@@ -12,9 +12,10 @@ import { openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { startProcess } from './start-process.ts';
 
-/** Starts the service in one process or several. Fails with every problem of the settings before a port is open; rejects as below. */
+/** Starts the service in one process or several. Fails with every problem of the settings before a port is open; rejects as below, or at the signal. */
 export async function startFromEnvironment(
   environment: Environment,
+  stopRequested?: AbortSignal,
   override?: Override,
 ): Promise<Result<RunningServer, readonly string[]>> {
   const files = new Map<string, string>();
@@ -38,7 +39,9 @@ export async function startFromEnvironment(
   const { value } = configuration;
   const { settings } = value;
   return namePortProblem(listeningPlaces(settings), () =>
-    settings.WORKERS === 1 ? startService(value, override) : startPrimary(value, files, environment, override),
+    settings.WORKERS === 1
+      ? startService(value, override, stopRequested)
+      : startPrimary(value, files, environment, stopRequested, override),
   );
 }
 
@@ -46,6 +49,11 @@ export async function startFromEnvironment(
  * Starts the service in one process and resolves when it listens. Rejects, with nothing left open, where a port is not
  * available or the table of the clients cannot be used.
  */
-export async function startService(configuration: Configuration, override?: Override): Promise<RunningServer> {
-  return startProcess(await buildContainer(configuration, 'single', override), configuration.settings, 'single');
+export async function startService(
+  configuration: Configuration,
+  override?: Override,
+  stopRequested?: AbortSignal,
+): Promise<RunningServer> {
+  const container = await buildContainer(configuration, 'single', override);
+  return startProcess(container, configuration.settings, 'single', { stopRequested });
 }

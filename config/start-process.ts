@@ -1,5 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
-import type { SharedPort } from '../adapters/cluster/shared-port.ts';
+import { findSharedPort, type SharedPort } from '../adapters/cluster/shared-port.ts';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { startOperatorParts } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
@@ -8,35 +8,48 @@ import type { Settings } from './settings/settings.ts';
 /** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
 const WORKER_EXIT_MS = 1_500;
 
+export interface StartOptions {
+  readonly publicPort?: SharedPort;
+  /** Aborted when a signal asks the process to stop. A start that would wait for long then rejects. */
+  readonly stopRequested?: AbortSignal | undefined;
+}
+
 /** Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available. */
 export function startProcess(
   container: DependencyContainer,
   settings: Settings,
   role: ProcessRole,
-  publicPort: SharedPort = { port: settings.PORT, reusePort: false },
+  { publicPort = { port: settings.PORT, reusePort: false }, stopRequested }: StartOptions = {},
 ): Promise<RunningServer> {
+  const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings;
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
   const log = container.resolve(PARTS.log);
   const audit = container.resolve(PARTS.auditOutput);
-  const listeners = [
-    { token: PARTS.managementServer, host: settings.MANAGEMENT_HOST, port: settings.MANAGEMENT_PORT },
-    { token: PARTS.httpServer, host: settings.HOST, ...publicPort },
-  ].filter(({ token, port }) => (token === PARTS.managementServer ? port !== 0 : role !== 'primary'));
   const isWatched = role !== 'worker' && settings.MANAGEMENT_TOKEN !== undefined;
   const status = isWatched ? container.resolve(PARTS.serviceStatus) : undefined;
   const pool = role === 'primary' ? container.resolve(PARTS.workerPool) : undefined;
   return startServer({
-    ...(pool && {
-      workers: {
-        start: () => pool.start(),
-        stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
-        processIds: () => pool.processIds(),
-      },
-    }),
-    listeners: listeners.map(({ token, ...options }) => ({ server: container.resolve(token), ...options })),
+    management:
+      MANAGEMENT_PORT === 0
+        ? undefined
+        : { server: container.resolve(PARTS.managementServer), host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
+    entrance: pool
+      ? {
+          start: () => pool.start(),
+          listen: () => pool.listen(),
+          stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
+          processIds: () => pool.processIds(),
+        }
+      : { server: container.resolve(PARTS.httpServer), host, ...publicPort },
     publish: async () => {
-      if (role !== 'worker') await container.resolve(PARTS.keyRotation).start();
-      await pool?.sendKeys();
+      if (role === 'worker') return;
+      // A start that fails must leave no key in a shared directory. The workers' pool has looked for the port already.
+      if (role === 'single' && settings.KEY_DIRECTORY !== 'memory') await findSharedPort(host, settings.PORT);
+      const isFederated = settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
+      await Promise.all([
+        container.resolve(PARTS.keyRotation).start(stopRequested),
+        isFederated && container.resolve(PARTS.issuerKeySets).start(),
+      ]);
       if (isWatched) startOperatorParts(container);
     },
     lifecycle: container.resolve(PARTS.lifecycle),

@@ -1,10 +1,10 @@
 import cluster from 'node:cluster';
 import type { PrimaryPipe } from './pipe.ts';
 import { connectToPrimaryProcess } from './primary-process.ts';
-import type { WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
+import type { StartProblem, WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
 
-/** A worker that listens, with the functions that the primary calls. */
-export type RunningWorker = WorkerAddress & Omit<WorkerFunctions, 'start'>;
+/** A worker that can listen, with the functions that the primary calls. */
+export type PreparedWorker = Omit<WorkerFunctions, 'start' | 'listen'> & { listen(): Promise<WorkerAddress> };
 
 /** What the primary may call before the worker runs. */
 type StartFunctions = Pick<WorkerFunctions, 'start' | 'stop'>;
@@ -13,23 +13,20 @@ type StartFunctions = Pick<WorkerFunctions, 'start' | 'stop'>;
  * Runs a worker process: waits for the primary to start it, serves the primary's calls, and ends with the primary. It
  * ignores signals, because the primary stops its workers in order.
  */
-export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) => Promise<RunningWorker>): void {
+export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) => Promise<PreparedWorker>): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   // The primary ended while this process sent a message. Node.js ends a worker when its pipe closes.
   cluster.worker?.on('error', () => {});
   let stopWorker: WorkerFunctions['stop'] | undefined;
 
   const functions: StartFunctions & Partial<WorkerFunctions> = {
-    async start(start) {
-      try {
-        const { address, port, stop, ...running } = await startWorker(start, pipe);
+    start: (start) =>
+      orProblem(async () => {
+        const { stop, listen, ...running } = await startWorker(start, pipe);
         stopWorker = stop;
-        Object.assign(functions, running);
-        return { address, port };
-      } catch (problem) {
-        return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
-      }
-    },
+        Object.assign(functions, { ...running, listen: () => orProblem(listen) });
+        return undefined;
+      }),
     async stop(mode) {
       await stopWorker?.(mode);
       // Without its pipe, nothing keeps the process alive.
@@ -38,6 +35,14 @@ export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) =
   };
   // Until the worker runs, calls of its functions are rejected.
   const pipe = connectToPrimaryProcess(functions as WorkerFunctions);
+}
+
+async function orProblem<Outcome>(run: () => Promise<Outcome>): Promise<Outcome | StartProblem> {
+  try {
+    return await run();
+  } catch (problem) {
+    return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
+  }
 }
 
 /** Ignores a call that failed because the primary ended: this process ends too. */

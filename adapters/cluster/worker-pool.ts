@@ -36,8 +36,10 @@ export interface WorkerPoolParts {
   readonly fork: () => WorkerProcess;
   /** Throws the system's error if the port is in use. */
   readonly findPort: () => Promise<SharedPort>;
-  /** Resolves when the worker listens. */
-  readonly start: (worker: WorkerProcess, port: SharedPort) => Promise<WorkerAddress>;
+  /** Resolves when the worker could listen. */
+  readonly start: (worker: WorkerProcess, port: SharedPort) => Promise<void>;
+  /** Resolves when the worker has the current keys and listens. */
+  readonly listen: (worker: WorkerProcess) => Promise<WorkerAddress>;
   /** Resolves when the worker has the current keys, or has ended. */
   readonly sendKeys: (worker: WorkerProcess) => Promise<void>;
   /** Gets the changes of state of the workers, for the operator. */
@@ -65,31 +67,28 @@ export class WorkerPool implements HealthCheck {
     return [...this.#parts.workers].filter((worker) => worker.listening).length;
   }
 
-  /** Resolves when all workers listen. Rejects with the reason of the first that cannot, and leaves none running. */
-  async start(): Promise<WorkerAddress> {
+  /** Resolves when all workers could listen. Rejects with the reason of the first that cannot, and leaves none running. */
+  start(): Promise<void> {
     const { size, workers, fork, start, findPort } = this.#parts;
-    try {
+    return this.#orEnd(async () => {
       const port = await findPort();
       this.#port = port;
       for (let count = 0; count < size; count += 1) workers.add(fork());
-      const startOf = async (worker: WorkerProcess) => {
-        const ended = worker.ended.then(({ code, signal }) => {
-          throw new Error(`a worker ended before it listened (${signal ?? code})`);
-        });
-        return Promise.race([start(worker, port), ended]);
-      };
-      const [first] = await Promise.all([...workers].map(startOf));
-      if (first === undefined) throw new Error('a service needs a worker');
-      for (const worker of workers) void this.#watch(worker, performance.now());
+      await this.#ofEach((worker) => start(worker, port));
+    });
+  }
+
+  /** Resolves when all workers listen. Otherwise as above. */
+  listen(): Promise<WorkerAddress> {
+    return this.#orEnd(async () => {
+      const [first] = await this.#ofEach(this.#parts.listen);
+      const port = this.#port;
+      if (first === undefined || port === undefined) throw new Error('a service needs a worker that has started');
+      for (const worker of this.#parts.workers) void this.#watch(worker, performance.now());
       // Timers come before messages: after a time in which this process did not run, the answers are read first.
       this.#heartbeat = setInterval(() => setImmediate(() => this.#sendHeartbeats(port)), HEARTBEAT_EVERY_MS);
       return first;
-    } catch (problem) {
-      this.#stopping = true;
-      for (const worker of workers) worker.kill();
-      await Promise.all([...workers].map((worker) => worker.ended));
-      throw problem;
-    }
+    });
   }
 
   readiness(): Readiness {
@@ -163,6 +162,28 @@ export class WorkerPool implements HealthCheck {
     clearTimeout(timer);
   }
 
+  #ofEach<Outcome>(step: (worker: WorkerProcess) => Promise<Outcome>): Promise<Outcome[]> {
+    const stepOf = (worker: WorkerProcess) => {
+      const ended = worker.ended.then(({ code, signal }) => {
+        throw new Error(`a worker ended before it listened (${signal ?? code})`);
+      });
+      return Promise.race([step(worker), ended]);
+    };
+    return Promise.all([...this.#parts.workers].map(stepOf));
+  }
+
+  async #orEnd<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await run();
+    } catch (problem) {
+      const { workers } = this.#parts;
+      this.#stopping = true;
+      for (const worker of workers) worker.kill();
+      await Promise.all([...workers].map((worker) => worker.ended));
+      throw problem;
+    }
+  }
+
   #sendHeartbeats({ reusePort }: SharedPort): void {
     if (this.#stopping) return;
     const withinMs = reusePort ? HANGS_AFTER_MS.ownSockets : HANGS_AFTER_MS.oneSocket;
@@ -186,7 +207,7 @@ export class WorkerPool implements HealthCheck {
 
   /** Tries until a new worker runs or the service stops. */
   async #replace(): Promise<void> {
-    const { fork, start, log } = this.#parts;
+    const { fork, start, listen, log } = this.#parts;
     const port = this.#port;
     while (!this.#stopping && port !== undefined) {
       const since = performance.now();
@@ -195,7 +216,7 @@ export class WorkerPool implements HealthCheck {
         worker = fork();
         this.#parts.workers.add(worker);
         void this.#watch(worker, since);
-        await Promise.race([start(worker, port), worker.ended]);
+        await Promise.race([start(worker, port).then(() => worker && listen(worker)), worker.ended]);
         if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });
         return;
       } catch (fault) {

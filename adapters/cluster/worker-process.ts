@@ -50,6 +50,7 @@ export class WorkerProcess {
   readonly #worker: Worker;
   readonly #pipe: WorkerPipe;
   #health: readonly SentHealth[] = [];
+  #started = false;
   #listening = false;
   #heartbeat: Heartbeat | undefined;
 
@@ -118,12 +119,19 @@ export class WorkerProcess {
     return this.#health;
   }
 
-  /** Resolves when it listens. Throws with the reason where it cannot. */
-  async start(start: WorkerStart): Promise<WorkerAddress> {
+  /** Resolves when it could listen. Throws with the reason where it cannot. */
+  async start(start: WorkerStart): Promise<void> {
     const started = await this.#pipe.start(start);
-    if ('problem' in started) throw new Error(started.problem);
+    if (started !== undefined) throw new Error(started.problem);
+    this.#started = true;
+  }
+
+  /** Resolves when it listens. Throws with the reason where it cannot. */
+  async listen(): Promise<WorkerAddress> {
+    const address = await this.#pipe.listen();
+    if ('problem' in address) throw new Error(address.problem);
     this.#listening = true;
-    return started;
+    return address;
   }
 
   /** Sends a heartbeat. Returns whether the worker hangs: it has not answered for so many milliseconds of its own time. */
@@ -153,7 +161,7 @@ export class WorkerProcess {
   }
 
   async #ask<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>, withinMs: number): Promise<Answer | undefined> {
-    if (!this.#listening) return undefined;
+    if (!this.#started) return undefined;
     const answered = new AbortController();
     try {
       return await Promise.race([call(this.#pipe), delay(withinMs, undefined, { signal: answered.signal })]);

@@ -55,10 +55,11 @@ export class IssuerKeySets implements Dependency {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Starts the first attempts, and does not wait for them: a token may need another issuer, or none. */
-  start(): void {
+  /** Resolves when the first attempt for each issuer has succeeded or failed. */
+  async start(): Promise<void> {
     this.#options.onChange(this.sets());
-    for (const source of this.#sources) if ('uri' in source.source) void this.#attempt(source, 0);
+    const fetched = this.#sources.filter(({ source }) => 'uri' in source);
+    await Promise.all(fetched.map((source) => this.#attempt(source, 0)));
   }
 
   /** The usable sets, by issuer. */

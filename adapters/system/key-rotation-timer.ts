@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRing } from '../../application/keys/key-ring.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../domain/clock-offset.ts';
@@ -25,6 +26,7 @@ const READS_PER_PUBLICATION = 4;
  */
 const INTERVAL_MS_MAX = 10_000;
 const RETRY_MS_MAX = 1_000;
+const LOOK_EVERY_MS = 50;
 
 /** Advances the key ring in the background, and reports to readiness checks whether a key may sign. */
 export class KeyRotationTimer implements HealthCheck {
@@ -43,9 +45,14 @@ export class KeyRotationTimer implements HealthCheck {
     this.#log = log;
   }
 
-  /** Resolves after the first attempt to make and publish a key, whether or not the directory was available. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when the first key may sign: at once, or when it has been published for long enough beside the keys of other
+   * replicas. Resolves too if there is none after the first attempt, as the directory is unavailable or the clock is wrong.
+   * @param stopped rejects while the key is published and waits.
+   */
+  async start(stopped?: AbortSignal): Promise<void> {
     await this.#advance();
+    while ((this.#ring.times().age ?? 0) < 0) await delay(LOOK_EVERY_MS, undefined, { signal: stopped });
   }
 
   readiness(): Readiness {

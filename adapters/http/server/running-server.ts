@@ -13,20 +13,24 @@ export interface Address {
 
 /** Processes that answer requests in place of this one. */
 export interface Workers {
+  /** Resolves when all of them could listen. */
+  start(): Promise<void>;
   /** Resolves when all of them listen. */
-  start(): Promise<Address>;
-  /** Resolves when all of them have ended. They wait the grace time themselves. Also called if `start` rejected, and again to end the grace time. */
+  listen(): Promise<Address>;
+  /** Resolves when all of them have ended. They wait the grace time themselves. Also called if one of the above rejected, and again to end the grace time. */
   stop(mode: ShutdownMode): Promise<void>;
   processIds(): readonly number[];
 }
 
+export type Listener = ListenOptions & { readonly server: HttpServer };
+
 /** What is opened first is closed last. */
 export interface RunningServerParts {
-  /** Started when the listeners are open and stopped before they close. */
-  readonly workers?: Workers;
-  /** In the order in which they open. Without workers, the address of the last is announced: it is the public port. */
-  readonly listeners: readonly (ListenOptions & { readonly server: HttpServer })[];
-  /** Called when everything listens and before the server is ready, so that a start that fails publishes nothing. */
+  /** Opened first, so that it answers probes during the start. */
+  readonly management?: Listener | undefined;
+  /** Who listens on the public port: this process, or others in its place. Opened last, when nothing is missing to answer a request. */
+  readonly entrance: Listener | Workers;
+  /** Called when everything but the public port is there. Resolves when the first request can be answered. */
   readonly publish?: () => Promise<void>;
   readonly lifecycle: Lifecycle;
   /** Milliseconds of a planned shutdown in which requests are still accepted. */
@@ -68,18 +72,19 @@ export class Lifecycle implements HealthCheck {
 
 /** Resolves when everything listens. If something cannot, rejects with the reason and leaves nothing open. */
 export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
-  const { workers, listeners, publish, lifecycle, log } = parts;
+  const { management, entrance, publish, lifecycle, log } = parts;
+  const workers = workersOf(parts);
   const opened: HttpServer[] = [];
+  const open = async ({ server, ...options }: Listener) => {
+    const address = await server.listen(options);
+    opened.push(server);
+    return address;
+  };
   try {
-    let announced: Address | undefined;
-    for (const { server, ...options } of listeners) {
-      announced = await server.listen(options);
-      opened.push(server);
-    }
-    announced = (await workers?.start()) ?? announced;
-    if (announced === undefined) throw new Error('a server needs a listener or workers');
+    if (management !== undefined) await open(management);
+    await workers?.start();
     await publish?.();
-    const { address, port } = announced;
+    const { address, port } = await ('server' in entrance ? open(entrance) : entrance.listen());
     lifecycle.state = 'ready';
     log('started', { address, port });
 
@@ -110,7 +115,8 @@ async function stopServer(
   mode: ShutdownMode,
   graceEnded: AbortSignal,
 ): Promise<void> {
-  const { workers, lifecycle, graceMs, drainMs, log } = parts;
+  const { lifecycle, graceMs, drainMs, log } = parts;
+  const workers = workersOf(parts);
   log('stopping');
   lifecycle.state = 'stopping';
   for (const server of opened) server.retire();
@@ -124,14 +130,19 @@ async function stopServer(
 
 /** The management listener, which opened first, closes last: /readyz answers until the end. */
 async function closeAll(
-  { workers, endWaits, closables }: RunningServerParts,
+  parts: RunningServerParts,
   opened: readonly HttpServer[],
   mode: ShutdownMode,
   drainMs: number,
 ): Promise<void> {
-  await workers?.stop(mode);
+  const { endWaits, closables } = parts;
+  await workersOf(parts)?.stop(mode);
   for (const server of opened.toReversed()) await server.close(drainMs, endWaits);
   // The clients may all have disconnected while their verifications still wait.
   endWaits();
   for (const closable of closables.toReversed()) await closable.close();
+}
+
+function workersOf({ entrance }: RunningServerParts): Workers | undefined {
+  return 'server' in entrance ? undefined : entrance;
 }

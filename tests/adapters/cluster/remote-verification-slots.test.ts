@@ -55,6 +55,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
     });
     const toPrimary: PrimaryPipe = connectToPrimary(pipeOf(port2), {
       start: notCalled,
+      listen: notCalled,
       ping: notCalled,
       takeKeys: notCalled,
       cacheSecret: notCalled,

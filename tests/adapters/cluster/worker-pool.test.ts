@@ -27,7 +27,7 @@ function fakeWorker(id: number, more: Partial<Pick<WorkerProcess, 'hangs' | 'kil
 
 const WHERE = { address: '127.0.0.1', port: 1 };
 
-function world(fork: WorkerPoolParts['fork']) {
+function world(fork: WorkerPoolParts['fork'], more: Partial<WorkerPoolParts> = {}) {
   const { log, lines } = createLogBuffer();
   const workers = new Set<WorkerProcess>();
   const pool = new WorkerPool({
@@ -36,8 +36,10 @@ function world(fork: WorkerPoolParts['fork']) {
     log,
     fork,
     findPort: async () => ({ port: 1, reusePort: true }),
-    start: async () => WHERE,
+    start: async () => {},
+    listen: async () => WHERE,
     sendKeys: async () => {},
+    ...more,
   });
   opened.push(pool);
   return { pool, workers, events: () => lines().map(({ event }) => event) };
@@ -59,6 +61,7 @@ describe('WorkerPool', () => {
       return next.worker;
     });
     await pool.start();
+    await pool.listen();
     workers[0]?.die();
     await until(() => events().includes('worker_replaced'), 'the worker is replaced');
     expect(events()).toEqual(['worker_ended', 'worker_failed', 'worker_replaced']);
@@ -75,6 +78,40 @@ describe('WorkerPool', () => {
     });
     await expect(pool.start()).rejects.toThrow('EAGAIN');
     expect(await first.worker.ended).toEqual({ code: 1, signal: null });
+  });
+
+  it('lets no worker listen before all have started, and none that ended meanwhile', async () => {
+    const [first, second] = [fakeWorker(1), fakeWorker(2)];
+    const rest = [first, second];
+    const steps: string[] = [];
+    const { pool } = world(() => rest.shift()?.worker ?? fakeWorker(3).worker, {
+      start: async ({ id }) => void steps.push(`start ${id}`),
+      // A worker that has ended does not answer.
+      listen: ({ id }) => (id === 2 ? new Promise(() => {}) : Promise.resolve(WHERE)),
+    });
+    await pool.start();
+    expect(steps).toEqual(['start 1', 'start 2']);
+    second.die();
+    await expect(pool.listen()).rejects.toThrow('a worker ended before it listened (1)');
+    expect(await first.worker.ended).toEqual({ code: 1, signal: null });
+  });
+
+  it('lets the replacement of a worker listen when it has started, with the keys of that moment', async () => {
+    const workers = [1, 2, 3].map((id) => fakeWorker(id));
+    const rest = [...workers];
+    const steps: string[] = [];
+    const { pool, events } = world(() => rest.shift()?.worker ?? fakeWorker(4).worker, {
+      start: async ({ id }) => void steps.push(`start ${id}`),
+      listen: async ({ id }) => {
+        steps.push(`listen ${id}`);
+        return WHERE;
+      },
+    });
+    await pool.start();
+    await pool.listen();
+    workers[0]?.die();
+    await until(() => events().includes('worker_replaced'), 'the worker is replaced');
+    expect(steps).toEqual(['start 1', 'start 2', 'listen 1', 'listen 2', 'start 3', 'listen 3']);
   });
 
   it('reports a worker that hangs once, however long its process takes to end, and kills it', async () => {
@@ -100,6 +137,7 @@ describe('WorkerPool', () => {
       return next.worker;
     });
     await pool.start();
+    await pool.listen();
     await until(() => beats >= 4, 'four heartbeats');
     expect(events()).toEqual(['worker_hangs']);
     expect(kills).toBe(1);
@@ -125,6 +163,7 @@ describe('WorkerPool', () => {
       return next.worker;
     });
     await pool.start();
+    await pool.listen();
     // The event loop runs its timers next, and only then reads.
     await new Promise(setImmediate);
     port2.postMessage('an answer');

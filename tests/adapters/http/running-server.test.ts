@@ -15,7 +15,7 @@ function recordedParts(more: Partial<RunningServerParts> = {}) {
     },
   });
   const parts: RunningServerParts = {
-    listeners: [{ server: createHttpServer([]), host: '127.0.0.1', port: 0 }],
+    entrance: { server: createHttpServer([]), host: '127.0.0.1', port: 0 },
     lifecycle: new Lifecycle(),
     graceMs: 0,
     drainMs: 0,
@@ -62,10 +62,8 @@ describe('startServer', () => {
     const taken = await startServer(recordedParts().parts);
     const [first, second] = [createHttpServer([]), createHttpServer([])];
     const { events, parts } = recordedParts({
-      listeners: [
-        { server: first, host: '127.0.0.1', port: 0 },
-        { server: second, host: '127.0.0.1', port: taken.port },
-      ],
+      management: { server: first, host: '127.0.0.1', port: 0 },
+      entrance: { server: second, host: '127.0.0.1', port: taken.port },
     });
     await expect(startServer(parts)).rejects.toThrow('EADDRINUSE');
     expect([first.listening, second.listening]).toEqual([false, false]);
@@ -74,16 +72,37 @@ describe('startServer', () => {
     await taken.stop('immediate');
   });
 
+  it('opens its port when it can answer, and its management port before', async () => {
+    const [management, server] = [createHttpServer([]), createHttpServer([])];
+    const listening: (readonly boolean[])[] = [];
+    const { parts } = recordedParts({
+      management: { server: management, host: '127.0.0.1', port: 0 },
+      entrance: { server, host: '127.0.0.1', port: 0 },
+      publish: async () => {
+        listening.push([management.listening, server.listening]);
+      },
+    });
+    const running = await startServer(parts);
+    expect(listening).toEqual([[true, false]]);
+    await running.stop('immediate');
+  });
+
   it('announces the address of its workers, and stops them before it closes the listeners', async () => {
     const server = createHttpServer([]);
     const events: string[] = [];
     const { parts } = recordedParts({
-      listeners: [{ server, host: '127.0.0.1', port: 0 }],
+      management: { server, host: '127.0.0.1', port: 0 },
       // The workers wait the grace time themselves.
       graceMs: 60_000,
-      workers: {
+      publish: async () => {
+        events.push('publish');
+      },
+      entrance: {
         async start() {
-          events.push('start workers');
+          events.push(`start workers, listening ${server.listening}`);
+        },
+        async listen() {
+          events.push('workers listen');
           return { address: '192.0.2.1', port: 1 };
         },
         async stop(mode) {
@@ -97,7 +116,9 @@ describe('startServer', () => {
     expect([running.host, running.port]).toEqual(['192.0.2.1', 1]);
     await running.stop('planned');
     expect(events).toEqual([
-      'start workers',
+      'start workers, listening true',
+      'publish',
+      'workers listen',
       '["started",{"address":"192.0.2.1","port":1}]',
       '["stopping",null]',
       'stop workers, planned, listening true',

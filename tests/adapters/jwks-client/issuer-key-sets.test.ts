@@ -24,6 +24,7 @@ describe('key sets of trusted issuers', () => {
     changes = 0;
   });
   const closing: (() => Promise<unknown>)[] = [];
+  let started = Promise.resolve();
 
   async function serve(...keys: readonly unknown[]): Promise<KeySetServer> {
     const server = await KeySetServer.start(keySetAnswer({ keys }));
@@ -42,7 +43,7 @@ describe('key sets of trusted issuers', () => {
       ...options,
     });
     closing.unshift(() => sets.close());
-    sets.start();
+    started = sets.start();
     return sets;
   }
 
@@ -62,6 +63,16 @@ describe('key sets of trusted issuers', () => {
     await until(() => kids()?.length === 2, 'the new key is found');
     expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
     expect(events).toEqual([{ event: 'key_set_available', issuer: ISSUER, keys: 1 }]);
+  });
+
+  test('are there when the start is over, or the attempt to fetch them has failed', async () => {
+    const server = await serve(OLD);
+    start(server.url);
+    await started;
+    expect(kids()).toEqual(['old']);
+    start('http://127.0.0.1:1/nothing-listens-here');
+    await started;
+    expect(events.at(-1)).toMatchObject({ event: 'key_set_unavailable' });
   });
 
   test('that do not change are reported once', async () => {
@@ -146,7 +157,7 @@ describe('key sets of trusted issuers', () => {
       ],
       { timeoutMs: 1, refreshMs: 1, staleMs: 1, log: () => {}, onChange: keep },
     );
-    sets.start();
+    void sets.start();
     expect(kids()).toEqual(['inline']);
     expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
   });

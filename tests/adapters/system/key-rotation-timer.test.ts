@@ -5,7 +5,7 @@ import { type KeyDirectoryEvent, KeyRotationTimer } from '../../../adapters/syst
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { DirectoryAnswer, SharedKey } from '../../../application/ports/key-directory.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
-import { unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { until } from '../../support/until.ts';
 
 /** A directory that can become unavailable. */
@@ -65,6 +65,44 @@ describe('KeyRotationTimer', () => {
       { event: 'key_directory_unavailable', fault: expect.any(DependencyUnavailable) },
       { event: 'key_directory_available' },
     ]);
+  });
+
+  describe('beside another replica', () => {
+    const clock = new FixedClock();
+    const later = async () => {
+      const directory = new SwitchedDirectory(clock);
+      await freshKeyRing({ directory, clock });
+      const ring = unstartedKeyRing({ directory, clock });
+      const created = new KeyRotationTimer(ring, { publicationSeconds: 60, log: () => {} });
+      timer = created;
+      return { ring, created };
+    };
+
+    it('has started when its key may sign, and not before', async () => {
+      const { ring, created } = await later();
+      let isStarted = false;
+      const started = created.start().then(() => {
+        isStarted = true;
+      });
+      await until(() => ring.state().signing !== undefined, 'its key is published');
+      clock.advance(59);
+      await expect(ring.signingKey()).rejects.toThrow();
+      // Twice as long as between two looks at the clock.
+      await delay(100);
+      expect(isStarted).toBe(false);
+      expect(created.readiness()).toEqual({
+        ready: false,
+        reason: expect.stringContaining('waits until every verifier'),
+      });
+      clock.advance(1);
+      await started;
+      expect((await ring.signingKey()).kid).toBe(ring.state().signing?.kid);
+    });
+
+    it('ends the wait when the process is asked to stop', async () => {
+      const { created } = await later();
+      await expect(created.start(AbortSignal.abort())).rejects.toThrow('aborted');
+    });
   });
 
   it('never sets a timer in the past, however long a publication takes', async () => {
