@@ -34,7 +34,7 @@ export async function openInspections(environment: Environment): Promise<readonl
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
   const { DATABASE_URL: url, KEY_FILE: keyFile, CLIENT_ASSERTION_ISSUERS_FILE: issuersFile } = settings;
-  const { AUDIT_FILE: audit } = settings;
+  const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired } = settings;
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
   return [
@@ -44,7 +44,7 @@ export async function openInspections(environment: Environment): Promise<readonl
     { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '')),
-    ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '')),
+    ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings)),
     ...on(issuersFile !== undefined, 'trusted issuers', () => inspectIssuers(issuers)),
     ...on(tracing !== undefined, 'tracing', () => inspectTracing(tracing)),

@@ -4,6 +4,11 @@ import { type Finding, problem } from '../../application/ports/inspection.ts';
 /** Shows who holds a lock that stops a read. Every role may see it; only an administrator sees the query too. */
 const LOCK_HOLDERS = `select pid, usename, query from pg_locks join pg_stat_activity using (pid) where mode = 'AccessExclusiveLock' and granted`;
 
+const LOST_STATEMENTS = [
+  'the proxy in front of it loses prepared statements',
+  'with PgBouncer in transaction mode, use version 1.21 or later with max_prepared_statements above 0; or use session mode',
+] as const;
+
 /** What a code of the driver, the system or the server means, and what to do about it. */
 const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   ECONNREFUSED: [
@@ -31,8 +36,10 @@ const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   '42501': ['the role may not connect', 'grant connect on database … to the role'],
   '53300': [
     'no connection is left',
-    'raise max_connections of the server, or lower DATABASE_POOL_SIZE of the replicas',
+    'raise max_connections of the server, or the connection limit of the role or the database, or lower DATABASE_POOL_SIZE of the replicas',
   ],
+  '26000': LOST_STATEMENTS,
+  '42P05': LOST_STATEMENTS,
   '55P03': [
     'another session has locked a table',
     `find it: ${LOCK_HOLDERS}; then wait, or end it: select pg_terminate_backend(<pid>)`,
@@ -41,10 +48,17 @@ const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   '57P03': ['the server is starting or stopping', 'wait, then run the doctor again'],
 };
 
-/** Faults that have no code, by a part of the driver's message. */
-const WITHOUT_CODE: readonly (readonly [RegExp, readonly [text: string, cure: string]])[] = [
+/** Faults whose code does not say enough, by a part of the message. */
+const BY_MESSAGE: readonly (readonly [RegExp, readonly [text: string, cure: string]])[] = [
   [
-    /timeout/,
+    /unsupported startup parameter/,
+    [
+      'the proxy in front of it refuses what the service sends when it connects',
+      'set ignore_startup_parameters = statement_timeout,lock_timeout in the settings of PgBouncer',
+    ],
+  ],
+  [
+    /ETIMEDOUT|timeout ex|(connection|read) timeout/,
     [
       'the host does not answer in time',
       'correct host and port in DATABASE_URL, or let the firewall pass the connection',
@@ -77,7 +91,7 @@ export function connectionProblem(fault: unknown, url: string): Finding {
   const names = cert ? `: it names ${cert.subjectaltname ?? `only CN:${cert.subject.CN}`}` : '';
   const place = placeOf(url);
   const [text, cure] = CURES[code ?? ''] ??
-    WITHOUT_CODE.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] ?? [
+    BY_MESSAGE.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] ?? [
       message,
       'look at the log of PostgreSQL, and correct DATABASE_URL',
     ];

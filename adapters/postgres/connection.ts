@@ -102,29 +102,23 @@ export async function openConnection(
   };
 }
 
-/** What the pool makes for each connection. The types of the driver do not declare it. */
-interface ClientFactory {
-  Client: new (
-    options: object,
-  ) => { readonly host: string; readonly connection: { ssl?: boolean | string | TlsOptions } };
-}
-
 /**
  * Gives each new client the URL of the moment, and lets it compare the server's certificate with the host that it connects to:
  * where that is an IP address, the driver compares it with `localhost` (brianc/node-postgres#2263).
  */
 function completeClients(pool: Pool, currentUrl: () => string): void {
-  const factory = pool as unknown as ClientFactory;
+  // The types of the driver declare neither.
+  type OwnClient = { readonly host: string; readonly connection: { ssl?: boolean | string | TlsOptions } };
+  const factory = pool as unknown as { Client: new (options: object) => OwnClient };
   factory.Client = class extends factory.Client {
     constructor(options: object) {
       // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
       super({ ...options, connectionString: currentUrl() });
       const { connection, host } = this;
       if (!connection.ssl) return;
-      const ssl = typeof connection.ssl === 'object' ? connection.ssl : {};
+      if (typeof connection.ssl !== 'object') connection.ssl = {};
       // A mode that compares no names has a check that passes.
-      ssl.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(host, certificate);
-      connection.ssl = ssl;
+      connection.ssl.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(host, certificate);
     }
   };
 }

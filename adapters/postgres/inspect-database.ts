@@ -3,7 +3,13 @@ import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../doma
 import { CLIENTS } from './client-entity.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { connectionProblem, placeOf } from './connection-problem.ts';
-import { type DatabaseUse, READ_SESSION, type Session } from './database-session.ts';
+import {
+  type ConnectionLimit,
+  type DatabaseUse,
+  READ_CONNECTION_LIMITS,
+  READ_SESSION,
+  type Session,
+} from './database-session.ts';
 import { inspectTables } from './inspect-tables.ts';
 import { runStatement } from './runner.ts';
 
@@ -20,8 +26,11 @@ export async function inspectDatabase(use: DatabaseUse): Promise<readonly Findin
     const [session] = await runStatement<Session>(connection, { text: READ_SESSION, values: [schema] });
     if (session === undefined) throw new Error('a statement that always has a row had none');
     findings.push(...inspectSession(session, use));
+    const limits = await runStatement<ConnectionLimit>(connection, { text: READ_CONNECTION_LIMITS });
+    for (const limit of limits) findings.push(inspectLimit(limit, use.connections));
     findings.push(inspectClock(await clockOffset(connection), use.hasKeys));
     for await (const finding of inspectTables(connection, session, use)) findings.push(finding);
+    await usePreparedStatement(connection);
   } catch (fault) {
     findings.push(connectionProblem(fault, use.url));
   } finally {
@@ -30,8 +39,8 @@ export async function inspectDatabase(use: DatabaseUse): Promise<readonly Findin
   return findings;
 }
 
-function inspectSession(session: Session, { url, hasKeys, connections }: DatabaseUse): readonly Finding[] {
-  const { role, database, version, connectionsMax, connectionsOpen } = session;
+function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readonly Finding[] {
+  const { role, database, version } = session;
   const findings = [fine(`${placeOf(url)}: PostgreSQL ${version}, database ${database}, role ${role}`)];
   const isLocal = /^(localhost|127\.|::1|\[::1|\/)/.test(placeOf(url));
   if (session.isSuperuser) {
@@ -44,16 +53,28 @@ function inspectSession(session: Session, { url, hasKeys, connections }: Databas
       note('the connection is not encrypted', 'add ?sslmode=verify-full&sslrootcert=<file> to DATABASE_URL'),
     );
   }
-  if (session.isStandby && hasKeys) {
-    findings.push(
-      problem('the server is a standby, and KEY_DIRECTORY=postgres has to write', 'name the primary in DATABASE_URL'),
-    );
+  if (session.isReadOnly && hasKeys) {
+    const [text, cure] = session.isStandby
+      ? ['the server is a standby', 'name the primary in DATABASE_URL']
+      : [`the role ${role} is read-only by default`, `alter role ${role} set default_transaction_read_only = off;`];
+    findings.push(problem(`${text}, and KEY_DIRECTORY=postgres has to write`, cure));
   }
-  const raise = 'raise max_connections of the server, or lower DATABASE_POOL_SIZE or WORKERS';
-  const text = `a replica opens up to ${connections} connections; the server allows ${connectionsMax}, and ${connectionsOpen} are open`;
-  if (connections > connectionsMax) findings.push(problem(text, raise));
-  else findings.push(connections + connectionsOpen > connectionsMax ? note(text, raise) : fine(text));
   return findings;
+}
+
+function inspectLimit({ owner, max, open, cure }: ConnectionLimit, connections: number): Finding {
+  const text = `a replica opens up to ${connections} connections; ${owner} allows ${max}, and ${open} are open`;
+  const cures = `${cure}, or lower DATABASE_POOL_SIZE or WORKERS`;
+  if (connections > max) return problem(text, cures);
+  return connections + open > max ? note(text, cures) : fine(text);
+}
+
+/** Prepares a statement with a name in several sessions, as requests do. Throws where a pooler makes them one. */
+async function usePreparedStatement({ pool }: Connection): Promise<void> {
+  for (let session = 0; session < 4; session += 1) {
+    const client = await pool.connect();
+    await client.query({ name: `doctor_${process.pid}`, text: 'select 1' }).finally(() => client.release(true));
+  }
 }
 
 /** Seconds by which our clock is ahead of the database's, and half the time that it took to ask. */

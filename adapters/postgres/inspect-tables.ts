@@ -64,6 +64,7 @@ async function inspectTable(connection: Connection, session: Session, table: Tab
   }
   try {
     await probeTable(table, connection).check();
+    if (found.hidden) return hiddenRows(role, name);
     return fine(`the table ${name} has the columns and the grants that the service needs`);
   } catch (fault) {
     if (!(fault instanceof TableUnusable)) throw fault;
@@ -71,6 +72,11 @@ async function inspectTable(connection: Connection, session: Session, table: Tab
     const change = 'add it: docs/operations.md has the table, and the service never changes one that exists';
     return problem(fault.message, isShape ? change : grant);
   }
+}
+
+function hiddenRows(role: string, table: string): Finding {
+  const text = `row-level security of the table ${table} hides all rows from the role ${role}`;
+  return problem(text, `create policy authorization_service on ${table} to ${role} using (true);`);
 }
 
 const READ_CLIENTS = `select relkind = 'v' as "isView",
@@ -108,14 +114,15 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
 }
 
 async function inspectOptional(connection: Connection, { role }: Session): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
   const missing: string[] = [];
   const unreadable: string[] = [];
   for (const name of OPTIONAL) {
     const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
     if (!found?.exists) missing.push(name);
     else if (!found.readable) unreadable.push(name);
+    else if (found.hidden) findings.push(hiddenRows(role, name));
   }
-  const findings: Finding[] = [];
   if (missing.length > 0) {
     const text = `${missing.join(' and ')} do not exist: clients have one secret and no resources`;
     findings.push(note(text, 'npm run migrate, with a role that may create tables, then restart the service'));

@@ -13,6 +13,9 @@ const WORKER_BYTES = 175 * MB;
 /** Below this an audit file soon cannot be written, in bytes. */
 const DISK_MIN_BYTES = 500 * MB;
 
+/** Below this it is full. */
+const DISK_FULL_BYTES = MB;
+
 /** Everybody but the owner. */
 const READABLE_BY_OTHERS = 0o044;
 
@@ -54,8 +57,8 @@ export function inspectKeyFile(path: string): readonly Finding[] {
   return [fine(`${whole} is a usable key, and only its owner can read it`)];
 }
 
-/** Whether lines can be added to a file, or the file can be made; and whether its disk has space. */
-export function inspectWritableFile(path: string): readonly Finding[] {
+/** Whether lines can be added to a file, or the file can be made; and whether its disk has space: for a required one it must have. */
+export function inspectWritableFile(path: string, use: { readonly isRequired: boolean }): readonly Finding[] {
   const whole = resolve(path);
   const [target, what] = existsSync(whole) ? [whole, 'the file'] : [dirname(whole), 'the folder'];
   try {
@@ -73,7 +76,10 @@ export function inspectWritableFile(path: string): readonly Finding[] {
   const { bavail, bsize } = statfsSync(target);
   const free = bavail * bsize;
   const text = `${whole} can be written, and its disk has ${inMb(free)} left`;
-  return [free < DISK_MIN_BYTES ? note(text, 'free space, or rotate the file') : fine(text)];
+  const cure = 'free space, or rotate the file';
+  if (free < DISK_FULL_BYTES && use.isRequired)
+    return [problem(`${text}: nobody gets a token without AUDIT_FILE`, cure)];
+  return [free < DISK_MIN_BYTES ? note(text, cure) : fine(text)];
 }
 
 function inMb(bytes: number): string {

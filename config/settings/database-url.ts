@@ -59,16 +59,16 @@ export function followDatabaseUrl(
   let known: string | undefined;
   return () => {
     const read = readUrlFile(path, readTextFile);
-    const isSame = read.ok && withoutCredentials(read.value) === withoutCredentials(first);
-    const problem = read.ok ? `DATABASE_URL_FILE: ${MORE_CHANGED}.` : read.problem;
-    if (isSame) latest = read.value;
+    const isUsable = read.ok && withoutCredentials(read.value) === withoutCredentials(first);
+    const problem = read.ok ? MORE_CHANGED : read.problem;
+    if (isUsable) latest = read.value;
     else if (problem !== known) onProblem(problem);
-    known = isSame ? undefined : problem;
+    known = isUsable ? undefined : problem;
     return latest;
   };
 }
 
-const MORE_CHANGED = 'differs in more than role and password, which takes effect at the next start';
+const MORE_CHANGED = 'DATABASE_URL_FILE: differs in more than role and password, which takes effect at the next start.';
 
 /** A password that is there does not become an empty one. */
 function withoutCredentials(value: string): string {

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +12,24 @@ import {
 } from '../../../adapters/system/inspect-host.ts';
 
 const GB = 1_000_000_000;
+
+const OPTIONAL = { isRequired: false };
+
+/** A new folder on a file system of 64 KB that is full; undefined where this user may not mount one. */
+function fullFolder(): (Disposable & { readonly path: string }) | undefined {
+  const path = mkdtempSync(join(tmpdir(), 'full-'));
+  const dispose = () => {
+    spawnSync('umount', [path]);
+    rmdirSync(path);
+  };
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path]).status !== 0) {
+    process.stdout.write('The test of a full disk did not run: this user may not mount a file system.\n');
+    rmdirSync(path);
+    return undefined;
+  }
+  spawnSync('dd', ['if=/dev/zero', `of=${join(path, 'filler')}`]);
+  return { path, [Symbol.dispose]: dispose };
+}
 
 describe('inspectProcesses', () => {
   it('compares what the processes need with the memory of the machine and of the container', () => {
@@ -71,8 +91,10 @@ describe('files', () => {
     const [existing, fresh] = [join(folder, 'existing'), join(folder, 'fresh')];
     await writeFile(existing, '');
     for (const file of [existing, fresh])
-      expect(inspectWritableFile(file)).toMatchObject([{ text: expect.stringContaining(`${file} can be written`) }]);
-    expect(inspectWritableFile(join(folder, 'none/audit.log'))).toEqual([
+      expect(inspectWritableFile(file, OPTIONAL)).toMatchObject([
+        { text: expect.stringContaining(`${file} can be written`) },
+      ]);
+    expect(inspectWritableFile(join(folder, 'none/audit.log'), OPTIONAL)).toEqual([
       {
         state: 'problem',
         text: `${folder}/none/audit.log cannot be written (ENOENT)`,
@@ -80,7 +102,22 @@ describe('files', () => {
       },
     ]);
     await mkdir(join(folder, 'directory'));
-    expect(inspectWritableFile(join(folder, 'directory'))).toMatchObject([{ state: 'note' }]);
+    expect(inspectWritableFile(join(folder, 'directory'), OPTIONAL)).toMatchObject([{ state: 'note' }]);
     await expect(import('node:fs/promises').then(({ stat }) => stat(fresh))).rejects.toThrow('ENOENT');
+  });
+
+  it('inspectWritableFile finds that the disk of a required file is full, and that one of another file is nearly so', () => {
+    using full = fullFolder();
+    if (full === undefined) return;
+    const file = join(full.path, 'audit.log');
+    expect(() => writeFileSync(file, 'a line')).toThrow('ENOSPC');
+    expect(inspectWritableFile(file, { isRequired: true })).toEqual([
+      {
+        state: 'problem',
+        text: `${file} can be written, and its disk has 0 MB left: nobody gets a token without AUDIT_FILE`,
+        cure: 'free space, or rotate the file',
+      },
+    ]);
+    expect(inspectWritableFile(file, OPTIONAL)).toMatchObject([{ state: 'note' }]);
   });
 });
