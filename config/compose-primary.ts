@@ -26,7 +26,6 @@ export async function startPrimary(
   configuration: Configuration,
   files: ReadonlyMap<string, string>,
   environment: Environment,
-  stopRequested?: AbortSignal,
   override: Override = () => {},
 ): Promise<RunningServer> {
   const { settings } = configuration;
@@ -83,5 +82,5 @@ export async function startPrimary(
   });
   keyRing.onChange(() => void pool.sendKeys());
   container.registerInstance(PARTS.workerPool, pool);
-  return startProcess(container, settings, 'primary', { stopRequested });
+  return startProcess(container, settings, 'primary');
 }

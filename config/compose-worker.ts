@@ -82,7 +82,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
   reportHealth(checks, (states) => ignoreEndOfPrimary(pipe.health(states)));
   return {
     async listen() {
-      service = await startProcess(container, settings, 'worker', { publicPort: start.sharedPort });
+      service = await startProcess(container, settings, 'worker', start.sharedPort);
       return { address: service.host, port: service.port };
     },
     ping: primary.heard,

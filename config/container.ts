@@ -101,6 +101,7 @@ export async function buildContainer(
 
   part(PARTS.logDestination, () => new LogDestination());
   container.registerInstance(PARTS.logBase, {});
+  container.registerInstance(PARTS.stopRequested, new AbortController().signal);
   part(PARTS.log, () => {
     return createJsonLog(get(PARTS.logDestination), get(PARTS.logBase), tracing?.requests.logMembers);
   });

@@ -104,6 +104,8 @@ export const PARTS = {
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
   findLocation: token<FindLocation>('FindLocation'),
+  /** Aborted when a signal asks the process to stop: a start that would wait for long is given up. */
+  stopRequested: token<AbortSignal>('AbortSignal'),
   dependencies: token<readonly Dependency[]>('Dependency[]'),
   workerPool: token<WorkerPool>('WorkerPool'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),

@@ -6,6 +6,7 @@ import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-f
 import { failure, type Result } from '../domain/result.ts';
 import { startPrimary } from './compose-primary.ts';
 import { buildContainer, type Override } from './container.ts';
+import { PARTS } from './parts.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { listeningPlaces } from './settings/listening-places.ts';
 import { openFilesPlan } from './settings/open-files-plan.ts';
@@ -38,10 +39,12 @@ export async function startFromEnvironment(
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   const { settings } = value;
+  const withSignal: Override = (parts) => {
+    if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
+    override?.(parts);
+  };
   return namePortProblem(listeningPlaces(settings), () =>
-    settings.WORKERS === 1
-      ? startService(value, override, stopRequested)
-      : startPrimary(value, files, environment, stopRequested, override),
+    settings.WORKERS === 1 ? startService(value, withSignal) : startPrimary(value, files, environment, withSignal),
   );
 }
 
@@ -49,11 +52,6 @@ export async function startFromEnvironment(
  * Starts the service in one process and resolves when it listens. Rejects, with nothing left open, where a port is not
  * available or the table of the clients cannot be used.
  */
-export async function startService(
-  configuration: Configuration,
-  override?: Override,
-  stopRequested?: AbortSignal,
-): Promise<RunningServer> {
-  const container = await buildContainer(configuration, 'single', override);
-  return startProcess(container, configuration.settings, 'single', { stopRequested });
+export async function startService(configuration: Configuration, override?: Override): Promise<RunningServer> {
+  return startProcess(await buildContainer(configuration, 'single', override), configuration.settings, 'single');
 }

@@ -8,18 +8,12 @@ import type { Settings } from './settings/settings.ts';
 /** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
 const WORKER_EXIT_MS = 1_500;
 
-export interface StartOptions {
-  readonly publicPort?: SharedPort;
-  /** Aborted when a signal asks the process to stop. A start that would wait for long then rejects. */
-  readonly stopRequested?: AbortSignal | undefined;
-}
-
 /** Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available. */
 export function startProcess(
   container: DependencyContainer,
   settings: Settings,
   role: ProcessRole,
-  { publicPort = { port: settings.PORT, reusePort: false }, stopRequested }: StartOptions = {},
+  publicPort: SharedPort = { port: settings.PORT, reusePort: false },
 ): Promise<RunningServer> {
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings;
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
@@ -33,21 +27,20 @@ export function startProcess(
       MANAGEMENT_PORT === 0
         ? undefined
         : { server: container.resolve(PARTS.managementServer), host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
-    entrance: pool
-      ? {
-          start: () => pool.start(),
-          listen: () => pool.listen(),
-          stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
-          processIds: () => pool.processIds(),
-        }
-      : { server: container.resolve(PARTS.httpServer), host, ...publicPort },
+    listener: pool ? undefined : { server: container.resolve(PARTS.httpServer), host, ...publicPort },
+    workers: pool && {
+      start: () => pool.start(),
+      listen: () => pool.listen(),
+      stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
+      processIds: () => pool.processIds(),
+    },
     publish: async () => {
       if (role === 'worker') return;
       // A start that fails must leave no key in a shared directory. The workers' pool has looked for the port already.
       if (role === 'single' && settings.KEY_DIRECTORY !== 'memory') await findSharedPort(host, settings.PORT);
       const isFederated = settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
       await Promise.all([
-        container.resolve(PARTS.keyRotation).start(stopRequested),
+        container.resolve(PARTS.keyRotation).start(container.resolve(PARTS.stopRequested)),
         isFederated && container.resolve(PARTS.issuerKeySets).start(),
       ]);
       if (isWatched) startOperatorParts(container);

@@ -91,10 +91,6 @@ export interface WorkerAddress {
   readonly port: number;
 }
 
-export interface StartProblem {
-  readonly problem: string;
-}
-
 /** `planned`: requests are still accepted during the grace time. */
 export type ShutdownMode = 'planned' | 'immediate';
 
@@ -123,9 +119,9 @@ export interface PrimaryFunctions {
 /** What the primary asks of a worker. */
 export interface WorkerFunctions {
   /** Resolves when the worker could listen, or with the reason why it cannot. */
-  start(start: WorkerStart): Promise<StartProblem | undefined>;
-  /** Resolves when the worker listens, or with the reason why it cannot. It answers requests with the keys that it has got before. */
-  listen(): Promise<WorkerAddress | StartProblem>;
+  start(start: WorkerStart): Promise<{ readonly problem?: string }>;
+  /** Resolves when the worker listens. Rejects with the system's error. */
+  listen(): Promise<WorkerAddress>;
   /** A heartbeat: a blocked event loop does not answer it. */
   ping(): void;
   takeKeys(keys: SentKeys): Promise<void>;

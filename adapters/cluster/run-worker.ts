@@ -1,10 +1,10 @@
 import cluster from 'node:cluster';
 import type { PrimaryPipe } from './pipe.ts';
 import { connectToPrimaryProcess } from './primary-process.ts';
-import type { StartProblem, WorkerAddress, WorkerFunctions, WorkerStart } from './protocol.ts';
+import type { WorkerFunctions, WorkerStart } from './protocol.ts';
 
 /** A worker that can listen, with the functions that the primary calls. */
-export type PreparedWorker = Omit<WorkerFunctions, 'start' | 'listen'> & { listen(): Promise<WorkerAddress> };
+export type PreparedWorker = Omit<WorkerFunctions, 'start'>;
 
 /** What the primary may call before the worker runs. */
 type StartFunctions = Pick<WorkerFunctions, 'start' | 'stop'>;
@@ -20,13 +20,16 @@ export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) =
   let stopWorker: WorkerFunctions['stop'] | undefined;
 
   const functions: StartFunctions & Partial<WorkerFunctions> = {
-    start: (start) =>
-      orProblem(async () => {
-        const { stop, listen, ...running } = await startWorker(start, pipe);
+    async start(start) {
+      try {
+        const { stop, ...running } = await startWorker(start, pipe);
         stopWorker = stop;
-        Object.assign(functions, { ...running, listen: () => orProblem(listen) });
-        return undefined;
-      }),
+        Object.assign(functions, running);
+        return {};
+      } catch (problem) {
+        return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
+      }
+    },
     async stop(mode) {
       await stopWorker?.(mode);
       // Without its pipe, nothing keeps the process alive.
@@ -35,14 +38,6 @@ export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) =
   };
   // Until the worker runs, calls of its functions are rejected.
   const pipe = connectToPrimaryProcess(functions as WorkerFunctions);
-}
-
-async function orProblem<Outcome>(run: () => Promise<Outcome>): Promise<Outcome | StartProblem> {
-  try {
-    return await run();
-  } catch (problem) {
-    return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
-  }
 }
 
 /** Ignores a call that failed because the primary ended: this process ends too. */

@@ -67,28 +67,24 @@ export class WorkerPool implements HealthCheck {
     return [...this.#parts.workers].filter((worker) => worker.listening).length;
   }
 
-  /** Resolves when all workers could listen. Rejects with the reason of the first that cannot, and leaves none running. */
-  start(): Promise<void> {
+  /** Resolves when all workers could listen. Rejects with the reason of the first that cannot. Call `stop` then. */
+  async start(): Promise<void> {
     const { size, workers, fork, start, findPort } = this.#parts;
-    return this.#orEnd(async () => {
-      const port = await findPort();
-      this.#port = port;
-      for (let count = 0; count < size; count += 1) workers.add(fork());
-      await this.#ofEach((worker) => start(worker, port));
-    });
+    const port = await findPort();
+    this.#port = port;
+    for (let count = 0; count < size; count += 1) workers.add(fork());
+    await this.#ofEach((worker) => start(worker, port));
   }
 
   /** Resolves when all workers listen. Otherwise as above. */
-  listen(): Promise<WorkerAddress> {
-    return this.#orEnd(async () => {
-      const [first] = await this.#ofEach(this.#parts.listen);
-      const port = this.#port;
-      if (first === undefined || port === undefined) throw new Error('a service needs a worker that has started');
-      for (const worker of this.#parts.workers) void this.#watch(worker, performance.now());
-      // Timers come before messages: after a time in which this process did not run, the answers are read first.
-      this.#heartbeat = setInterval(() => setImmediate(() => this.#sendHeartbeats(port)), HEARTBEAT_EVERY_MS);
-      return first;
-    });
+  async listen(): Promise<WorkerAddress> {
+    const [first] = await this.#ofEach(this.#parts.listen);
+    const port = this.#port;
+    if (first === undefined || port === undefined) throw new Error('a service needs a worker that has started');
+    for (const worker of this.#parts.workers) void this.#watch(worker, performance.now());
+    // Timers come before messages: after a time in which this process did not run, the answers are read first.
+    this.#heartbeat = setInterval(() => setImmediate(() => this.#sendHeartbeats(port)), HEARTBEAT_EVERY_MS);
+    return first;
   }
 
   readiness(): Readiness {
@@ -170,18 +166,6 @@ export class WorkerPool implements HealthCheck {
       return Promise.race([step(worker), ended]);
     };
     return Promise.all([...this.#parts.workers].map(stepOf));
-  }
-
-  async #orEnd<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
-    try {
-      return await run();
-    } catch (problem) {
-      const { workers } = this.#parts;
-      this.#stopping = true;
-      for (const worker of workers) worker.kill();
-      await Promise.all([...workers].map((worker) => worker.ended));
-      throw problem;
-    }
   }
 
   #sendHeartbeats({ reusePort }: SharedPort): void {

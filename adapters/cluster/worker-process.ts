@@ -121,15 +121,14 @@ export class WorkerProcess {
 
   /** Resolves when it could listen. Throws with the reason where it cannot. */
   async start(start: WorkerStart): Promise<void> {
-    const started = await this.#pipe.start(start);
-    if (started !== undefined) throw new Error(started.problem);
+    const { problem } = await this.#pipe.start(start);
+    if (problem !== undefined) throw new Error(problem);
     this.#started = true;
   }
 
   /** Resolves when it listens. Throws with the reason where it cannot. */
   async listen(): Promise<WorkerAddress> {
     const address = await this.#pipe.listen();
-    if ('problem' in address) throw new Error(address.problem);
     this.#listening = true;
     return address;
   }

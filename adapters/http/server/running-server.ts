@@ -28,8 +28,10 @@ export type Listener = ListenOptions & { readonly server: HttpServer };
 export interface RunningServerParts {
   /** Opened first, so that it answers probes during the start. */
   readonly management?: Listener | undefined;
-  /** Who listens on the public port: this process, or others in its place. Opened last, when nothing is missing to answer a request. */
-  readonly entrance: Listener | Workers;
+  /** The public port, opened last. */
+  readonly listener?: Listener | undefined;
+  /** Who listens there in place of this process. */
+  readonly workers?: Workers | undefined;
   /** Called when everything but the public port is there. Resolves when the first request can be answered. */
   readonly publish?: () => Promise<void>;
   readonly lifecycle: Lifecycle;
@@ -72,8 +74,7 @@ export class Lifecycle implements HealthCheck {
 
 /** Resolves when everything listens. If something cannot, rejects with the reason and leaves nothing open. */
 export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
-  const { management, entrance, publish, lifecycle, log } = parts;
-  const workers = workersOf(parts);
+  const { management, listener, workers, publish, lifecycle, log } = parts;
   const opened: HttpServer[] = [];
   const open = async ({ server, ...options }: Listener) => {
     const address = await server.listen(options);
@@ -84,7 +85,9 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
     if (management !== undefined) await open(management);
     await workers?.start();
     await publish?.();
-    const { address, port } = await ('server' in entrance ? open(entrance) : entrance.listen());
+    const announced = (await workers?.listen()) ?? (listener && (await open(listener)));
+    if (announced === undefined) throw new Error('a server needs a listener or workers');
+    const { address, port } = announced;
     lifecycle.state = 'ready';
     log('started', { address, port });
 
@@ -115,8 +118,7 @@ async function stopServer(
   mode: ShutdownMode,
   graceEnded: AbortSignal,
 ): Promise<void> {
-  const { lifecycle, graceMs, drainMs, log } = parts;
-  const workers = workersOf(parts);
+  const { workers, lifecycle, graceMs, drainMs, log } = parts;
   log('stopping');
   lifecycle.state = 'stopping';
   for (const server of opened) server.retire();
@@ -130,19 +132,14 @@ async function stopServer(
 
 /** The management listener, which opened first, closes last: /readyz answers until the end. */
 async function closeAll(
-  parts: RunningServerParts,
+  { workers, endWaits, closables }: RunningServerParts,
   opened: readonly HttpServer[],
   mode: ShutdownMode,
   drainMs: number,
 ): Promise<void> {
-  const { endWaits, closables } = parts;
-  await workersOf(parts)?.stop(mode);
+  await workers?.stop(mode);
   for (const server of opened.toReversed()) await server.close(drainMs, endWaits);
   // The clients may all have disconnected while their verifications still wait.
   endWaits();
   for (const closable of closables.toReversed()) await closable.close();
-}
-
-function workersOf({ entrance }: RunningServerParts): Workers | undefined {
-  return 'server' in entrance ? undefined : entrance;
 }

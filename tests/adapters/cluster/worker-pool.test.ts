@@ -77,6 +77,7 @@ describe('WorkerPool', () => {
       return first.worker;
     });
     await expect(pool.start()).rejects.toThrow('EAGAIN');
+    await pool.stop('immediate', 1_000);
     expect(await first.worker.ended).toEqual({ code: 1, signal: null });
   });
 
@@ -93,6 +94,7 @@ describe('WorkerPool', () => {
     expect(steps).toEqual(['start 1', 'start 2']);
     second.die();
     await expect(pool.listen()).rejects.toThrow('a worker ended before it listened (1)');
+    await pool.stop('immediate', 1_000);
     expect(await first.worker.ended).toEqual({ code: 1, signal: null });
   });
 
