@@ -3,6 +3,7 @@ import { IMPORTED_KEYS_MAX } from '../adapters/jwt/jose-assertion-verifier.ts';
 import type { SpanQueue } from '../adapters/opentelemetry/span-queue.ts';
 import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
+import { availableCores, memoryLimit } from '../adapters/system/host-limits.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { ExpiringCredentials } from '../domain/client-details.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../domain/clock-offset.ts';
@@ -136,5 +137,7 @@ export function serviceState(
     clockOffsetSeconds: keyRing.clockOffsetSeconds(),
     clockOffsetSecondsMax: CLOCK_OFFSET_SECONDS_MAX,
     keys: { ...keyRing.times(), trusted: new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size },
+    cores: availableCores(),
+    memoryBytes: memoryLimit(),
   };
 }

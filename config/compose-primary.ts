@@ -56,13 +56,17 @@ export async function startPrimary(
     size: settings.WORKERS,
     log: container.resolve(PARTS.log),
     fork: () =>
-      WorkerProcess.fork(WORKER_FILE, environment, {
-        slots,
-        workers,
-        useAssertions: (uses) => useForWorkers(container.resolve(PARTS.usedAssertionsStore))(uses),
-        findKey: (kid) => keys.find(kid),
-        costFound: (cost) => verifier.includeCost(cost),
-      }),
+      WorkerProcess.fork(
+        WORKER_FILE,
+        { ...environment, WORKERS: String(settings.WORKERS) },
+        {
+          slots,
+          workers,
+          useAssertions: (uses) => useForWorkers(container.resolve(PARTS.usedAssertionsStore))(uses),
+          findKey: (kid) => keys.find(kid),
+          costFound: (cost) => verifier.includeCost(cost),
+        },
+      ),
     findPort: () => findSharedPort(settings.HOST, settings.PORT),
     async start(worker, sharedPort) {
       const { costs } = verifier;

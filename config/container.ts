@@ -40,6 +40,7 @@ import {
   VerificationQueue,
 } from '../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
+import { availableCores } from '../adapters/system/host-limits.ts';
 import { connectionsWithin } from '../adapters/system/open-files.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
 import { AuthenticateByIdentity } from '../application/authenticate-by-identity.ts';
@@ -131,7 +132,7 @@ export async function buildContainer(
     return new VerifiedSecretCache(get(PARTS.clock), { key: randomBytes(32), lifetimeSeconds });
   });
   part(PARTS.verificationQueue, () => {
-    const concurrent = concurrentVerifications(settings.WORKERS);
+    const concurrent = concurrentVerifications(settings.WORKERS, availableCores());
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
   });
   part(PARTS.pacedAttempts, () => new PacedAttempts());

@@ -13,6 +13,7 @@ import { statusRoutes } from '../adapters/http/status/status-routes.ts';
 import { statusPageRoutes } from '../adapters/http/status-page/status-page-routes.ts';
 import { concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
+import { availableCores } from '../adapters/system/host-limits.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
@@ -143,5 +144,6 @@ export function measureOperatorParts(
 
 /** Verifications of the least cost of a refusal that fit in the FIFO queue, which is bounded by its work. */
 function fifoMax({ WORKERS: workers, CLIENT_SECRET_COST: cost }: Settings): number {
-  return Math.max(1, Math.floor((VERIFICATION_QUEUE_LIMITS.fifoRounds * concurrentVerifications(workers)) / 2 ** cost));
+  const concurrent = concurrentVerifications(workers, availableCores());
+  return Math.max(1, Math.floor((VERIFICATION_QUEUE_LIMITS.fifoRounds * concurrent) / 2 ** cost));
 }

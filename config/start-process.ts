@@ -1,6 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { findSharedPort, type SharedPort } from '../adapters/cluster/shared-port.ts';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
+import { inspectProcesses } from '../adapters/system/inspect-host.ts';
 import { startOperatorParts } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
@@ -19,6 +20,8 @@ export function startProcess(
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
   const log = container.resolve(PARTS.log);
   const audit = container.resolve(PARTS.auditOutput);
+  const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
+  for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
   const isWatched = role !== 'worker' && settings.MANAGEMENT_TOKEN !== undefined;
   const status = isWatched ? container.resolve(PARTS.serviceStatus) : undefined;
   const pool = role === 'primary' ? container.resolve(PARTS.workerPool) : undefined;

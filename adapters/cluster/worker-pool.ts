@@ -23,6 +23,9 @@ const REPLACEMENT_DELAY_MS_MAX = 5_000;
  */
 const HANGS_AFTER_MS = { ownSockets: 2_250, oneSocket: 10_000 };
 
+/** Milliseconds in which more workers may not end than there are: from then on, some end again and again. */
+const CRASH_LOOP_MS = 60_000;
+
 /** A scraper gives up after ten seconds. What the other processes answer does not wait that long for a worker that hangs. */
 const ANSWER_WITHIN_MS = 1_000;
 
@@ -44,6 +47,8 @@ export interface WorkerPoolParts {
   readonly sendKeys: (worker: WorkerProcess) => Promise<void>;
   /** Gets the changes of state of the workers, for the operator. */
   readonly log: { info(line: object): void; error(line: object): void };
+  /** Milliseconds, of a clock that never goes back. */
+  readonly now?: () => number;
 }
 
 /** Keeps a number of workers alive. */
@@ -55,11 +60,16 @@ export class WorkerPool implements HealthCheck {
   #reopenings = 0;
   /** Workers that hang and were killed. A process that the system holds ends later. */
   readonly #killed = new WeakSet<WorkerProcess>();
+  /** When each worker began, and when the last ones ended: one more than there are. */
+  readonly #began = new WeakMap<WorkerProcess, number>();
+  readonly #ends: number[] = [];
+  readonly #now: () => number;
   #heartbeat: NodeJS.Timeout | undefined;
   #port: SharedPort | undefined;
 
   constructor(parts: WorkerPoolParts) {
     this.#parts = parts;
+    this.#now = parts.now ?? (() => performance.now());
   }
 
   /** How many workers accept requests. */
@@ -81,7 +91,7 @@ export class WorkerPool implements HealthCheck {
     const [first] = await this.#ofEach(this.#parts.listen);
     const port = this.#port;
     if (first === undefined || port === undefined) throw new Error('a service needs a worker that has started');
-    for (const worker of this.#parts.workers) void this.#watch(worker, performance.now());
+    for (const worker of this.#parts.workers) void this.#watch(worker);
     // Timers come before messages: after a time in which this process did not run, the answers are read first.
     this.#heartbeat = setInterval(() => setImmediate(() => this.#sendHeartbeats(port)), HEARTBEAT_EVERY_MS);
     return first;
@@ -91,6 +101,7 @@ export class WorkerPool implements HealthCheck {
     const { listening } = this;
     if (listening === 0) return { ready: false, reason: 'no worker listens' };
     const { size } = this.#parts;
+    if (this.#endAgainAndAgain()) return { ready: false, reason: 'workers end again and again' };
     return listening === size ? { ready: true } : { ready: true, note: `${listening} of ${size} workers listen` };
   }
 
@@ -179,12 +190,24 @@ export class WorkerPool implements HealthCheck {
     }
   }
 
-  async #watch(worker: WorkerProcess, since: number): Promise<void> {
+  /** Whether too many have ended in the last minute, and no more than half of the workers are older than that. */
+  #endAgainAndAgain(): boolean {
+    const { size, workers } = this.#parts;
+    const before = this.#now() - CRASH_LOOP_MS;
+    const [first = before] = this.#ends;
+    const older = [...workers].filter((worker) => (this.#began.get(worker) ?? Infinity) <= before);
+    return this.#ends.length > size && first > before && older.length * 2 <= size;
+  }
+
+  async #watch(worker: WorkerProcess): Promise<void> {
+    const began = this.#now();
+    this.#began.set(worker, began);
     const exit = await worker.ended;
     this.#parts.workers.delete(worker);
     if (this.#stopping) return;
     this.#parts.log.error({ event: 'worker_ended', worker: worker.id, ...exit });
-    this.#endedYoung = performance.now() - since < YOUNG_MS ? this.#endedYoung + 1 : 0;
+    this.#endedYoung = this.#now() - began < YOUNG_MS ? this.#endedYoung + 1 : 0;
+    if (this.#ends.push(this.#now()) > this.#parts.size + 1) this.#ends.shift();
     await this.#backOff();
     await this.#replace();
   }
@@ -194,12 +217,11 @@ export class WorkerPool implements HealthCheck {
     const { fork, start, listen, log } = this.#parts;
     const port = this.#port;
     while (!this.#stopping && port !== undefined) {
-      const since = performance.now();
       let worker: WorkerProcess | undefined;
       try {
         worker = fork();
         this.#parts.workers.add(worker);
-        void this.#watch(worker, since);
+        void this.#watch(worker);
         await Promise.race([start(worker, port).then(() => worker && listen(worker)), worker.ended]);
         if (worker.listening) log.info({ event: 'worker_replaced', worker: worker.id });
         return;

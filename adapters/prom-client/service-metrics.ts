@@ -1,4 +1,3 @@
-import { availableParallelism, totalmem } from 'node:os';
 import { Gauge, Registry } from '@prometheus-io/client';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { addKeyGauges, type MeasuredKeys } from './key-metrics.ts';
@@ -28,6 +27,9 @@ export interface ServiceState {
   /** The offset from which on no key may sign. */
   readonly clockOffsetSecondsMax: number;
   readonly keys: MeasuredKeys;
+  /** What the service may use. */
+  readonly cores: number;
+  readonly memoryBytes: number;
 }
 
 /** The metrics of the service as a whole. They belong to the process that has the verification queue. */
@@ -97,9 +99,9 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
     state.clockOffsetSecondsMax,
   );
   addKeyGauges(registry, state.keys);
-  gauge('auth_host_cores', 'Cores that the service can use.').set(availableParallelism());
+  gauge('auth_host_cores', 'Cores that the service can use.').set(state.cores);
   gauge('auth_host_memory_bytes', 'Bytes of memory that the container may use, or that the machine has.').set(
-    Math.min(process.constrainedMemory() || Infinity, totalmem()),
+    state.memoryBytes,
   );
   return registry.getMetricsAsJSON();
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import bcrypt from 'bcrypt';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
@@ -7,9 +6,9 @@ import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../d
 /** Threads of libuv's pool in each process that verifies, one of which stays free for other work. */
 const POOL_THREADS = 4;
 
-/** How many verifications suit this machine, in all processes together. One core stays free for requests that need none. */
-export function concurrentVerifications(processes: number): number {
-  return Math.min(Math.max(1, availableParallelism() - 1), processes * (POOL_THREADS - 1));
+/** How many verifications suit so many cores, in all processes together. One core stays free for requests that need none. */
+export function concurrentVerifications(processes: number, cores: number): number {
+  return Math.min(Math.max(1, cores - 1), processes * (POOL_THREADS - 1));
 }
 
 export interface BcryptSecretVerifierOptions {

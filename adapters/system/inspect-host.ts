@@ -1,14 +1,11 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { availableCores, memoryLimit, memoryOf, workersWithin } from './host-limits.ts';
 import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
 import { isWritableByOthers } from './read-text-file.ts';
 
-/** What the processes need under full load, in bytes; docs/operations.md has the same figures. */
 const MB = 1_000_000;
-const PRIMARY_BYTES = 130 * MB;
-const WORKER_BYTES = 175 * MB;
 
 /** Below this an audit file soon cannot be written, in bytes. */
 const DISK_MIN_BYTES = 500 * MB;
@@ -20,14 +17,9 @@ const DISK_FULL_BYTES = MB;
 const READABLE_BY_OTHERS = 0o044;
 
 /** Whether the memory of this machine, or of the container, is enough for the processes, and whether each has a core. */
-export function inspectProcesses(
-  workers: number,
-  memory = { total: totalmem(), constrained: process.constrainedMemory() },
-  cores = availableParallelism(),
-): readonly Finding[] {
-  const needed = workers === 1 ? WORKER_BYTES : PRIMARY_BYTES + workers * WORKER_BYTES;
-  const limit = Math.min(memory.total, memory.constrained || Infinity);
-  const fit = Math.max(1, Math.floor((limit - PRIMARY_BYTES) / WORKER_BYTES));
+export function inspectProcesses(workers: number, limit = memoryLimit(), cores = availableCores()): readonly Finding[] {
+  const needed = memoryOf(workers);
+  const fit = workersWithin(limit);
   const text = `${workers} worker${workers === 1 ? '' : 's'} may need ${inMb(needed)}, and this machine or container has ${inMb(limit)}`;
   const more = `give it at least ${inMb(needed)}`;
   return [

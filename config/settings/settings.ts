@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { availableCores, memoryLimit, workersWithin } from '../../adapters/system/host-limits.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
 import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -90,7 +90,7 @@ export function readSettings(environment: Environment): Result<Settings, readonl
     return failure([`PORT: ${values.PORT} is MANAGEMENT_PORT too: set one of them to another port`]);
   }
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
-  const WORKERS = values.WORKERS ?? availableParallelism();
+  const WORKERS = values.WORKERS ?? Math.min(availableCores(), workersWithin(memoryLimit()));
   return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { requestToken } from '../support/http.ts';
+import { requestToken, send } from '../support/http.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { socketsOf } from '../support/sockets-of.ts';
@@ -71,6 +71,23 @@ describe('workers under load', () => {
     await callers.stop();
     await until(() => socketsOf(pid) === before, 'the primary holds what it held before');
   }, 300_000);
+
+  it('that end again and again make the service unready, with the reason', async () => {
+    const service = await startServiceWithWorkers();
+    await using _program = service.program;
+    const readiness = () => send(service.managementUrl, '/readyz');
+    for (let end = 1; end <= 3; end += 1) {
+      expect((await readiness()).status).toBe(200);
+      process.kill(service.aWorkerPid(), 'SIGKILL');
+      const replaced = () => service.program.stdout().split('"event":"worker_replaced"').length - 1;
+      await until(() => replaced() === end, 'the worker is replaced');
+    }
+    const answer = await readiness();
+    expect(answer.status).toBe(503);
+    const reason = 'workers end again and again';
+    expect(answer.json()['checks']).toContainEqual({ name: 'workers', ready: false, reason });
+    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+  });
 
   it('are not killed on a machine whose cores are all busy', async () => {
     const service = await startServiceWithWorkers();

@@ -116,6 +116,52 @@ describe('WorkerPool', () => {
     expect(steps).toEqual(['start 1', 'start 2', 'listen 1', 'listen 2', 'start 3', 'listen 3']);
   });
 
+  describe('whose workers end again and again', () => {
+    let nowMs = 0;
+    const crashing = async (size: number) => {
+      nowMs = 0;
+      const forked: { readonly die: () => void }[] = [];
+      const fork = () => {
+        const fake = fakeWorker(forked.length + 1);
+        forked.push(fake);
+        return fake.worker;
+      };
+      const { pool } = world(fork, { size, now: () => nowMs });
+      await pool.start();
+      await pool.listen();
+      const endNewest = async () => {
+        const { length } = forked;
+        forked.at(-1)?.die();
+        await until(() => forked.length > length, 'it is replaced');
+      };
+      return { pool, endNewest };
+    };
+    const NOT_READY = { ready: false, reason: 'workers end again and again' };
+
+    it('is not ready once more have ended in a minute than there are, and is ready when a minute has passed', async () => {
+      const { pool, endNewest } = await crashing(2);
+      for (const _ of [1, 2]) await endNewest();
+      expect(pool.readiness()).toEqual({ ready: true });
+      nowMs = 59_999;
+      await endNewest();
+      expect(pool.readiness()).toEqual(NOT_READY);
+      nowMs = 60_000;
+      expect(pool.readiness()).toEqual({ ready: true });
+    });
+
+    it('stays ready while more than half of them go on', async () => {
+      const { pool, endNewest } = await crashing(3);
+      for (const _ of [1, 2, 3]) await endNewest();
+      nowMs = 59_000;
+      await endNewest();
+      expect(pool.readiness()).toEqual(NOT_READY);
+      // Two have never ended. These deaths alone would be too many.
+      nowMs = 120_000;
+      for (const _ of [1, 2, 3, 4]) await endNewest();
+      expect(pool.readiness()).toEqual({ ready: true });
+    });
+  });
+
   it('reports a worker that hangs once, however long its process takes to end, and kills it', async () => {
     let kills = 0;
     const hanging = fakeWorker(1, {

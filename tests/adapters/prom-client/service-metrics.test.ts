@@ -17,6 +17,8 @@ const STATE: ServiceState = {
   issuerKeySets: undefined,
   clockOffsetSeconds: undefined,
   clockOffsetSecondsMax: 10,
+  cores: 2,
+  memoryBytes: 8_000_000_000,
   keys: NO_KEYS,
 };
 

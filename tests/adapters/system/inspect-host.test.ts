@@ -33,23 +33,23 @@ function fullFolder(): (Disposable & { readonly path: string }) | undefined {
 
 describe('inspectProcesses', () => {
   it('compares what the processes need with the memory of the machine and of the container', () => {
-    expect(inspectProcesses(2, { total: 8 * GB, constrained: 0 }, 2)).toEqual([
+    expect(inspectProcesses(2, 8 * GB, 2)).toEqual([
       { state: 'ok', text: '2 workers may need 480 MB, and this machine or container has 8,000 MB' },
     ]);
-    expect(inspectProcesses(8, { total: 8 * GB, constrained: GB }, 8)).toEqual([
+    expect(inspectProcesses(8, GB, 8)).toEqual([
       {
         state: 'problem',
         text: '8 workers may need 1,530 MB, and this machine or container has 1,000 MB',
         cure: 'set WORKERS=4, or give it at least 1,530 MB',
       },
     ]);
-    expect(inspectProcesses(1, { total: GB / 10, constrained: 0 }, 1)).toEqual([
+    expect(inspectProcesses(1, GB / 10, 1)).toEqual([
       expect.objectContaining({ state: 'problem', cure: 'give it at least 175 MB' }),
     ]);
   });
 
   it('notes workers that share a core', () => {
-    expect(inspectProcesses(3, { total: 8 * GB, constrained: 0 }, 1)[1]).toMatchObject({
+    expect(inspectProcesses(3, 8 * GB, 1)[1]).toMatchObject({
       state: 'note',
       text: '3 workers share 1 core',
     });

@@ -1,0 +1,34 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { readTextFile } from './read-text-file.ts';
+
+/** What the processes need under full load, in bytes; docs/operations.md has the same figures. */
+const PRIMARY_BYTES = 130_000_000;
+const WORKER_BYTES = 175_000_000;
+
+/** The bytes of memory that this machine has, or that its container may use. */
+export function memoryLimit(total = totalmem(), constrained = process.constrainedMemory()): number {
+  return Math.min(total, constrained || Infinity);
+}
+
+/** The bytes of memory that a service with so many workers needs under full load. */
+export function memoryOf(workers: number): number {
+  return workers === 1 ? WORKER_BYTES : PRIMARY_BYTES + workers * WORKER_BYTES;
+}
+
+/** For how many workers so many bytes are enough; 1 also where they are not. */
+export function workersWithin(bytes: number): number {
+  return Math.max(1, Math.floor((bytes - PRIMARY_BYTES) / WORKER_BYTES));
+}
+
+/**
+ * The cores that this process may use. Node.js respects the affinity mask and the quota of cgroup v2, but looks for that of cgroup v1 by a
+ * path that exists only outside of the container.
+ */
+export function availableCores(cores = availableParallelism(), folder = '/sys/fs/cgroup/cpu'): number {
+  const read = (name: string) => {
+    const text = readTextFile(`${folder}/${name}`);
+    return text.ok ? Number(text.value) : 0;
+  };
+  const [quota, period] = [read('cpu.cfs_quota_us'), read('cpu.cfs_period_us')];
+  return quota > 0 && period > 0 ? Math.max(1, Math.min(cores, Math.floor(quota / period))) : cores;
+}
