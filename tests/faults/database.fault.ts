@@ -78,7 +78,7 @@ describe('a database that is down when the service starts', () => {
   it('may refuse the password at first', async () => {
     service = await startService(url('another-password'));
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('28P01');
+    expect(service.program.stdout()).toContain('"code":"28P01"');
     await server.query(`alter role ${ROLE} password 'another-password'`);
     await untilAvailable();
     await server.query(`alter role ${ROLE} password '${PASSWORD}'`);
@@ -88,7 +88,7 @@ describe('a database that is down when the service starts', () => {
     const connections = await takeAllConnections();
     service = await startService(url());
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('53300');
+    expect(service.program.stdout()).toContain('"code":"53300"');
     await Promise.all(connections.map((connection) => connection.end()));
     await untilAvailable();
   });
@@ -205,7 +205,7 @@ describe('a database that fails while the service runs', () => {
     await server.query(`alter role ${ROLE} connection limit 0`);
     await server.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [ROLE]);
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('53300');
+    expect(service.program.stdout()).toContain('"code":"53300"');
     await server.query(`alter role ${ROLE} connection limit -1`);
     await untilAvailable();
   });

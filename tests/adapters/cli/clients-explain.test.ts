@@ -192,7 +192,7 @@ describe('clients explain', () => {
     const { stderr } = await explain(issuer('gitlab').mint(AUDIENCE, { sub: '\u001b[31mred\u202e' }));
     expect(stderr).not.toMatch(/[\p{Cf}]/u);
     expect(stderr).not.toContain('\u001b');
-    expect(stderr).toContain('red');
+    expect(stderr).toContain(String.raw`"\u001b[31mred\u{202e}"`);
   });
 
   test('needs an assertion and the settings of the service, and names what is missing', async () => {
