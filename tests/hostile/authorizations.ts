@@ -21,6 +21,7 @@ const BESIDE = badRequest('authorization_beside_body');
 
 const unsupported = (scheme: string): ExpectedAnswer => ({
   ...invalidClient('authorization_method_unsupported'),
+  isExplained: true,
   headers: { 'www-authenticate': `${scheme} realm="token endpoint"` },
 });
 const token = (name: string, authorization: string, form: string, answer: ExpectedAnswer) =>

@@ -9,6 +9,8 @@ export interface ExpectedAnswer {
   readonly reason?: string;
   /** Header fields that the answer must have, by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The body has an `error_description`: that depends on no credentials. */
+  readonly isExplained?: true;
   /** The body is an access token. */
   readonly isToken?: true;
   /** The answer to HEAD, which has no body. */
@@ -28,6 +30,9 @@ export interface HostileRequest {
    */
   readonly connection: 'closed' | 'open';
 }
+
+/** By group. No two requests of a group have one name. */
+export type HostileRequests = Readonly<Record<string, readonly HostileRequest[]>>;
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded';
 export const CREDENTIALS = 'client_id=good-client&client_secret=good-secret';

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts';
@@ -12,8 +12,8 @@ export interface HostileService extends AsyncDisposable {
   readonly forge: TokenForge;
   /** Its log, one line per element, without the last line if that is not complete. */
   logLines(): readonly string[];
-  /** What it has printed, the log included. */
-  printed(): string;
+  /** Everything that it has written: the log and the audit log included. */
+  written(): string;
   /** Whether no process of it has ended since it started. */
   isAlive(): boolean;
 }
@@ -21,34 +21,55 @@ export interface HostileService extends AsyncDisposable {
 /** A client whose secret is only guessed, so that the failures of others do not delay it. */
 export const WRONGED_CLIENT = { ...GOOD_CLIENT, client_id: 'wronged-client' };
 
+export interface HostileServiceOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** What is written into files, by the setting that names each file. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Starts what the service needs beside it, and returns the settings that name it. */
+  readonly uses?: (stack: AsyncDisposableStack) => Promise<Readonly<Record<string, string>>>;
+  /** Further members of the registration of the client whose secret is right. */
+  readonly client?: Readonly<Record<string, unknown>>;
+}
+
 /** Starts a primary and two workers. Without settings for a database, the clients are in memory. */
-export async function startHostileService(more: Readonly<Record<string, string>> = {}): Promise<HostileService> {
+export async function startHostileService(options: HostileServiceOptions = {}): Promise<HostileService> {
+  const stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
+  stack.defer(() => rmSync(folder, { recursive: true }));
   const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
-  const [clientsFile, keyFile] = [join(folder, 'clients.json'), join(folder, 'key.json')];
   const kid = 'key-of-the-service';
   const key = createPrivateKey(pem);
-  writeFileSync(clientsFile, JSON.stringify([GOOD_CLIENT, WRONGED_CLIENT]));
-  writeFileSync(keyFile, JSON.stringify({ ...key.export({ format: 'jwk' }), kid }), { mode: 0o600 });
+  const files = {
+    CLIENTS_FILE: JSON.stringify([{ ...GOOD_CLIENT, ...options.client }, WRONGED_CLIENT]),
+    KEY_FILE: JSON.stringify({ ...key.export({ format: 'jwk' }), kid }),
+    ...options.files,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
+  const paths = Object.fromEntries(Object.keys(files).map((name) => [name, join(folder, name)]));
   const service = await startServiceWithWorkers({
-    CLIENTS_FILE: clientsFile,
     CLIENT_SECRET_COST: '4',
-    KEY_FILE: keyFile,
     BASE_URL: ISSUER,
-    ...more,
+    ...paths,
+    ...options.settings,
+    ...(await options.uses?.(stack)),
   });
   const { program } = service;
   const pids = service.workerPids().join();
+  const auditFile = join(folder, 'AUDIT_FILE');
+  let audited = '';
+  const auditLog = () => {
+    if (existsSync(auditFile)) audited = readFileSync(auditFile, 'utf8');
+    return audited;
+  };
+  stack.defer(() => void auditLog());
+  stack.use(program);
   return {
     port: Number(new URL(service.url).port),
     forge: new TokenForge(key, kid, ISSUER),
-    logLines: () => program.stdout().split('\n').slice(0, -1),
-    printed: () => program.stdout() + program.stderr(),
+    logLines: () => [program.stdout(), auditLog()].flatMap((text) => text.split('\n').slice(0, -1)),
+    written: () => program.stdout() + program.stderr() + auditLog(),
     isAlive: () => isRunning(service) && service.workerPids().join() === pids,
-    async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 

@@ -25,7 +25,7 @@ async function startWithTable() {
     complete.map((row) => row[column]),
   );
   await database.query(INSERT, columns);
-  return startHostileService({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
+  return startHostileService({ settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url } });
 }
 
 describeHostileRequests('hostile requests with PostgreSQL', startWithTable, {

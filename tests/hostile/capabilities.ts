@@ -1,0 +1,201 @@
+import { OtlpReceiver } from '../support/otlp-receiver.ts';
+import { WorkloadKey } from '../support/workload-issuer.ts';
+import {
+  badRequest,
+  type ExpectedAnswer,
+  type HostileRequests,
+  invalidClient,
+  notAllowed,
+  RESOURCE,
+  TOKEN,
+} from './hostile-request.ts';
+import type { HostileServiceOptions } from './hostile-service.ts';
+
+/** Something that a setting switches on, and what it changes in the answers to hostile requests. */
+export interface Capability {
+  readonly options: HostileServiceOptions;
+  /** By the name of the request: the answer that differs, by design, from that of a service with default settings. */
+  readonly answers: Readonly<Record<string, ExpectedAnswer>>;
+}
+
+const ISSUER = 'https://cluster.test';
+const CLIENTS_KEYS = { jwks: { keys: [new WorkloadKey('of-the-client', 'ES256').jwk()] } };
+const CLIENTS_SUBJECTS = {
+  federated_subjects: [
+    {
+      issuer: ISSUER,
+      subject: 'system:serviceaccount:shop:billing',
+      claims: { '/kubernetes.io/namespace': 'shop', '/kubernetes.io/serviceaccount/name': 'billing' },
+    },
+  ],
+};
+const ISSUERS = {
+  CLIENT_ASSERTION_ISSUERS_FILE: JSON.stringify([
+    { issuer: ISSUER, preset: 'kubernetes', jwks: { keys: [new WorkloadKey('of-the-issuer').jwk()] } },
+  ]),
+};
+
+const methods = (...names: readonly string[]) => ({
+  CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', ...names].join(),
+});
+const challenged = (reason: string): ExpectedAnswer => ({
+  ...invalidClient(reason),
+  headers: { 'www-authenticate': 'Basic realm="token endpoint"' },
+});
+const MALFORMED_BASIC = badRequest('basic_credentials_malformed');
+const TWO_WAYS = badRequest('credentials_repeated');
+const INCOMPLETE = badRequest('assertion_incomplete');
+const NO_ASSERTION = invalidClient('assertion_malformed');
+const UNTRUSTED = invalidClient('assertion_issuer_untrusted');
+const NO_KEY = invalidClient('assertion_key_unknown');
+const NO_ALGORITHM = invalidClient('assertion_algorithm_refused');
+const OTHER_TOKEN: ExpectedAnswer = {
+  status: 401,
+  error: 'invalid_token',
+  reason: 'token_audience_foreign',
+  headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+};
+
+const BASIC: Capability['answers'] = {
+  'Basic with the right secret': TOKEN,
+  'Basic beside a client id, which is no credential': TOKEN,
+  'Basic beside the right secret': TWO_WAYS,
+  'an Authorization behind 900 fields': TWO_WAYS,
+  'Basic without a body': badRequest('content_type_unsupported'),
+  'Basic without credentials': MALFORMED_BASIC,
+  'Basic that is not base64': MALFORMED_BASIC,
+  'Basic without a colon': MALFORMED_BASIC,
+  'Basic in the other alphabet of base64': MALFORMED_BASIC,
+  'Basic that is not UTF-8': MALFORMED_BASIC,
+  'Basic with a broken percent-encoding': MALFORMED_BASIC,
+  'Basic with a NUL in the client id': badRequest('client_id_malformed'),
+  'Basic with another client id in the body': badRequest('client_id_contradictory'),
+  'Basic with bytes behind the secret': challenged('presented_secret_unusable'),
+  'Basic with 15 KB': challenged('presented_secret_unusable'),
+  'Basic with a wrong secret': challenged('secret_wrong'),
+  'Basic without a secret': challenged('credentials_missing'),
+};
+
+/** What every method with assertions refuses alike. */
+const ASSERTION: Capability['answers'] = {
+  'an assertion in place of the secret': INCOMPLETE,
+  'an assertion without its type': INCOMPLETE,
+  'the type of an assertion alone': INCOMPLETE,
+  'an assertion of another type': { ...invalidClient('assertion_type_unsupported'), isExplained: true },
+  'an assertion beside the right secret': TWO_WAYS,
+  'an assertion that is no JWT': NO_ASSERTION,
+  'an assertion of dots': NO_ASSERTION,
+  'an assertion of 15 KiB': NO_ASSERTION,
+  'an assertion of 2,000 arrays in each other': NO_ASSERTION,
+  'an access token of the service as an assertion': UNTRUSTED,
+};
+const OF_A_CLIENT = {
+  'an assertion signed by an attacker': NO_KEY,
+  'an assertion by another curve, without a kid': NO_KEY,
+  'an assertion with the key of the service': NO_KEY,
+  'an assertion with its key in the header': NO_KEY,
+  'an assertion with alg none': NO_ALGORITHM,
+  'an assertion with HS256': NO_ALGORITHM,
+  'an assertion with 300 audiences': invalidClient('assertion_audience_wrong'),
+};
+const BY_KEY = { ...ASSERTION, ...OF_A_CLIENT, 'an assertion of a platform, signed by an attacker': UNTRUSTED };
+const BY_IDENTITY = {
+  ...ASSERTION,
+  ...Object.fromEntries(Object.keys(OF_A_CLIENT).map((name) => [name, UNTRUSTED])),
+  'an assertion of a platform, signed by an attacker': invalidClient('assertion_signature_wrong'),
+};
+
+const PUBLIC_KEYS: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=30' } };
+const PUBLIC: Capability['answers'] = {
+  'the key set': PUBLIC_KEYS,
+  'HEAD of the key set': { ...PUBLIC_KEYS, isHead: true },
+  'POST to the key set': notAllowed('GET, HEAD'),
+  'the metadata': { ...RESOURCE, headers: { 'cache-control': 'public, max-age=3600' } },
+};
+
+/** What can be switched on, by itself. */
+export const CAPABILITIES: Readonly<Record<string, Capability>> = {
+  client_secret_basic: { options: { settings: methods('client_secret_basic') }, answers: BASIC },
+  private_key_jwt: { options: { settings: methods('private_key_jwt'), client: CLIENTS_KEYS }, answers: BY_KEY },
+  federated_jwt: {
+    options: { settings: methods('federated_jwt'), files: ISSUERS, client: CLIENTS_SUBJECTS },
+    answers: BY_IDENTITY,
+  },
+  'all methods': {
+    options: {
+      settings: methods('client_secret_basic', 'private_key_jwt', 'federated_jwt'),
+      files: ISSUERS,
+      client: { ...CLIENTS_KEYS, ...CLIENTS_SUBJECTS },
+    },
+    answers: { ...BASIC, ...BY_IDENTITY, ...OF_A_CLIENT },
+  },
+  resources: {
+    options: { client: { resources: ['https://registered.test/a'] } },
+    answers: { 'the registered resource': TOKEN },
+  },
+  'public metadata': { options: { settings: { PUBLIC_METADATA: 'true' } }, answers: PUBLIC },
+  'metadata for MCP': {
+    options: { settings: { PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'mcp' } },
+    answers: {
+      ...PUBLIC,
+      'the authorization endpoint of a login': {
+        status: 400,
+        error: 'unsupported_response_type',
+        reason: 'response_type_unsupported',
+      },
+    },
+  },
+  'tokens of RFC 9068': {
+    options: { settings: { TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: 'https://api.test', TOKEN_SCOPE_CLAIM: 'true' } },
+    answers: {
+      'a token that this test made with the key of the service': OTHER_TOKEN,
+      'an exp that is over': OTHER_TOKEN,
+      'an nbf in an hour': OTHER_TOKEN,
+      'the audience of another resource': RESOURCE,
+    },
+  },
+  'trusted proxies': { options: { settings: { TRUSTED_PROXIES: '127.0.0.0/8' } }, answers: {} },
+  'a required audit file': {
+    options: { settings: { AUDIT_REQUIRED: 'true' }, files: { AUDIT_FILE: '' } },
+    answers: {},
+  },
+  tracing: { options: { uses: collector }, answers: {} },
+  'an operator token': {
+    options: { files: { MANAGEMENT_TOKEN_FILE: 'an-operator-secret-of-38-characters-xx' } },
+    answers: {},
+  },
+  'one process': { options: { settings: { WORKERS: '1' } }, answers: {} },
+};
+
+/** All of them in one service with workers. */
+export const EVERYTHING: Capability = Object.entries(CAPABILITIES)
+  .filter(([name]) => name !== 'one process')
+  .map(([, capability]) => capability)
+  .reduce(({ options, answers }, added) => ({
+    options: {
+      settings: {
+        ...options.settings,
+        ...added.options.settings,
+        ...methods('client_secret_basic', 'private_key_jwt', 'federated_jwt'),
+      },
+      files: { ...options.files, ...added.options.files },
+      client: { ...options.client, ...added.options.client },
+      uses: collector,
+    },
+    answers: { ...answers, ...added.answers },
+  }));
+
+async function collector(stack: AsyncDisposableStack) {
+  return stack.use(await OtlpReceiver.start()).environment;
+}
+
+/** The requests with the answers of a service that has this capability. Throws if one of its answers is to no request. */
+export function answeredWith({ answers }: Capability, table: HostileRequests): HostileRequests {
+  const names = new Set(Object.values(table).flatMap((rows) => rows.map(({ name }) => name)));
+  const lost = Object.keys(answers).filter((name) => !names.has(name));
+  if (lost.length > 0) throw new Error(`no request is called ${lost.join(', ')}`);
+  const groups = Object.entries(table).map(([group, rows]) => {
+    return [group, rows.map((row) => ({ ...row, answers: [answers[row.name] ?? row.answers].flat() }))] as const;
+  });
+  return Object.fromEntries(groups);
+}
