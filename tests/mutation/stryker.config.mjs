@@ -1,15 +1,13 @@
 import { fileURLToPath } from 'node:url';
 
-// Changes the code of two folders, and runs the tests of these folders, for each change those that reach it.
+// main.ts says which code is changed, and which tests are run: for each change those that reach it.
 export default {
-  mutate: ['domain/**/*.ts', 'application/**/*.ts'],
   testRunner: 'relevant-tests',
   // The absolute path, since the packages are not dependencies of the project.
   plugins: [fileURLToPath(import.meta.resolve('./relevant-tests-runner.mjs'))],
   testRunnerNodeArgs: ['--experimental-vm-modules', '--no-warnings'],
   jest: { projectType: 'custom', configFile: 'tests/mutation/jest.config.js', enableFindRelatedTests: false },
   coverageAnalysis: 'perTest',
-  concurrency: 2,
   // Longer than Jest's limit for a test: a busy machine is no reason to count a change as noticed.
   timeoutMS: 60_000,
   // Not true here: code that runs when a module is loaded is not run for every test.
@@ -17,5 +15,5 @@ export default {
   reporters: ['progress-append-only', 'clear-text', 'json'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
   jsonReporter: { fileName: 'tests/mutation/report/mutation.json' },
-  ignorePatterns: ['biome.json', 'docs', 'deploy', 'dist', 'tests/mutation/report'],
+  ignorePatterns: ['biome.json', 'docs/images', 'deploy', 'dist', 'tests/mutation/report'],
 };
