@@ -25,6 +25,7 @@ export class KeySetServer implements AsyncDisposable {
   readonly #listener: RequestListener;
   #server: Server;
   #questions = 0;
+  #accept: string | undefined;
   answer: KeySetAnswer = { kind: 'silent' };
 
   private constructor(server: Server, port: number, answers: (own: KeySetServer) => RequestListener) {
@@ -38,8 +39,9 @@ export class KeySetServer implements AsyncDisposable {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const keySet = new KeySetServer(server, port, (own) => (_request, response) => {
+    const keySet = new KeySetServer(server, port, (own) => (request, response) => {
       own.#questions += 1;
+      own.#accept = request.headers.accept;
       const { answer } = own;
       if (answer.kind === 'text') {
         response.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers });
@@ -65,6 +67,11 @@ export class KeySetServer implements AsyncDisposable {
   /** How many requests it has received. */
   get questions(): number {
     return this.#questions;
+  }
+
+  /** The media types that the last request accepts. */
+  get accept(): string | undefined {
+    return this.#accept;
   }
 
   /** Stops listening: connections are refused. */

@@ -96,6 +96,89 @@ describe('key sets of trusted issuers', () => {
     expect(events.map(({ event }) => event)).toEqual(['key_set_available', 'key_set_unavailable', 'key_set_available']);
   });
 
+  test('are used for as long as the limit says after the last success, and not a moment longer', async () => {
+    const time = { ms: 1_000_000 };
+    const server = await serve(OLD);
+    const sets = start(server.url, { staleMs: 1_000, now: () => time.ms });
+    await until(() => kids() !== undefined, 'the set is fetched');
+    server.answer = { kind: 'text', text: '', status: 500 };
+    await until(() => last.get(ISSUER)?.current === false, 'the fault is noticed');
+    const twoAttempts = async () => {
+      const before = server.questions;
+      await until(() => server.questions >= before + 2, 'one attempt has failed at this time');
+    };
+    time.ms += 1_000;
+    await twoAttempts();
+    expect(kids()).toEqual(['old']);
+    expect(sets.counts()).toEqual({ current: 0, stale: 1, absent: 0 });
+    time.ms += 1;
+    await twoAttempts();
+    expect(kids()).toBeUndefined();
+    expect(sets.counts()).toEqual({ current: 0, stale: 0, absent: 1 });
+    expect(events.map(({ event }) => event)).toEqual(['key_set_available', 'key_set_unavailable', 'key_set_expired']);
+  });
+
+  test('that were dropped are used again after the next success, and its time counts from then', async () => {
+    const time = { ms: 1_000_000 };
+    const server = await serve(OLD);
+    start(server.url, { staleMs: 1_000, now: () => time.ms });
+    await until(() => kids() !== undefined, 'the set is fetched');
+    server.answer = { kind: 'text', text: '', status: 500 };
+    await until(() => last.get(ISSUER)?.current === false, 'the fault is noticed');
+    time.ms += 1_001;
+    await until(() => kids() === undefined, 'the set is dropped');
+    server.answer = keySetAnswer({ keys: [OLD] });
+    await until(() => last.get(ISSUER)?.current === true, 'the set is fetched again');
+    time.ms += 1_000;
+    server.answer = { kind: 'text', text: '', status: 500 };
+    await until(() => last.get(ISSUER)?.current === false, 'the fault is noticed');
+    expect(kids()).toEqual(['old']);
+  });
+
+  test('of several issuers are counted by what they are, in the note of the readiness too', async () => {
+    const good = await serve(OLD);
+    const broken = await serve(OLD);
+    const none = await serve();
+    none.answer = { kind: 'text', text: '', status: 404 };
+    const source = (issuer: string, uri: string) =>
+      ({ issuer, algorithms: ['RS256'], preset: 'none', source: { uri } }) as const;
+    const sets = new IssuerKeySets(
+      [source('good', good.url), source('broken', broken.url), source('none', none.url)],
+      { timeoutMs: 5_000, refreshMs: 20, staleMs: 60_000, log: (event) => events.push(event), onChange: keep },
+    );
+    closing.unshift(() => sets.close());
+    expect(sets.readiness()).toEqual({ ready: true, note: '3 missing' });
+    sets.start();
+    await until(() => sets.counts().current === 2 && events.length === 3, 'two sets are fetched, and one cannot be');
+    broken.answer = { kind: 'text', text: '', status: 500 };
+    await until(() => sets.counts().stale === 1, 'the fault of one is noticed');
+    expect(sets.counts()).toEqual({ current: 1, stale: 1, absent: 1 });
+    expect(sets.readiness()).toEqual({ ready: true, note: '1 missing, 1 not current' });
+    expect([...sets.sets()].map(([issuer, { current }]) => [issuer, current])).toEqual([
+      ['good', true],
+      ['broken', false],
+    ]);
+    none.answer = keySetAnswer({ keys: [NEW] });
+    broken.answer = keySetAnswer({ keys: [OLD] });
+    await until(() => sets.counts().current === 3, 'all are fetched');
+    expect(sets.readiness()).toEqual({ ready: true });
+  });
+
+  test('that are as before are not reported when the issuer is back, but that it is back', async () => {
+    const server = await serve(OLD);
+    start(server.url);
+    await until(() => kids() !== undefined, 'the set is fetched');
+    server.answer = { kind: 'text', text: '', status: 500 };
+    const failed = server.questions;
+    await until(() => server.questions > failed + 3, 'several attempts have failed');
+    // Nothing, the keys, and that they are not current: once, however often an attempt fails.
+    expect(changes).toBe(3);
+    server.answer = keySetAnswer({ keys: [OLD] });
+    await until(() => last.get(ISSUER)?.current === true, 'the set is fetched again');
+    expect(changes).toBe(4);
+    expect(events.map(({ event }) => event)).toEqual(['key_set_available', 'key_set_unavailable', 'key_set_available']);
+  });
+
   test('are dropped when they are stale', async () => {
     const server = await serve(OLD);
     const sets = start(server.url, { staleMs: 0 });
@@ -160,6 +243,13 @@ describe('key sets of trusted issuers', () => {
     void sets.start();
     expect(kids()).toEqual(['inline']);
     expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
+  });
+
+  test('are asked for as JWK sets', async () => {
+    const server = await serve(OLD);
+    start(server.url);
+    await until(() => kids() !== undefined, 'the set is fetched');
+    expect(server.accept).toBe('application/jwk-set+json, application/json');
   });
 
   test('are not fetched any more after the end', async () => {
