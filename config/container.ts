@@ -9,6 +9,7 @@ import { managementRoutes } from '../adapters/http/endpoints/management-routes.t
 import { publicRoutes } from '../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts';
+import { ownHosts } from '../adapters/http/parsing/own-hosts.ts';
 import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
 import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
@@ -312,7 +313,8 @@ export async function buildContainer(
     const open = managementRoutes(healthChecks, () => get(PARTS.metricsScrape).scrape());
     const routes = [...open, ...operatorRoutes(container, settings)];
     const parts = { log: NO_LOG, load: new LoadLimit(LOAD_LIMITS), connectionsMax: MANAGEMENT_CONNECTIONS_MAX };
-    return new HttpServer({ ...serverParts(), ...parts, routes });
+    const answersHost = ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]);
+    return new HttpServer({ ...serverParts(), ...parts, routes, answersHost });
   });
 
   override(container);

@@ -27,6 +27,15 @@ export function listOf<const Choices extends readonly [string, ...string[]]>(...
     .transform((value): readonly Choices[number][] => read(value));
 }
 
+/** Separated by commas. */
+export function hostNames() {
+  const isName = (name: string) => /^[\w-]+(\.[\w-]+)*$/.test(name.trim());
+  return z
+    .string()
+    .refine((value) => value.split(',').every(isName), 'must be host names without ports, separated by commas')
+    .transform((value): readonly string[] => value.split(',').map((name) => name.trim()));
+}
+
 export function trueOrFalse() {
   return oneOf('true', 'false').transform((value) => value === 'true');
 }

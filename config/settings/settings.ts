@@ -9,7 +9,7 @@ import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-p
 import { databaseUrlProblem } from './database-url.ts';
 import { isManagementToken, MANAGEMENT_TOKEN_RULE } from './management-token.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
-import { isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+import { hostNames, isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
@@ -37,6 +37,7 @@ export const SETTINGS_SCHEMA = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   MANAGEMENT_HOST: text().default('127.0.0.1'),
   MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081),
+  MANAGEMENT_ALLOWED_HOSTS: hostNames().optional(),
   MANAGEMENT_TOKEN: managementToken().optional(),
   MANAGEMENT_TOKEN_FILE: text().optional(),
   SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PARTS } from '../../config/parts.ts';
 import { freePort } from '../support/free-port.ts';
-import { send } from '../support/http.ts';
+import { send, sendRaw } from '../support/http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 
 describe('the management port', () => {
@@ -70,6 +70,61 @@ describe('the management port', () => {
       ],
     });
     expect((await send(url, '/livez')).status).toBe(200);
+  });
+});
+
+describe('the management port, called by a name', () => {
+  const TOKEN = 'token-of-the-operator';
+  let service: ServiceUnderTest;
+  let port: number;
+  let url: string;
+  beforeAll(async () => {
+    port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    service = await startServiceUnderTest({
+      environment: {
+        MANAGEMENT_PORT: String(port),
+        MANAGEMENT_TOKEN: TOKEN,
+        MANAGEMENT_ALLOWED_HOSTS: 'metrics.internal, auth',
+      },
+    });
+  });
+  afterAll(async () => service.stop());
+  const REBOUND = { Host: `attacker.test:8081`, Authorization: `Bearer ${TOKEN}` };
+  const PATHS = ['/metrics', '/status', '/status/data', '/status/refusals/1', '/openapi.json', '/unknown'];
+
+  it.each(PATHS)('refuses %s by the name of a stranger, with 421 and the setting to change', async (path) => {
+    const answer = await send(url, path, { headers: REBOUND });
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([421, undefined]);
+    expect(answer.json()).toEqual({
+      error: 'misdirected_request',
+      error_description: expect.stringContaining('MANAGEMENT_ALLOWED_HOSTS'),
+    });
+  });
+
+  it.each(['localhost:8081', '127.0.0.1', '[::1]:8081', 'METRICS.internal:9090', 'auth'])(
+    'answers /metrics and the status as %s',
+    async (Host) => {
+      for (const path of ['/metrics', '/status/data', '/openapi.json'])
+        expect((await send(url, path, { headers: { ...REBOUND, Host } })).status).toBe(200);
+    },
+  );
+
+  it('answers probes by any name, which say little', async () => {
+    for (const path of ['/livez', '/readyz']) expect((await send(url, path, { headers: REBOUND })).status).toBe(200);
+  });
+
+  it.each([
+    ['none', 'GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['none in HTTP/1.0', 'GET /metrics HTTP/1.0\r\n\r\n', 421],
+    ['two', 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: attacker.test\r\nConnection: close\r\n\r\n', 400],
+    ['an empty one', 'GET /metrics HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n', 421],
+  ])('refuses a request for metrics with %s', async (_name, request, status) => {
+    expect(await sendRaw(port, request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
+  it('does not change the public port, which any name may have', async () => {
+    expect((await send(service.url, '/', { headers: { Host: 'attacker.test' } })).status).toBe(401);
   });
 });
 

@@ -122,6 +122,7 @@ describe('readSettings', () => {
 
   it.each([
     ['PORT', ['-1', '65536', '1e3', '080', '0x50', ' 80', '8080 ', 'http']],
+    ['MANAGEMENT_ALLOWED_HOSTS', ['a,', 'a,,b', 'a:8081', 'http://a', '*', '*.a', 'a.', '.a', '[::1]', 'a b']],
     ['TOKEN_LIFETIME_SECONDS', ['0', '86401', '1.5', '5m', '+5', '99999999999999999999']],
     ['CLIENT_SECRET_COST', ['3', '15']],
     ['TOKEN_SCOPE_CLAIM', ['yes', 'TRUE', '1']],

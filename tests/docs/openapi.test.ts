@@ -13,6 +13,7 @@ import { startServiceUnderTest } from '../support/running-service.ts';
 const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   client_disconnected: 'nobody is there to get it',
   scope_insufficient: 'no route of the service requires a scope',
+  host_unknown: 'only the management port looks at the name',
   operator_token_wrong: 'only the management port asks for the token of the operator',
   operator_checks_exhausted: 'only the management port asks for the token of the operator',
 };

@@ -5,12 +5,15 @@ import type { Access, Route } from '../server/koa-application.ts';
 /** Collects all metrics, in the format of the scraper. */
 export type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
 
-/** The routes of the management port. They require no token: bind the port to an address that only operators can reach. */
+/**
+ * The routes of the management port. They require no token: bind the port to an address that only operators can reach. Probes of a
+ * platform use any name, and learn nothing that helps an attacker; metrics are only for hosts that the port answers.
+ */
 export function managementRoutes(checks: () => readonly HealthCheck[], scrape: Scrape): readonly Route[] {
   const access: Access = { kind: 'public' };
   return [
-    { path: '/livez', access, methods: { GET: liveness } },
-    { path: '/readyz', access, methods: { GET: (ctx) => readiness(ctx, checks()) } },
+    { path: '/livez', access, anyHost: true, methods: { GET: liveness } },
+    { path: '/readyz', access, anyHost: true, methods: { GET: (ctx) => readiness(ctx, checks()) } },
     { path: '/metrics', access, methods: { GET: (ctx) => metrics(ctx, scrape) } },
   ];
 }

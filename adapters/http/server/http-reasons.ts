@@ -13,6 +13,12 @@ export const HTTP_REASONS = {
     description: 'HTTP/1.1 asks for exactly one Host header',
     meaning: 'The request has no Host header, or more than one. Correct the caller, or the proxy in front.',
   },
+  host_unknown: {
+    code: 'misdirected_request',
+    description: 'the Host header must be an IP address, localhost, or a name that MANAGEMENT_ALLOWED_HOSTS lists',
+    meaning:
+      'The management port was called by a name that MANAGEMENT_ALLOWED_HOSTS does not list. Add it if it is the name by which you scrape; otherwise a web page may have tried to read the metrics.',
+  },
   header_fields_too_large: {
     code: 'header_fields_too_large',
     description: 'the header fields are larger than 16 KiB',

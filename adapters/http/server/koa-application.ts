@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
+import type { HostCheck } from '../parsing/own-hosts.ts';
 import { type Exchange, type ExchangeParts, type ExchangeState, exchange, sendRefusal } from './exchange.ts';
 import type { OperatorAccess } from './operator-access.ts';
 import { httpRefusal } from './refusals.ts';
@@ -23,6 +24,8 @@ export interface Route {
   /** Matched exactly: case, trailing slash and percent-encoding count. A segment `:name` matches any one segment. */
   readonly path: string;
   readonly access: Access;
+  /** Whether it is answered under every name, although the port has names of its own. */
+  readonly anyHost?: true;
   readonly methods: Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 }
 
@@ -34,6 +37,8 @@ export type ConnectionFault =
 export interface ApplicationParts extends ExchangeParts {
   readonly routes: readonly Route[];
   readonly authorizeRequest: AuthorizeRequest;
+  /** By default every host is answered. */
+  readonly answersHost?: HostCheck;
   /** Called with errors outside of a response's own handling, such as a connection that broke while the response was sent. */
   readonly onFault: (fault: ConnectionFault) => void;
 }
@@ -44,13 +49,13 @@ export interface ApplicationParts extends ExchangeParts {
  * operator on a port that has paths of the operator, otherwise a bearer's.
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
-  const { routes, authorizeRequest, onFault } = parts;
+  const { routes, onFault } = parts;
   const otherPaths = routes.find(({ access }) => access.kind === 'operator')?.access ?? BEARER;
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
       ctx.state.route = route.path;
-      if (await admits(route.access, ctx, authorizeRequest)) await answer(ctx, route);
+      if (await admits(route, ctx, parts)) await answer(ctx, route);
     });
   }
   const application = new Koa<ExchangeState>();
@@ -58,13 +63,21 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   application.use(exchange(parts));
   application.use(router.routes());
   application.use(async (ctx) => {
-    if (await admits(otherPaths, ctx, authorizeRequest)) sendRefusal(ctx, httpRefusal('route_unknown'));
+    if (await admits({ access: otherPaths }, ctx, parts)) sendRefusal(ctx, httpRefusal('route_unknown'));
   });
   return application;
 }
 
 /** Whether the request has access. If not, answers with the refusal. */
-async function admits(access: Access, ctx: Exchange, authorizeRequest: AuthorizeRequest): Promise<boolean> {
+async function admits(
+  { access, anyHost }: Pick<Route, 'access' | 'anyHost'>,
+  ctx: Exchange,
+  { authorizeRequest, answersHost = () => true }: ApplicationParts,
+): Promise<boolean> {
+  if (!anyHost && !answersHost(ctx.req.headers.host)) {
+    sendRefusal(ctx, httpRefusal('host_unknown'));
+    return false;
+  }
   if (access.kind === 'public') return true;
   if (access.kind === 'operator') return access.operator.admits(ctx);
   return requireBearer(ctx, authorizeRequest, access.scope);

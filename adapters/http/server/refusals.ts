@@ -29,6 +29,7 @@ export const ANSWERS = {
   request_timeout: { status: 408, error: 'invalid_request' },
   content_too_large: { status: 413, error: 'invalid_request' },
   unsupported_media_type: { status: 415, error: 'invalid_request' },
+  misdirected_request: { status: 421, error: 'misdirected_request' },
   slow_down: { status: 429, error: 'slow_down', retryAfter: 1 },
   header_fields_too_large: { status: 431, error: 'invalid_request' },
   server_error: { status: 500, error: 'server_error' },
