@@ -7,12 +7,21 @@ import { manageClients } from '../../config/manage-clients.ts';
 import { loadConfiguration } from '../../config/settings/configuration.ts';
 import { addWorkload } from '../support/client-subjects.ts';
 import { requestToken } from '../support/http.ts';
+import { keySetAnswer } from '../support/key-set-server.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
-import { entryOf, PLATFORMS, platformOf, ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
+import {
+  entryOf,
+  PLATFORMS,
+  platformOf,
+  ruleOf,
+  tokenOf,
+  WorkloadIssuer,
+  WorkloadKey,
+} from '../support/workload-issuer.ts';
 
 const AUDIENCE = 'https://auth.test';
 
@@ -129,6 +138,21 @@ describe('federated_jwt with workers and clients in memory', () => {
       'auth_issuer_key_sets{state="stale"} 1',
     ]);
     expect(service.program.stdout()).not.toMatch(/eyJ/);
+  });
+
+  it('refuses an assertion whose key the issuer has not published one refresh before, and then accepts it without a restart', async () => {
+    const issuers = await startIssuers();
+    const [issuer] = issuers;
+    if (issuer === undefined) throw new Error('no issuer');
+    const service = await start(await inMemory(issuers));
+    await until(isServed(service, issuer), 'the issuer');
+    const next = new WorkloadKey('next', issuer.platform.algorithm);
+    const assertion = () => next.mint(tokenOf(issuer.platform, AUDIENCE));
+    expect((await present(service, assertion())).status).toBe(401);
+    await service.program.printed(/"reason":"assertion_key_unknown"/);
+    issuer.keySet.answer = keySetAnswer(issuer.keySetOf(next.jwk()));
+    await until(async () => (await present(service, assertion())).status === 200, 'the set is fetched again');
+    expect(await statuses(service, issuer)).toEqual([200]);
   });
 
   it('does not start with rules that are too weak or with issuers that are wrong, and names every one', async () => {

@@ -64,6 +64,15 @@ describe('npm run migrate', () => {
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
   });
 
+  it('leaves alone what a later version has migrated, as after a rollback', async () => {
+    await migrate(database.url);
+    await database.query(`insert into client_credentials_migrations (name) values ('9999-of-a-later-version')`);
+    await database.query('alter table client_keys add column of_a_later_version text');
+    const before = await tables();
+    expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
+    expect(await tables()).toEqual(before);
+  });
+
   it('does not disturb a service that runs: it goes on with its one secret for each client until its next start', async () => {
     const other = await createTestDatabase();
     const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: other.url, CLIENT_SECRET_COST: '4' };

@@ -12,6 +12,8 @@ import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
 const CONNECTIONS = 4;
+const CALLERS = 16;
+const KILLS = 5;
 
 let folder: string;
 let path: string;
@@ -95,4 +97,34 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose disk becomes full 
       expect(reported.reduce((sum, number) => sum + number, 0)).toBe(lostInTheEnd);
     },
   );
+});
+
+describe('the service with two workers, one of which is killed again and again under load', () => {
+  it('answers no token without its line, with AUDIT_REQUIRED=true', async () => {
+    const service = await startServiceWithWorkers({ WORKERS: '2', AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+    await using program = service.program;
+    const issued = new Set<unknown>();
+    let isOver = false;
+    const load = Array.from({ length: CALLERS }, async () => {
+      while (!isOver) {
+        const answer = await requestToken(service.url, DEMO_TOKEN_REQUEST).catch(() => undefined);
+        if (answer?.status === 200) issued.add(answer.headers['x-request-id']);
+      }
+    });
+    for (let kill = 1; kill <= KILLS; kill += 1) {
+      const before = issued.size;
+      await until(() => issued.size > before + 100, 'tokens are issued');
+      process.kill(service.aWorkerPid(), 'SIGKILL');
+      const replaced = () => program.stdout().match(/"event":"worker_replaced"/g)?.length ?? 0;
+      await until(() => replaced() === kill, 'the worker is replaced');
+    }
+    isOver = true;
+    await Promise.all(load);
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+
+    const lines = readAuditFile(path);
+    const recorded = new Set(lines.filter(({ event }) => event === 'token_issued').map((line) => line['request_id']));
+    expect([...issued].filter((id) => !recorded.has(id))).toEqual([]);
+  });
 });

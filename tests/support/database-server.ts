@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -94,6 +94,22 @@ export class DatabaseServer implements AsyncDisposable {
     for (const pid of [...(await childrenOf(main)), main]) signal(pid, 'SIGCONT');
   }
 
+  /** Keeps a copy of its data as it is now, as a standby that receives nothing any more. */
+  async keepCopy(): Promise<void> {
+    await this.kill();
+    // With owners and modes, which the server checks.
+    await promisify(execFile)('cp', ['-a', this.#directory, `${this.#directory}.copy`]);
+    await this.start();
+  }
+
+  /** Goes on with that copy, as after a failover to such a standby. */
+  async failOver(): Promise<void> {
+    await this.kill();
+    await rm(this.#directory, { recursive: true });
+    await rename(`${this.#directory}.copy`, this.#directory);
+    await this.start();
+  }
+
   /** Restarts as a read-only standby, as after a failover. */
   async restartAsStandby(): Promise<void> {
     await this.kill();
@@ -112,7 +128,7 @@ export class DatabaseServer implements AsyncDisposable {
       await this.thaw();
       await this.kill();
     }
-    await rm(this.#directory, { recursive: true, force: true });
+    for (const suffix of ['', '.copy']) await rm(this.#directory + suffix, { recursive: true, force: true });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

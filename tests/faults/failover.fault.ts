@@ -1,0 +1,93 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { compactJws, generateSigningKey } from '../support/assertions.ts';
+import { DatabaseServer } from '../support/database-server.ts';
+import { requestToken, send } from '../support/http.ts';
+import { runProgram } from '../support/program.ts';
+import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { until } from '../support/until.ts';
+
+const ISSUER = 'http://issuer.test';
+const KEY = generateSigningKey('ES256');
+const CLIENT = 'signing-client';
+
+function assertion(jti: string): Readonly<Record<string, string>> {
+  const now = Math.floor(Date.now() / 1_000);
+  const claims = { iss: CLIENT, sub: CLIENT, aud: ISSUER, iat: now, exp: now + 300, jti };
+  return {
+    grant_type: 'client_credentials',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: compactJws({ alg: 'ES256', kid: 'the-key' }, claims, KEY.seal),
+  };
+}
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'failover-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('a failover to a standby that lacks the last seconds', () => {
+  it('takes back what was written in them, as docs/incidents.md says, and the service goes on without a restart', async () => {
+    await using server = await DatabaseServer.create();
+    const DATABASE_URL = server.urlOf('postgres', 'postgres');
+    /** Runs one of our programs, and returns what it prints. */
+    const run = async (program: string, args: readonly string[]) => {
+      await using running = runProgram(`config/${program}.ts`, { DATABASE_URL }, args);
+      running.process.stdin?.end();
+      expect([await running.ended(), running.stderr()]).toEqual([0, expect.anything()]);
+      return running.stdout();
+    };
+    await run('migrate', []);
+    const { program, url, managementUrl } = await startServiceWithWorkers({
+      CLIENT_REPOSITORY: 'postgres',
+      KEY_DIRECTORY: 'postgres',
+      KEY_PUBLICATION_SECONDS: '1',
+      DATABASE_URL,
+      CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
+      BASE_URL: ISSUER,
+    });
+    await using _ = program;
+    const untilReady = () => until(async () => (await send(managementUrl, '/readyz')).status === 200, 'it is ready');
+    const add = async (id: string) => {
+      const printed = await run('clients', ['add', id, '--name', 'A', '--scope', 'read', '--cost', '4', '--json']);
+      const client_secret = String(JSON.parse(printed).client_secret);
+      return { grant_type: 'client_credentials', client_id: id, client_secret };
+    };
+    const status = async (form: Readonly<Record<string, string>>) => (await requestToken(url, form)).status;
+
+    const early = await add('early');
+    const jwks = join(folder, 'keys.json');
+    await writeFile(jwks, JSON.stringify({ keys: [{ ...KEY.jwk, kid: 'the-key' }] }));
+    const signing = ['add', CLIENT, '--name', 'S', '--scope', 'read', '--method', 'private_key_jwt', '--jwks', jwks];
+    await run('clients', signing);
+    await server.keepCopy();
+    await untilReady();
+
+    const used = assertion('one');
+    expect([await status(used), await status(used)]).toEqual([200, 401]);
+    const late = await add('late');
+    expect(await status(late)).toBe(200);
+    const token = String((await requestToken(url, early)).json()['access_token']);
+    const use = async () =>
+      (await send(url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } })).status;
+    expect(await use()).toBe(200);
+    await run('clients', ['disable', 'early']);
+    expect(await status(early)).toBe(401);
+    const kid = String(decodeProtectedHeader(token).kid);
+    await run('keys', ['revoke', kid]);
+    await until(async () => (await use()) === 401, 'the token is refused');
+
+    await server.failOver();
+    await untilReady();
+    await until(async () => (await status(early)) === 200, 'the client that was disabled gets tokens');
+    expect(await status(late)).toBe(401);
+    expect([await status(used), await status(used)]).toEqual([200, 401]);
+    await until(async () => (await use()) === 200, 'the key that was revoked is trusted');
+    await run('keys', ['revoke', kid]);
+    await until(async () => (await use()) === 401, 'the token is refused again');
+  }, 300_000);
+});
