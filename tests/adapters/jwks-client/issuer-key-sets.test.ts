@@ -142,13 +142,16 @@ describe('key sets of trusted issuers', () => {
     none.answer = { kind: 'text', text: '', status: 404 };
     const source = (issuer: string, uri: string) =>
       ({ issuer, algorithms: ['RS256'], preset: 'none', source: { uri } }) as const;
-    const sets = new IssuerKeySets(
-      [source('good', good.url), source('broken', broken.url), source('none', none.url)],
-      { timeoutMs: 5_000, refreshMs: 20, staleMs: 60_000, log: (event) => events.push(event), onChange: keep },
-    );
+    const sets = new IssuerKeySets([source('good', good.url), source('broken', broken.url), source('none', none.url)], {
+      timeoutMs: 5_000,
+      refreshMs: 20,
+      staleMs: 60_000,
+      log: (event) => events.push(event),
+      onChange: keep,
+    });
     closing.unshift(() => sets.close());
     expect(sets.readiness()).toEqual({ ready: true, note: '3 missing' });
-    sets.start();
+    void sets.start();
     await until(() => sets.counts().current === 2 && events.length === 3, 'two sets are fetched, and one cannot be');
     broken.answer = { kind: 'text', text: '', status: 500 };
     await until(() => sets.counts().stale === 1, 'the fault of one is noticed');
