@@ -1,7 +1,6 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
 import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
 import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
-import { StopSignals } from '../adapters/system/stop-signals.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { failure, type Result } from '../domain/result.ts';
 
@@ -10,6 +9,19 @@ const EXIT_MS = 1_850;
 
 /** Milliseconds that a start may still take when a signal stops it. */
 const START_MS = 30_000;
+
+/** Milliseconds in which SIGTERM counts once: npm, for example, forwards one that its whole process group has got already. */
+const SAME_SIGNAL_MS = 1_000;
+
+/** What each signal that stops a process asks for. @param now milliseconds of a clock that nobody can set. */
+export function shutdownModes(now: () => number): (signal: 'SIGTERM' | 'SIGINT') => ShutdownMode {
+  let firstMs = Infinity;
+  return (signal) => {
+    if (signal === 'SIGINT') return 'immediate';
+    firstMs = Math.min(firstMs, now());
+    return now() - firstMs < SAME_SIGNAL_MS ? 'planned' : 'immediate';
+  };
+}
 
 /**
  * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a SIGTERM after the first second. A process
@@ -51,8 +63,8 @@ export async function run(
     await started.value.stop(current);
   }
 
-  const signals = new StopSignals();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signals.received(signal)));
+  const modeOf = shutdownModes(() => performance.now());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(modeOf(signal)));
   process.on('SIGHUP', async () => {
     if (onHangup === 'stop') return stop('immediate');
     const started = await starting;

@@ -78,7 +78,10 @@ describe('the operator', () => {
   });
 
   it('gets two challenges in two header lines', async () => {
-    const answer = await sendRaw(managementPort, 'GET /status/data HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    const answer = await sendRaw(
+      managementPort,
+      'GET /status/data HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    );
     expect(answer.match(/^WWW-Authenticate: .*$/gm)).toHaveLength(2);
   });
 
@@ -136,7 +139,8 @@ describe('callers with wrong tokens that disconnect', () => {
     const checks = service.container.resolve(PARTS.operatorChecks);
     // A wait of minutes, so that no turn comes by itself.
     for (let count = 0; count < 6_000; count += 1) checks.countWrong();
-    const wrong = 'GET /status/data HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-wrong-operator-token\r\n\r\n';
+    const wrong =
+      'GET /status/data HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-wrong-operator-token\r\n\r\n';
     const sockets = Array.from({ length: 10 }, () => connect(port, '127.0.0.1').on('error', () => {}));
     for (const socket of sockets) socket.write(wrong);
     await until(() => checks.waiting === 10, 'all of them wait');
