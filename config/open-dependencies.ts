@@ -3,7 +3,7 @@ import type { DependencyContainer } from 'tsyringe';
 import { createStateLog } from '../adapters/pino/state-log.ts';
 import type { PoolLoad } from '../adapters/postgres/connection.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
-import { readTextFile } from '../adapters/system/read-text-file.ts';
+import { readTextFileNow } from '../adapters/system/read-text-file.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import { followDatabaseUrl } from './settings/database-url.ts';
@@ -87,5 +87,5 @@ function connectionOptions(settings: Settings, log: Logger) {
   if (DATABASE_URL === undefined) throw new Error('DATABASE_URL: is required');
   const url = DATABASE_URL.reveal();
   const onProblem = (problem: string) => log.warn({ event: 'database_url_file_unusable', problem });
-  return { url: path === undefined ? url : followDatabaseUrl(path, url, readTextFile, onProblem), deadlineMs };
+  return { url: path === undefined ? url : followDatabaseUrl(path, url, readTextFileNow, onProblem), deadlineMs };
 }

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { constants, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { failure, type Result, success } from '../../domain/result.ts';
 
@@ -17,15 +17,20 @@ export type ReadTextFile = (path: string) => Result<string, string>;
 const NOT_SHOWN = 'it must be the path of a file, not what the file contains; a relative path begins in';
 
 /** The text of a file in UTF-8. Fails with the whole path and the code of the system, in words for an operator. */
-export function readTextFile(path: string): Result<string, string> {
+export function readTextFile(path: string, flag: number = constants.O_RDONLY): Result<string, string> {
   try {
-    return success(readFileSync(path, 'utf8'));
+    return success(readFileSync(path, { encoding: 'utf8', flag }));
   } catch (fault) {
     const { code = 'no code' } = fault as NodeJS.ErrnoException;
     return failure(
       `cannot be read: ${code === 'EISDIR' || isPath(path) ? causeOf(code, path) : `${NOT_SHOWN} ${process.cwd()}`} (${code})`,
     );
   }
+}
+
+/** The same, but of a named pipe only what is in it now: the event loop does not wait for a writer. */
+export function readTextFileNow(path: string): Result<string, string> {
+  return readTextFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
 function causeOf(code: string, path: string): string {

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readTextFile } from '../../../adapters/system/read-text-file.ts';
+import { readTextFile, readTextFileNow } from '../../../adapters/system/read-text-file.ts';
 
 describe('readTextFile', () => {
   let folder: string;
@@ -48,5 +50,20 @@ describe('readTextFile', () => {
     const read = readTextFile(content);
     expect(read).toMatchObject({ ok: false, problem: expect.stringContaining('it must be the path of a file') });
     expect(JSON.stringify(read)).not.toContain('its-secret');
+  });
+});
+
+describe('readTextFileNow', () => {
+  it('reads a file, and does not wait for the writer of a named pipe', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'read-now-'));
+    const [file, pipe] = [join(folder, 'file'), join(folder, 'pipe')];
+    writeFileSync(file, 'a text');
+    execFileSync('mkfifo', [pipe]);
+    expect(readTextFileNow(file)).toEqual({ ok: true, value: 'a text' });
+    expect(readTextFileNow(pipe)).toEqual({ ok: true, value: '' });
+    const writer = openSync(pipe, constants.O_RDWR);
+    expect(readTextFileNow(pipe)).toEqual({ ok: false, problem: expect.stringContaining('(EAGAIN)') });
+    closeSync(writer);
+    rmSync(folder, { recursive: true });
   });
 });
