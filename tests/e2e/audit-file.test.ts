@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { closeSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -163,6 +163,35 @@ it('a program may read the audit log through a named pipe', async () => {
   expect(await program.ended()).toBe(0);
   expect(await reader.ended()).toBe(0);
 });
+
+it.each(['false', 'true'])(
+  'a named pipe keeps what nobody has read for the next reader, and loses it when service and reader have ended, with AUDIT_REQUIRED=%s',
+  async (AUDIT_REQUIRED) => {
+    using pipe = new UnreadPipe();
+    const service = await startServiceWithWorkers({ WORKERS: '1', AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
+    await using program = service.program;
+    // From now on, the service is the only one that writes.
+    closeSync(pipe.writer);
+    const issue = async () => (await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id'];
+    const isWritten = async () => {
+      const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
+      return total(samples, 'auth_audit_buffered_bytes') === 0;
+    };
+    const ids = new Set([await issue(), await issue()]);
+    await until(isWritten, 'the pipe has the lines');
+    pipe.closeReader();
+    pipe.openReader();
+    expect(requestIdsOf(auditLinesIn(pipe.read()), 'token_issued')).toEqual(ids);
+
+    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    await until(isWritten, 'the pipe has the line');
+    pipe.closeReader();
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    pipe.openReader();
+    expect(pipe.read()).toBe('');
+  },
+);
 
 it('with AUDIT_REQUIRED and no file, the lines are on standard output before the tokens are answered', async () => {
   const service = await startServiceWithWorkers({ AUDIT_REQUIRED: 'true' });
