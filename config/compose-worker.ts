@@ -25,6 +25,7 @@ import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { keyTimes } from './settings/domain-options.ts';
+import { lookUpConnections } from './settings/open-files-plan.ts';
 import type { Settings } from './settings/settings.ts';
 import { reopenAuditFile, startProcess } from './start-process.ts';
 
@@ -112,6 +113,6 @@ function configurationOf({ files }: WorkerStart): Configuration {
   const loaded = loadConfiguration(process.env, (path) => success(files.get(path) ?? ''));
   if (!loaded.ok) throw new Error(loaded.problem.join('\n'));
   const { settings } = loaded.value;
-  const connections = Math.max(1, Math.floor(settings.DATABASE_POOL_SIZE / settings.WORKERS));
-  return { ...loaded.value, settings: { ...settings, MANAGEMENT_PORT: 0, DATABASE_POOL_SIZE: connections } };
+  const own = { MANAGEMENT_PORT: 0, DATABASE_POOL_SIZE: lookUpConnections(settings) };
+  return { ...loaded.value, settings: { ...settings, ...own } };
 }

@@ -301,6 +301,11 @@ export async function buildContainer(
     ...(pool()?.healthChecks(logChecks()) ?? logChecks()),
     ...get(PARTS.dependencies),
   ];
+  const verificationChecks = () => [
+    get(PARTS.lifecycle),
+    ...[pool() ?? []].flat(),
+    get(PARTS.keyRotation).verification,
+  ];
   part(PARTS.metricsScrape, () => {
     return new MetricsScrape({
       process: get(PARTS.processMetrics),
@@ -310,7 +315,7 @@ export async function buildContainer(
   });
   registerOperatorParts(container, settings, role, healthChecks);
   part(PARTS.managementServer, () => {
-    const open = managementRoutes(healthChecks, () => get(PARTS.metricsScrape).scrape());
+    const open = managementRoutes(healthChecks, verificationChecks, () => get(PARTS.metricsScrape).scrape());
     const routes = [...open, ...operatorRoutes(container, settings)];
     const parts = { log: NO_LOG, load: new LoadLimit(LOAD_LIMITS), connectionsMax: MANAGEMENT_CONNECTIONS_MAX };
     const answersHost = ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]);

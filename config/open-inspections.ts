@@ -15,7 +15,7 @@ import { askRunningService, type RunningCheck } from '../adapters/system/running
 import { type Finding, fine, type Inspection, note, problem } from '../application/ports/inspection.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { listeningPlaces } from './settings/listening-places.ts';
-import { openFilesPlan } from './settings/open-files-plan.ts';
+import { lookUpConnections, openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -113,7 +113,7 @@ async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]
   const methods = settings.CLIENT_AUTHENTICATION_METHODS;
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
   const connections =
-    (hasClients ? Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS) : 0) +
+    (hasClients ? Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS * lookUpConnections(settings)) : 0) +
     (hasKeys ? DIRECTORY_CONNECTIONS : 0) +
     (hasKeys && methods.includes('private_key_jwt') ? ASSERTION_CONNECTIONS : 0);
   return inspectDatabase({ url: settings.DATABASE_URL?.reveal() ?? '', hasClients, hasKeys, methods, connections });

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ClientLookup } from '../../application/ports/client-repository.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
-import { defineTable } from './table.ts';
+import { defineTable, migratedTable } from './table.ts';
 
 /**
  * The table `clients`, as the service creates it if it is missing: client ids are unique and compared byte by byte (collation
@@ -21,6 +21,13 @@ export const CLIENTS = defineTable(
     },
   }),
   'read',
+);
+
+/** Further secrets of clients, with ids. */
+export const CLIENT_SECRETS = migratedTable(
+  'client_secrets',
+  'optional',
+  ...['client_id', 'registration_id', 'secret_id', 'encoded', 'expires_at'],
 );
 
 /** A row as it is read, all columns as text. A table that another application created may contain nulls. */

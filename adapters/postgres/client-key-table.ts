@@ -1,26 +1,14 @@
-import { defineEntity, p } from '@mikro-orm/core';
 import { type ClientKey, DETAILS_MAX } from '../../domain/client-details.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS, IS_EXACTLY_CLIENT } from './client-entity.ts';
-import { defineTable } from './table.ts';
+import { migratedTable } from './table.ts';
 
 /** The table of the keys of clients, as `npm run migrate` creates it. */
-export const CLIENT_KEYS = defineTable(
-  defineEntity({
-    name: 'ClientKey',
-    tableName: 'client_keys',
-    properties: {
-      clientId: p.text().fieldName('client_id').primary(),
-      registrationId: p.text().fieldName('registration_id').primary(),
-      keyId: p.text().fieldName('key_id').primary(),
-      jwk: p.text(),
-      expiresAt: p.bigint('string').fieldName('expires_at').nullable(),
-      createdAt: p.bigint('string').fieldName('created_at'),
-    },
-  }),
+export const CLIENT_KEYS = migratedTable(
+  'client_keys',
   'read',
-  'migration',
+  ...['client_id', 'registration_id', 'key_id', 'jwk', 'expires_at', 'created_at'],
 );
 
 /** The one row of FIND_KEYS. */

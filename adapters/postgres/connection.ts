@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   readonly poolSize: number;
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
   readonly deadlineMs: number;
-  /** Called once with what the connections are for. Returns what takes the duration of each statement of a request. */
+  /** Called once with what the connections are for, and with each table that may use only some of them. Returns what takes the duration of each statement of a request. */
   readonly measure?: (use: string, pool: () => PoolLoad) => StatementTimes;
 }
 
@@ -49,6 +49,7 @@ export async function openConnection(
   let searchPath: readonly string[] = [];
   const orm = new MikroORM({
     entities: [...schemas],
+    discovery: { warnWhenNoEntities: false },
     dbName: 'as in the URL',
     ensureDatabase: false,
     logger: () => {},

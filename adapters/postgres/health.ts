@@ -1,12 +1,10 @@
 import type { Readiness } from '../../application/ports/health-check.ts';
-import { loggableFault, TableUnusable } from './fault.ts';
+import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
+import { type TableChange, TableHealth, type TableProbe } from './table-health.ts';
 
 /** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
 export type DatabaseLine =
-  | { readonly event: 'table_created' }
-  | { readonly event: 'table_unusable'; readonly problem: string }
-  | { readonly event: 'database_unavailable'; readonly fault: unknown }
-  | { readonly event: 'database_available' }
+  | TableChange
   | {
       readonly event: 'registration_broken';
       readonly client_id: string;
@@ -17,82 +15,58 @@ export type DatabaseLine =
 /** Takes lines of the log. Never throws. */
 export type DatabaseLog = (line: DatabaseLine) => void;
 
-/** Asks the database whether its table can be used. Throws TableUnusable if not, and the driver's errors. */
-export interface TableProbe {
-  /** Creates the table if it is missing, and checks it otherwise. */
-  prepare(): Promise<'created' | 'found'>;
-  check(): Promise<void>;
-}
-
-/** Between probes of a healthy database: a lock that no request has met yet is noticed within this time and a lock timeout. */
-const HEALTHY_INTERVAL_MS = 2_000;
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 2_000;
-/** A database is healthy again after so many successful probes in a row, at this interval, with no fault between them. */
-const CONFIRMATIONS = 3;
-const CONFIRMATION_INTERVAL_MS = 500;
+/** At least so many milliseconds are between two rounds of probes, however many statements fail. */
+const ROUNDS_APART_MS = 250;
 
 /**
- * The state of the database, as statements and probes find it. The first fault of either makes it unavailable. It is then
- * probed after 0.1 s, 0.2 s, … and at last every 2 s, and is available again after three successful probes in a row. So
- * a state that lasts is reported once, although single statements may succeed in between. A healthy database is probed
- * every 2 s, so that a service without requests reports a fault too.
- *
- * A statement that succeeds reads `prepared` and calls nothing here.
+ * The state of the tables that a part of the service uses, from probes: every 2 s, and at once when a statement fails. Only
+ * the first table decides about readiness, since only some requests need the others: their faults are notes. All of them
+ * are looked at while the first one is well; otherwise they would find the same fault.
  */
 export class DatabaseHealth {
-  /** Whether the table has been found or created since the start. */
-  prepared = false;
-  /** Why the database cannot be used; undefined if it can. */
-  fault: unknown;
-  /** What the database is for, in words for an operator. */
-  readonly name: string;
-  readonly #probe: TableProbe;
-  /** What is checked beyond the probe. */
-  readonly #checks: (() => Promise<void>)[] = [];
-  readonly #log: DatabaseLog;
+  readonly #tables: readonly { readonly probe: TableProbe; readonly health: TableHealth }[];
   #closed = false;
   #probing = false;
   #timer: NodeJS.Timeout | undefined;
-  #retryMs = FIRST_RETRY_MS;
-  #confirmations = 0;
-  #logged: string | undefined;
+  #probedAt = -Infinity;
 
-  constructor(name: string, probe: TableProbe, log: DatabaseLog) {
-    this.name = name;
-    this.#probe = probe;
-    this.#log = log;
+  constructor(probes: readonly TableProbe[], log: DatabaseLog) {
+    this.#tables = probes.map((probe, index) => {
+      const named = index === 0 ? {} : { table: probe.table };
+      const logChange = (change: TableChange) => this.#closed || log({ ...change, ...named });
+      return { probe, health: new TableHealth(probe, logChange) };
+    });
   }
 
-  /** The first probe. Throws TableUnusable; after any other fault, which may be temporary, probing continues. */
+  /** The first probes. Throws TableUnusable if the service cannot start; after any other fault, probing continues. */
   async start(): Promise<void> {
-    try {
-      await this.#ask();
-    } catch (fault) {
-      if (fault instanceof TableUnusable) throw fault;
-      this.#note(fault);
+    await this.#probeOnce();
+    for (const { health, probe } of this.#tables) {
+      if (health.fault instanceof TableUnusable && !probe.isOptional) throw health.fault;
     }
-    this.#schedule(this.fault === undefined ? HEALTHY_INTERVAL_MS : FIRST_RETRY_MS);
   }
 
-  /** Checks this too from now on: something that the service uses since it is there. */
-  include(check: () => Promise<void>): void {
-    this.#checks.push(check);
+  /** Why no statement can succeed; undefined if some can. */
+  get fault(): unknown {
+    return this.#tables[0]?.health.fault;
+  }
+
+  of(name: string): TableHealth {
+    const table = this.#tables.find(({ probe }) => probe.table === name);
+    if (table === undefined) throw new Error(`the table ${name} is not probed`);
+    return table.health;
   }
 
   readiness(): Readiness {
-    return this.fault === undefined ? { ready: true } : { ready: false, reason: reasonOf(this.fault) };
+    const [first, ...others] = this.#tables;
+    if (first?.health.fault !== undefined) return { ready: false, reason: reasonOf(first.health.fault) };
+    const notes = others.flatMap(({ probe: { table }, health: { fault } }) =>
+      fault === undefined ? [] : `${table}: ${reasonOf(fault)}`,
+    );
+    return notes.length === 0 ? { ready: true } : { ready: true, note: notes.join('; ') };
   }
 
-  /** Call with every fault of a statement. While a fault is known already, only a probe replaces it. */
-  failed(fault: unknown): void {
-    this.#confirmations = 0;
-    if (this.fault !== undefined) return;
-    this.#note(fault);
-    this.#schedule(FIRST_RETRY_MS);
-  }
-
-  /** Call when an idle connection breaks: perhaps only this one, perhaps the server. */
+  /** Call when a statement failed, or an idle connection broke: perhaps it is only this one. */
   suspected(): void {
     this.#schedule(0);
   }
@@ -102,61 +76,25 @@ export class DatabaseHealth {
     clearTimeout(this.#timer);
   }
 
-  /** Replaces the time of the next probe, unless one is running. */
+  /** Replaces the time of the next probes, unless they are running. */
   #schedule(delayMs: number): void {
     if (this.#closed || this.#probing) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#probeOnce(), delayMs).unref();
+    const earliestMs = this.#probedAt + ROUNDS_APART_MS - performance.now();
+    this.#timer = setTimeout(() => void this.#probeOnce(), Math.max(delayMs, earliestMs)).unref();
   }
 
   async #probeOnce(): Promise<void> {
     this.#probing = true;
-    const nextMs = await this.#ask().then(
-      () => this.#passed(),
-      (fault) => this.#note(fault),
-    );
-    this.#probing = false;
-    this.#schedule(nextMs);
-  }
-
-  /** Creates the table at most once: if it disappears later, an operator removed it on purpose. */
-  async #ask(): Promise<void> {
-    if (this.prepared) {
-      await this.#probe.check();
-      for (const check of this.#checks) await check();
-      return;
+    let nextMs = Infinity;
+    for (const { health } of this.#tables) {
+      await health.probe();
+      nextMs = Math.min(nextMs, health.intervalMs);
+      if (!this.#tables[0]?.health.isWell) break;
     }
-    const outcome = await this.#probe.prepare();
-    this.prepared = true;
-    if (outcome === 'created') this.#log({ event: 'table_created' });
-  }
-
-  /** The time until the next probe, in milliseconds. */
-  #passed(): number {
-    if (this.fault === undefined) return HEALTHY_INTERVAL_MS;
-    this.#retryMs = FIRST_RETRY_MS;
-    this.#confirmations += 1;
-    if (this.#confirmations < CONFIRMATIONS) return CONFIRMATION_INTERVAL_MS;
-    this.fault = undefined;
-    this.#logged = undefined;
-    if (!this.#closed) this.#log({ event: 'database_available' });
-    return HEALTHY_INTERVAL_MS;
-  }
-
-  /** Logs one line for each state: another fault of the same kind is not logged. The result is the time until the next probe. */
-  #note(fault: unknown): number {
-    if (this.#closed) return 0;
-    if (this.fault === undefined) this.#retryMs = FIRST_RETRY_MS;
-    const waitMs = this.#retryMs;
-    this.#retryMs = Math.min(waitMs * 2, LAST_RETRY_MS);
-    this.#confirmations = 0;
-    this.fault = loggableFault(fault);
-    const state = fault instanceof TableUnusable ? fault.message : 'unavailable';
-    if (state === this.#logged) return waitMs;
-    this.#logged = state;
-    if (fault instanceof TableUnusable) this.#log({ event: 'table_unusable', problem: fault.message });
-    else this.#log({ event: 'database_unavailable', fault: this.fault });
-    return waitMs;
+    this.#probing = false;
+    this.#probedAt = performance.now();
+    this.#schedule(nextMs);
   }
 }
 
@@ -164,5 +102,6 @@ export class DatabaseHealth {
 function reasonOf(fault: unknown): string {
   if (fault instanceof TableUnusable) return fault.message;
   const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
-  return typeof code === 'string' ? `database unavailable (${code})` : 'database unavailable';
+  const what = hasState(fault, SQLSTATE.readOnly) ? 'database is read-only' : 'database unavailable';
+  return typeof code === 'string' ? `${what} (${code})` : what;
 }

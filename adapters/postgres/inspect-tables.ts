@@ -5,8 +5,8 @@ import type { Connection } from './connection.ts';
 import type { DatabaseUse, Session } from './database-session.ts';
 import { TableUnusable } from './fault.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
-import { type FoundTable, findTable } from './optional-table.ts';
 import { runStatement } from './runner.ts';
+import { type FoundTable, findTable } from './search-path.ts';
 import { CLIENT_SUBJECTS } from './subject-table.ts';
 import { probeTable, type TableDefinition } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
@@ -40,12 +40,12 @@ export async function* inspectTables(
 
 async function inspectTable(connection: Connection, session: Session, table: TableDefinition): Promise<Finding> {
   const { role, schema, mayCreate } = session;
-  const { name, access, origin, columns } = table;
+  const { name, access, columns } = table;
   const privileges =
     access === 'read' ? `select (${Object.values(columns).join(', ')})` : 'select, insert, update, delete';
   const grant = `grant ${privileges} on ${name} to ${role};`;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
-  if (!found?.exists && origin === 'migration') {
+  if (!found?.exists && table.schema === undefined) {
     return problem(
       `the table ${name} does not exist`,
       `npm run migrate, with a role that may create tables; then ${grant}`,

@@ -1,7 +1,7 @@
 import { CLIENTS } from './client-entity.ts';
 import { openConnection } from './connection.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
-import { type FoundTable, findTable } from './optional-table.ts';
+import { type FoundTable, findTable } from './search-path.ts';
 import { storeFault } from './store-fault.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */

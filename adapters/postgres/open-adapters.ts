@@ -1,7 +1,7 @@
 import type { Clock } from '../../application/ports/clock.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
-import { CLIENTS, FIND_CLIENT } from './client-entity.ts';
+import { CLIENT_SECRETS, CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import { CLIENT_KEYS } from './client-key-table.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { ExpiringCount } from './expiring-count.ts';
@@ -9,7 +9,7 @@ import type { DatabaseLog } from './health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientKeys } from './postgres-client-keys.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
-import { PostgresClientResources } from './postgres-client-resources.ts';
+import { CLIENT_RESOURCES, PostgresClientResources } from './postgres-client-resources.ts';
 import { PostgresFederatedClients } from './postgres-federated-clients.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { PostgresUsedAssertions } from './postgres-used-assertions.ts';
@@ -38,12 +38,12 @@ export async function openClientRepository(
   log: DatabaseLog,
   methods: readonly AuthenticationMethod[] = [],
 ) {
-  const details = [
-    ...(methods.includes('private_key_jwt') ? [CLIENT_KEYS] : []),
-    ...(methods.includes('federated_jwt') ? [CLIENT_SUBJECTS] : []),
-  ];
+  const keys = methods.includes('private_key_jwt') ? [CLIENT_KEYS] : [];
+  const subjects = methods.includes('federated_jwt') ? [CLIENT_SUBJECTS] : [];
+  const details = [CLIENT_SECRETS, CLIENT_RESOURCES, ...keys, ...subjects];
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
-  const adapter = new PostgresClientRepository(table.runner, log);
+  const { runner, runnerOf } = table;
+  const adapter = new PostgresClientRepository(runner, runnerOf(CLIENT_SECRETS), log);
   const expiring = new ExpiringCount(() => adapter.countExpiring());
   void expiring.start();
   const costs = new StoredCosts(() => adapter.findCosts());
@@ -54,9 +54,9 @@ export async function openClientRepository(
   };
   return {
     adapter,
-    resources: new PostgresClientResources(table.runner, log),
-    clientKeys: new PostgresClientKeys(table.runner, log),
-    federatedClients: new PostgresFederatedClients(table.runner, log),
+    resources: new PostgresClientResources(runnerOf(CLIENT_RESOURCES)),
+    clientKeys: new PostgresClientKeys(runnerOf(CLIENT_KEYS), log),
+    federatedClients: new PostgresFederatedClients(runnerOf(CLIENT_SUBJECTS), log),
     expiring,
     costs,
     dependency: { ...table, close },

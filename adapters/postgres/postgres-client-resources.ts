@@ -1,9 +1,14 @@
 import type { ClientResources } from '../../application/ports/client-resources.ts';
 import { DETAILS_MAX } from '../../domain/client-details.ts';
 import type { ClientRegistration } from '../../domain/client-registration.ts';
-import type { DatabaseLog } from './health.ts';
-import { OptionalTable } from './optional-table.ts';
 import type { Runner } from './runner.ts';
+import { migratedTable } from './table.ts';
+
+export const CLIENT_RESOURCES = migratedTable(
+  'client_resources',
+  'optional',
+  ...['client_id', 'registration_id', 'resource'],
+);
 
 /** One round trip by the primary key. */
 const FIND_RESOURCES = {
@@ -15,17 +20,13 @@ const FIND_RESOURCES = {
 /** Resources in the table `client_resources`: read at every look-up, never written and never cached. */
 export class PostgresClientResources implements ClientResources {
   readonly #runner: Runner;
-  readonly #table: OptionalTable;
 
-  constructor(runner: Runner, log: DatabaseLog) {
+  constructor(runner: Runner) {
     this.#runner = runner;
-    this.#table = new OptionalTable('client_resources', runner, log);
-    // So that no request waits for it. If the database does not answer yet, the first request that needs it asks again.
-    this.#table.isUsable().catch(() => {});
   }
 
   async findResources({ id, clientId }: Pick<ClientRegistration, 'id' | 'clientId'>): Promise<readonly string[]> {
-    if (!(await this.#table.isUsable())) return [];
+    if (!this.#runner.isThere()) return [];
     const statement = { ...FIND_RESOURCES, values: [clientId, id] };
     const records = await this.#runner.run<{ readonly resource: string }>(statement);
     return records.map(({ resource }) => resource);

@@ -3,6 +3,8 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import { acquireTimeoutMs, type Connection, type StatementTimes } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
+import type { TableHealth } from './table-health.ts';
+import type { TableSlots } from './table-slots.ts';
 
 /** A statement that is safe to repeat; or several in one text without a name and values, which run in one transaction. */
 export interface Statement {
@@ -10,20 +12,40 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: string[];
+  /** If it fails, its transaction is still open, so the connection is closed. */
+  readonly leavesTransaction?: true;
 }
 
 const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
 
-/** Runs statements for requests, and keeps the health of the database up to date with what they find. */
+export interface RunnerParts {
+  readonly connection: Connection;
+  readonly health: DatabaseHealth;
+  /** The table that the statements use, and the name of the dependency if it fails. */
+  readonly table: string;
+  readonly name: string;
+  readonly times?: StatementTimes | undefined;
+  /** Bounds the connections that statements hold which use this table; undefined: none. */
+  readonly slots?: TableSlots;
+}
+
+/** Runs statements for requests. One that fails has the database probed at once. */
 export class Runner {
-  readonly #connection: Connection;
-  readonly #health: DatabaseHealth;
+  readonly #parts: RunnerParts;
+  readonly #table: TableHealth;
   readonly #times: StatementTimes;
 
-  constructor(connection: Connection, health: DatabaseHealth, times = NOT_MEASURED) {
-    this.#connection = connection;
-    this.#health = health;
-    this.#times = times;
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#table = parts.health.of(parts.table);
+    this.#times = parts.times ?? NOT_MEASURED;
+  }
+
+  /** Whether the table is there. Throws DependencyUnavailable until the database has answered once. */
+  isThere(): boolean {
+    const { isThere, fault } = this.#table;
+    if (isThere === undefined) throw new DependencyUnavailable(this.#parts.name, fault ?? this.#parts.health.fault);
+    return isThere;
   }
 
   /**
@@ -32,35 +54,41 @@ export class Runner {
    * @param empty SQLSTATEs which mean that no row can match, rather than that the database failed.
    */
   async run<Row>(statement: Statement, empty?: RegExp): Promise<readonly Row[]> {
-    const health = this.#health;
-    if (!health.prepared) throw new DependencyUnavailable(health.name, health.fault);
+    this.isThere();
     const begin = performance.now();
     let outcome: keyof StatementTimes = 'answered';
     try {
-      return await runStatement<Row>(this.#connection, statement);
+      return await this.#send<Row>(statement);
     } catch (fault) {
       if (empty !== undefined && hasState(fault, empty)) return [];
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
       if (!hasState(fault, SQLSTATE.dataException)) {
         outcome = 'failed';
-        health.failed(fault);
+        this.#table.isSuspected = true;
+        this.#parts.health.suspected();
       }
-      throw new DependencyUnavailable(health.name, loggableFault(fault));
+      throw new DependencyUnavailable(this.#parts.name, loggableFault(fault));
     } finally {
       this.#times[outcome]((performance.now() - begin) / 1_000);
     }
   }
 
-  /** From now on, the probes of the database's health read this table too. */
-  alsoProbe(table: string): void {
-    const statement = { text: `select from $schema.${table} limit 0` };
-    this.#health.include(async () => void (await runStatement(this.#connection, statement)));
+  /**
+   * As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the
+   * database. No rows without the table.
+   */
+  async tryRun<Row>(statement: Statement): Promise<readonly Row[] | undefined> {
+    if (!this.#table.isThere) return this.#table.isThere === undefined ? undefined : [];
+    return this.#send<Row>(statement).catch(() => undefined);
   }
 
-  /** As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the database. */
-  async tryRun<Row>(statement: Statement): Promise<readonly Row[] | undefined> {
-    if (!this.#health.prepared) return undefined;
-    return runStatement<Row>(this.#connection, statement).catch(() => undefined);
+  #send<Row>(statement: Statement): Promise<readonly Row[]> {
+    const { connection, slots, table } = this.#parts;
+    if (slots === undefined) return runStatement(connection, statement);
+    const begin = performance.now();
+    return slots.hold(table, () =>
+      runStatement({ ...connection, deadlineMs: connection.deadlineMs - (performance.now() - begin) }, statement),
+    );
   }
 }
 
@@ -70,7 +98,7 @@ export class Runner {
  * broken connection. The statement goes directly to the driver, not through the ORM.
  */
 export async function runStatement<Row>(
-  { pool, deadlineMs }: Connection,
+  { pool, deadlineMs }: Pick<Connection, 'pool' | 'deadlineMs'>,
   statement: Statement,
 ): Promise<readonly Row[]> {
   const end = performance.now() + deadlineMs;
@@ -87,14 +115,15 @@ export async function runStatement<Row>(
 
 async function runOn<Row>(client: PoolClient, statement: Statement, end: number): Promise<readonly Row[]> {
   // pg accepts a time limit for one statement here, although its types do not declare it.
-  const limited = { ...statement, query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
+  const { leavesTransaction, ...query } = statement;
+  const limited = { ...query, query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
   try {
     const answer: QueryResult | readonly QueryResult[] = await client.query(limited);
     client.release();
     return [answer].flat().at(-1)?.rows ?? [];
   } catch (fault) {
     // The connection is known to be ready for the next statement only after an answer from the server.
-    client.release(isSessionLost(fault));
+    client.release(isSessionLost(fault) || leavesTransaction);
     throw fault;
   }
 }

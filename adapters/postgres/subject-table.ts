@@ -1,23 +1,12 @@
-import { defineEntity, p } from '@mikro-orm/core';
 import { FEDERATED_CANDIDATES_MAX, type FederatedCandidate } from '../../application/ports/federated-clients.ts';
 import { CLIENTS, type ClientRecord, lookupOf } from './client-entity.ts';
-import { defineTable } from './table.ts';
+import { migratedTable } from './table.ts';
 
 /** The table of rules for identities of other issuers, as `npm run migrate` creates it. */
-export const CLIENT_SUBJECTS = defineTable(
-  defineEntity({
-    name: 'ClientSubject',
-    tableName: 'client_subjects',
-    properties: {
-      clientId: p.text().fieldName('client_id').primary(),
-      registrationId: p.text().fieldName('registration_id').primary(),
-      issuer: p.text().primary(),
-      subject: p.text().primary(),
-      claims: p.text(),
-    },
-  }),
+export const CLIENT_SUBJECTS = migratedTable(
+  'client_subjects',
   'read',
-  'migration',
+  ...['client_id', 'registration_id', 'issuer', 'subject', 'claims'],
 );
 
 /** A client with the rule that was found. */

@@ -1,36 +1,48 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { Dependency } from '../../application/ports/health-check.ts';
-import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
+import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
-import { DatabaseHealth, type DatabaseLog, type TableProbe } from './health.ts';
+import { DatabaseHealth, type DatabaseLog } from './health.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
+import type { TableProbe } from './table-health.ts';
+import { TableSlots } from './table-slots.ts';
 
 /** A table that the service uses. */
 export interface TableDefinition<Property extends string = string> {
   readonly name: string;
-  /** Describes the columns, and creates the table if it is missing and of the service. */
-  readonly schema: EntitySchema;
+  /** Creates the table if it is missing. Undefined: `npm run migrate` creates it. */
+  readonly schema?: EntitySchema;
   /** The columns, by property of the record. An existing table must have them; it may have more. */
   readonly columns: Readonly<Record<Property, string>>;
   /** Reads every column as text under the name of its property: ids beyond 2^53 keep their digits, whatever type a column has. */
   readonly selectList: string;
-  /** What the service does with the rows. */
-  readonly access: 'read' | 'read and write';
-  /** Who creates it where it is missing: the service itself, or `npm run migrate`. */
-  readonly origin: 'service' | 'migration';
+  /** What the service does with the rows. `optional`: it reads them, and can do without the table. */
+  readonly access: 'read' | 'optional' | 'read and write';
 }
 
-/** Derives everything that statements need from the schema of a table. */
+/** A table that the service creates, with everything that statements need from its schema. */
 export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
   schema: EntitySchema & { readonly properties: Properties },
   access: TableDefinition['access'],
-  origin: TableDefinition['origin'] = 'service',
-): TableDefinition<keyof Properties & string> {
+): TableDefinition<keyof Properties & string> & { readonly schema: EntitySchema } {
   const names = Object.keys(schema.properties) as (keyof Properties & string)[];
   const columns = Object.fromEntries(names.map((name) => [name, schema.properties[name].fieldName ?? name]));
-  const selectList = names.map((name) => `${columns[name]}::text as "${name}"`).join(', ');
-  const common = { name: schema.tableName, schema, selectList, access, origin };
-  return { ...common, columns: columns as Record<keyof Properties, string> };
+  const described = describeColumns(columns as Record<keyof Properties & string, string>);
+  return { name: schema.tableName, schema, access, ...described };
+}
+
+/** A table that `npm run migrate` creates, with the columns that the service uses. */
+export function migratedTable(
+  name: string,
+  access: TableDefinition['access'],
+  ...names: readonly string[]
+): TableDefinition {
+  return { name, access, ...describeColumns(Object.fromEntries(names.map((column) => [column, column]))) };
+}
+
+function describeColumns<Property extends string>(columns: Readonly<Record<Property, string>>) {
+  const names = Object.keys(columns) as Property[];
+  return { columns, selectList: names.map((name) => `${columns[name]}::text as "${name}"`).join(', ') };
 }
 
 interface Column {
@@ -47,9 +59,12 @@ const columnsOf = (table: string) => `select attname::text as "name",
   from pg_catalog.pg_attribute
   where attrelid = pg_catalog.to_regclass('$schema.${table}')::oid and attnum > 0 and not attisdropped`;
 
-/** A table that is open: statements for requests, and the health of its database. */
+/** Tables that are open: statements for requests, and the health of their database. */
 export interface OpenTable extends Dependency {
+  /** Runs statements that need the first table only. */
   readonly runner: Runner;
+  /** Runs statements that need this table too, if it is one of the tables. */
+  readonly runnerOf: (table: TableDefinition) => Runner;
 }
 
 /**
@@ -59,7 +74,7 @@ export interface OpenTable extends Dependency {
  *
  * @param name what the tables are for, in words for an operator.
  * @param read what probes read of the first table: the statement of requests, with values that no row matches.
- * @param more further tables that belong to it.
+ * @param more further tables that belong to it. Only the first one decides about readiness.
  */
 export async function openTable(
   name: string,
@@ -69,9 +84,13 @@ export async function openTable(
   read?: Statement,
   ...more: readonly TableDefinition[]
 ): Promise<OpenTable> {
-  const connection = await openConnection(options, definition.schema, ...more.map(({ schema }) => schema));
-  const probes = [probeTable(definition, connection, read), ...more.map((table) => probeTable(table, connection))];
-  const health = new DatabaseHealth(name, probeAll(probes), log);
+  const tables = [definition, ...more];
+  const connection = await openConnection(options, ...tables.flatMap(({ schema }) => schema ?? []));
+  const probeOf = (table: TableDefinition) =>
+    probeTable(table, connection, (isSuspected) =>
+      table === definition && read !== undefined ? read : useNoRow(table, isSuspected),
+    );
+  const health = new DatabaseHealth(tables.map(probeOf), log);
   // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
   const close = async () => {
@@ -84,60 +103,75 @@ export async function openTable(
     await close();
     throw problem;
   }
-  const runner = new Runner(
-    connection,
-    health,
-    options.measure?.(name, () => connection.load()),
-  );
-  return { name, runner, readiness: () => health.readiness(), close };
+  const isWell = (table: string) => health.of(table).isWell;
+  const slots = new TableSlots(options.poolSize, acquireTimeoutMs(options.deadlineMs), isWell);
+  const times = options.measure?.(name, () => connection.load());
+  const runner = new Runner({ connection, health, table: definition.name, name, times });
+  const runnerOf = (other: TableDefinition) => {
+    if (!more.includes(other)) return runner;
+    const part = `table ${other.name}`;
+    const timesOfPart = options.measure?.(part, () => slots.load(other.name));
+    return new Runner({ connection, health, table: other.name, name: part, times: timesOfPart, slots });
+  };
+  return { name, runner, runnerOf, readiness: () => health.readiness(), close };
 }
 
 /** Takes the lock and needs the privileges of every read of the table. */
-function readNoRow({ name, selectList }: TableDefinition): Statement {
+export function readNoRow({ name, selectList }: TableDefinition): Statement {
   return { text: `select ${selectList} from $schema.${name} limit 0` };
+}
+
+/** How long a probe waits for a lock, since it holds a connection meanwhile. The first table is probed as requests read it. */
+const PROBE_LOCK_MS = 100;
+
+/** As long as the longest values of a row. A column of numbers takes it too, as 0. */
+const ANY_VALUE = `'${'0'.repeat(300)}'`;
+
+/**
+ * What the service does with the table, without a row: a standby, a role that is read-only by default and a lock refuse it.
+ * A full disk refuses only a row, so a table that is suspected gets one, which nobody sees and which is rolled back.
+ */
+function useNoRow(table: TableDefinition, isSuspected: boolean): Statement {
+  const { name, access, columns } = table;
+  const patience = `set local lock_timeout = ${PROBE_LOCK_MS}`;
+  if (access !== 'read and write') return { text: `${patience}; ${readNoRow(table).text}` };
+  const names = Object.values(columns);
+  const insert = `${patience}; insert into $schema.${name} (${names.join(', ')})`;
+  if (!isSuspected) return { text: `${insert} select ${names.join(', ')} from $schema.${name} limit 0` };
+  return {
+    text: `begin; ${insert} values (${names.map(() => ANY_VALUE).join(', ')}); rollback`,
+    leavesTransaction: true,
+  };
 }
 
 /**
  * Creates a missing table and never alters an existing one. If two replicas start at once, both find the table. The catalog
- * names what is missing, and the read finds out what only a read can: a lock, or an index or a file that is broken.
+ * names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
+ *
+ * @param use returns what checks run.
  */
 export function probeTable(
   table: TableDefinition,
   connection: Connection,
-  read: Statement = readNoRow(table),
+  use: (isSuspected: boolean) => Statement = () => readNoRow(table),
 ): TableProbe {
   const readColumns = () => runStatement<Column>(connection, { text: columnsOf(table.name) });
-  const check = async () => {
-    assertUsable(table, await readColumns());
-    await runStatement(connection, read).catch((fault) => {
-      // The type of a column does not accept the value. Whether rows can be read, requests find out.
-      if (!hasState(fault, SQLSTATE.dataException)) throw fault;
-    });
-  };
+  const isOptional = table.access === 'optional';
   return {
-    check,
-    async prepare() {
-      const isMissing = (await readColumns()).length === 0;
-      if (isMissing && table.origin === 'migration') {
-        throw new TableUnusable(`table ${table.name} does not exist: run npm run migrate`);
-      }
-      if (isMissing && (await create(table, connection))) return 'created';
-      await check();
-      return 'found';
-    },
-  };
-}
-
-/** One probe for several tables. They count as created if one of them was. */
-function probeAll(probes: readonly TableProbe[]): TableProbe {
-  return {
-    async check() {
-      for (const probe of probes) await probe.check();
+    table: table.name,
+    isOptional,
+    async check(isSuspected = false) {
+      assertUsable(table, await readColumns());
+      await runStatement(connection, use(isSuspected)).catch((fault) => {
+        // The type of a column does not accept the value, or a constraint. Whether rows can be used, requests find out.
+        if (!hasState(fault, SQLSTATE.valueRefused)) throw fault;
+      });
     },
     async prepare() {
-      let outcome: 'created' | 'found' = 'found';
-      for (const probe of probes) if ((await probe.prepare()) === 'created') outcome = 'created';
-      return outcome;
+      if ((await readColumns()).length > 0) return 'found';
+      if (isOptional) return 'missing';
+      if (table.schema !== undefined) return (await create(table, connection)) ? 'created' : 'found';
+      throw new TableUnusable(`table ${table.name} does not exist: run npm run migrate`);
     },
   };
 }

@@ -1,20 +1,10 @@
-import { defineEntity, p } from '@mikro-orm/core';
-import { defineTable } from './table.ts';
+import { migratedTable } from './table.ts';
 
 /** The table of used assertions, as `npm run migrate` creates it. */
-export const USED_ASSERTIONS = defineTable(
-  defineEntity({
-    name: 'UsedAssertion',
-    tableName: 'used_assertions',
-    properties: {
-      digest: p.text().primary(),
-      clientId: p.text().fieldName('client_id'),
-      keptUntil: p.bigint('string').fieldName('kept_until'),
-      useId: p.text().fieldName('use_id'),
-    },
-  }),
+export const USED_ASSERTIONS = migratedTable(
+  'used_assertions',
   'read and write',
-  'migration',
+  ...['digest', 'client_id', 'kept_until', 'use_id'],
 );
 
 /**

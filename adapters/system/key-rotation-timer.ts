@@ -31,6 +31,14 @@ const LOOK_EVERY_MS = 50;
 /** Advances the key ring in the background, and reports to readiness checks whether a key may sign. */
 export class KeyRotationTimer implements HealthCheck {
   readonly name = 'signing key';
+  /** Whether tokens can be verified, also while no key may sign. */
+  readonly verification: HealthCheck = {
+    name: 'verification keys',
+    readiness: () => {
+      const reason = this.#ring.whyNotVerifying();
+      return reason === undefined ? { ready: true } : { ready: false, reason };
+    },
+  };
   readonly #ring: KeyRing;
   readonly #intervalMs: number;
   readonly #log: KeyRotationTimerOptions['log'];

@@ -78,6 +78,12 @@ export class KeyRing implements KeyProvider {
     return whyNotSigning({ signing, clockWindow: this.#clockWindow }, this.#parts.clock);
   }
 
+  /** Why no token can be verified now, in words for an operator; undefined if those of known keys can. */
+  whyNotVerifying(): string | undefined {
+    if (this.#isClockWrong()) return whyNotSigning(this.state(), this.#parts.clock);
+    return this.state().trusted.length === 0 ? 'no key is trusted yet' : undefined;
+  }
+
   /** By how many seconds the clock of day is ahead of the directory's clock; undefined before the directory tells its time. */
   clockOffsetSeconds(): number | undefined {
     const { clock } = this.#parts;

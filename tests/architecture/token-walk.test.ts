@@ -4,7 +4,7 @@ import { startTokenWalk, type TokenWalk } from '../support/token-walk.ts';
 
 /** What only other authentication methods need. */
 const OF_OTHER_METHODS =
-  /authenticate-(?:client|by-key|by-identity)|assertion|basic-credentials|client-key|subject|issuer|federated|optional-table/;
+  /authenticate-(?:client|by-key|by-identity)|assertion|basic-credentials|client-key|subject|issuer|federated/;
 
 describe.each([
   ['memory', 1],

@@ -18,7 +18,7 @@ const server = await DatabaseServer.create();
 const url = server.urlOf('postgres', 'postgres');
 const options = { url, poolSize: POOL_SIZE, deadlineMs: 5_000 };
 const table = await openTable('client repository', CLIENTS, options, () => {});
-const repository = new PostgresClientRepository(table.runner, () => {});
+const repository = new PostgresClientRepository(table.runner, table.runner, () => {});
 const orm = new MikroORM({
   entities: [CLIENTS.schema],
   dbName: 'postgres',

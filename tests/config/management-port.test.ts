@@ -34,6 +34,18 @@ describe('the management port', () => {
     });
   });
 
+  it('reports that tokens can be verified, with what that needs', async () => {
+    const answer = await send(url, '/readyz/verification');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({
+      status: 'ready',
+      checks: [
+        { name: 'service', ready: true },
+        { name: 'verification keys', ready: true },
+      ],
+    });
+  });
+
   it('serves nothing else without a token, not even the token endpoint', async () => {
     for (const path of ['/', '/oauth2/token', '/oauth2/jwks', '/livez/', '/metrics/']) {
       expect((await send(url, path)).status).toBe(401);
@@ -69,6 +81,7 @@ describe('the management port', () => {
         { name: 'signing key', ready: true },
       ],
     });
+    expect((await send(url, '/readyz/verification')).status).toBe(503);
     expect((await send(url, '/livez')).status).toBe(200);
   });
 });
@@ -148,6 +161,28 @@ describe('the management port, while the database is unavailable', () => {
       ]),
     });
     expect((await send(url, '/livez')).status).toBe(200);
+    expect((await send(url, '/readyz/verification')).status).toBe(200);
     expect(service.logText()).not.toContain('its-password');
+  });
+
+  it('reports that no token can be verified if the keys are in that database too, and none is known', async () => {
+    const managementPort = await freePort();
+    await using _service = await startServiceUnderTest({
+      environment: {
+        CLIENT_REPOSITORY: 'postgres',
+        KEY_DIRECTORY: 'postgres',
+        DATABASE_URL: `postgresql://service:its-password@127.0.0.1:${await freePort()}/auth`,
+        MANAGEMENT_PORT: String(managementPort),
+      },
+    });
+    const answer = await send(`http://127.0.0.1:${managementPort}`, '/readyz/verification');
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toEqual({
+      status: 'not_ready',
+      checks: [
+        { name: 'service', ready: true },
+        { name: 'verification keys', ready: false, reason: 'no key is trusted yet' },
+      ],
+    });
   });
 });

@@ -6,6 +6,7 @@ import { requestToken } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 import { OPERATOR_TOKEN, readRefusal, readStatus } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
 
 const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
 
@@ -48,9 +49,9 @@ describe('the status of a service with a database', () => {
       dependency: 'client repository',
       status: 503,
     });
+    await until(async () => !(await readStatus(url)).service.ready, 'the fault has lasted');
     const status = await readStatus(url);
     expect(status.database).toMatchObject({ state: 'unavailable' });
-    expect(status.service.ready).toBe(false);
     expect(status.totals.refusals).toEqual({ dependency_unavailable: 1 });
     expect(JSON.stringify(status)).not.toContain(`:${through.password}@`);
   });

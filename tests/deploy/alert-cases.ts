@@ -195,6 +195,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     firesAt: '3m',
     notYetAt: '1m',
   },
+  AuthClientDetailsUnavailable: {
+    series: both('auth_check_severity', always(1), always(0), 'check="client repository"'),
+    firesAt: '2m',
+    notYetAt: '0m',
+  },
   AuthUsedAssertionsUnavailable: {
     series: both('auth_check_severity', always(1), always(0), 'check="used assertions"'),
     firesAt: '2m',

@@ -63,6 +63,7 @@ describe('a single service with KEY_DIRECTORY=postgres', () => {
     await until(() => service.stdout().includes('key_directory_unavailable'), 'the service notices the outage');
     expect((await askLocation(token)).status).toBe(200);
     expect((await askLocation(await getToken())).status).toBe(200);
+    await until(async () => (await askReadiness()).text.includes('"note"'), 'the outage has lasted');
     const readiness = await askReadiness();
     expect(readiness.status).toBe(200);
     expect(readiness.json()['checks']).toContainEqual({

@@ -18,19 +18,28 @@ export interface Backend {
   readonly managementPort: number;
 }
 
-const PROBE_EVERY_MS = 20;
+/** How a balancer finds out which backends are ready. */
+export interface Probing {
+  readonly path: string;
+  readonly everyMs: number;
+  /** A backend is ready after so many answers of 200 in a row, and no longer after so many others. */
+  readonly rise: number;
+  readonly fall: number;
+  /**
+   * How long a ready answer counts, from the time of its probe. Much shorter than the grace time of a replica, so that
+   * a request never reaches one that has closed its port, however late the probes are on a busy machine.
+   */
+  readonly readyForMs: number;
+}
+
+const PROBING: Probing = { path: '/readyz', everyMs: 20, rise: 1, fall: 1, readyForMs: 100 };
 
 /**
- * How long a ready answer counts, from the time of its probe. Much shorter than the grace time of a replica, so that
- * a request never reaches one that has closed its port, however late the probes are on a busy machine.
- */
-const READY_FOR_MS = 100;
-
-/**
- * A small load balancer: probes /readyz of each backend all the time, spreads requests over those that are ready and
+ * A small load balancer: probes each backend all the time, spreads requests over those that are ready and
  * keeps connections to them open. It does not retry: a request that a backend loses is answered 502.
  */
 export class Balancer {
+  readonly #probing: Probing;
   /** For each ready backend, when the last probe was sent that it answered with 200. */
   readonly #readyAt = new Map<Backend, number>();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
@@ -38,14 +47,15 @@ export class Balancer {
   #forwarded = 0;
   #closed = false;
 
-  private constructor() {
+  private constructor(probing: Probing) {
+    this.#probing = probing;
     this.#server = createServer((incoming, outgoing) => {
       this.#forward(incoming, outgoing).catch((error: Error) => outgoing.writeHead(502).end(error.message));
     });
   }
 
-  static async start(backends: readonly Backend[]): Promise<Balancer> {
-    const balancer = new Balancer();
+  static async start(backends: readonly Backend[], probing: Partial<Probing> = {}): Promise<Balancer> {
+    const balancer = new Balancer({ ...PROBING, ...probing });
     for (const backend of backends) void balancer.#probe(backend);
     balancer.#server.listen(0, '127.0.0.1');
     await once(balancer.#server, 'listening');
@@ -87,7 +97,9 @@ export class Balancer {
   async #nextBackend(): Promise<Backend | undefined> {
     let recent: readonly Backend[] = [];
     await until(() => {
-      recent = [...this.#readyAt].flatMap(([backend, at]) => (performance.now() - at < READY_FOR_MS ? backend : []));
+      recent = [...this.#readyAt].flatMap(([backend, at]) =>
+        performance.now() - at < this.#probing.readyForMs ? backend : [],
+      );
       return recent.length > 0 || this.#readyAt.size === 0;
     }, 'a probe of a ready backend is answered');
     this.#forwarded += 1;
@@ -95,15 +107,19 @@ export class Balancer {
   }
 
   async #probe(backend: Backend): Promise<void> {
+    const { path, everyMs, rise, fall } = this.#probing;
+    let [isReady, inARow] = [false, 0];
     while (!this.#closed) {
       const askedAt = performance.now();
-      const ready = await send(`http://127.0.0.1:${backend.managementPort}`, '/readyz').then(
+      const ready = await send(`http://127.0.0.1:${backend.managementPort}`, path).then(
         (answer) => answer.status === 200,
         () => false,
       );
-      if (ready) this.#readyAt.set(backend, askedAt);
-      else this.#readyAt.delete(backend);
-      await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+      inARow = ready === isReady ? 0 : inARow + 1;
+      if (inARow >= (ready ? rise : fall)) [isReady, inARow] = [ready, 0];
+      if (!isReady) this.#readyAt.delete(backend);
+      else if (ready) this.#readyAt.set(backend, askedAt);
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   }
 }

@@ -5,15 +5,23 @@ import type { Access, Route } from '../server/koa-application.ts';
 /** Collects all metrics, in the format of the scraper. */
 export type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
 
+type Checks = () => readonly HealthCheck[];
+
 /**
  * The routes of the management port. They require no token: bind the port to an address that only operators can reach. Probes of a
  * platform use any name, and learn nothing that helps an attacker; metrics are only for hosts that the port answers.
+ *
+ * @param verificationChecks of what needs no database: to verify tokens, and to publish keys.
  */
-export function managementRoutes(checks: () => readonly HealthCheck[], scrape: Scrape): readonly Route[] {
+export function managementRoutes(checks: Checks, verificationChecks: Checks, scrape: Scrape): readonly Route[] {
   const access: Access = { kind: 'public' };
+  const ready = (path: string, asked: Checks): Route => {
+    return { path, access, anyHost: true, methods: { GET: (ctx) => readiness(ctx, asked()) } };
+  };
   return [
     { path: '/livez', access, anyHost: true, methods: { GET: liveness } },
-    { path: '/readyz', access, anyHost: true, methods: { GET: (ctx) => readiness(ctx, checks()) } },
+    ready('/readyz', checks),
+    ready('/readyz/verification', verificationChecks),
     { path: '/metrics', access, methods: { GET: (ctx) => metrics(ctx, scrape) } },
   ];
 }

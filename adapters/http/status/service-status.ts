@@ -160,8 +160,10 @@ export class ServiceStatus implements StatusSource {
   #databaseOf(checks: readonly StatusCheck[], now: Measurements): StatusData['database'] {
     const states = checks.filter(({ name }) => DATABASE_CHECKS.has(name));
     if (states.length === 0) return null;
-    // The key directory is ready with a note while it is unavailable.
-    const available = states.every(({ ready, note }) => ready && note === undefined);
+    // The others are ready with a note while they are unavailable; that of the clients is about tables that few need.
+    const available = states.every(
+      ({ name, ready, note }) => ready && (note === undefined || name === 'client repository'),
+    );
     return { state: available ? 'available' : 'unavailable', latency_seconds: this.#history.lookUpSeconds(now) };
   }
 }

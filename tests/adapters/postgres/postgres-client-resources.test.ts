@@ -7,7 +7,6 @@ import { type ClientWithResources, describeClientResources } from '../../contrac
 import { clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { until } from '../../support/until.ts';
 
 const API = 'https://api.example.com';
 
@@ -105,16 +104,16 @@ describe('PostgresClientResources', () => {
     await database.query(`grant select on clients to ${name}`);
     const lines: DatabaseLine[] = [];
     const { clientResources, readiness, close } = await open(url, (line) => lines.push(line));
-    const problem = 'the database role may not read the table client_resources';
-    await until(() => lines.length > 0, 'the start has found it out');
+    const problem =
+      'the database role may not read the column client_id, registration_id, resource of table client_resources';
     for (let time = 0; time < 2; time += 1) {
       const answer = clientResources.findResources({ clientId: 'client-1', id: '1' });
       await expect(answer).rejects.toBeInstanceOf(DependencyUnavailable);
     }
     expect(lines.filter((line) => JSON.stringify(line).includes('client_resources'))).toEqual([
-      { event: 'table_unusable', problem },
+      { event: 'table_unusable', problem, table: 'client_resources' },
     ]);
-    expect(readiness()).toEqual({ ready: true });
+    expect(readiness()).toEqual({ ready: true, note: expect.stringContaining(`client_resources: ${problem}`) });
     await close();
     await database.query(`revoke select on clients from ${name}`);
   });

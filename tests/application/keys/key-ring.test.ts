@@ -231,6 +231,7 @@ describe('replicas that share a directory', () => {
     const later = await freshKeyRing({ clock, directory, ...TIMES });
     await expect(later.signingKey()).rejects.toThrow(DependencyUnavailable);
     expect(later.whyNotSigning()).toContain('waits');
+    expect(later.whyNotVerifying()).toBeUndefined();
     expect(await kidsOf(later)).toHaveLength(2);
     clock.advance(PUBLICATION);
     expect(await kidsOf(first)).not.toContain(await signingKid(later));

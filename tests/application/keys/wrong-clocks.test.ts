@@ -32,6 +32,7 @@ describe.each([7_200, -7_200])('a replica whose clock is %s s off', (offset) => 
     await ring.advance();
     expect(directory.published).toHaveLength(published);
     expect(ring.whyNotSigning()).toContain('clock');
+    expect(ring.whyNotVerifying()).toContain('clock');
     expect(ring.clockOffsetSeconds()).toBe(offset);
     await expect(ring.verificationKey(kid)).rejects.toThrow(DependencyUnavailable);
     expect(await kidsOf(ring)).toEqual([kid]);

@@ -1,0 +1,114 @@
+import { loggableFault, TableUnusable } from './fault.ts';
+
+/** A change of state that lasts. `table` names the one concerned, unless it is the table that all requests need. */
+export type TableChange =
+  | { readonly event: 'table_created' | 'database_available'; readonly table?: string }
+  | { readonly event: 'table_unusable'; readonly problem: string; readonly table?: string }
+  | { readonly event: 'database_unavailable'; readonly fault: unknown; readonly table?: string };
+
+/** Asks the database whether a table can be used. Throws TableUnusable if not, and the driver's errors. */
+export interface TableProbe {
+  readonly table: string;
+  /** Whether the service starts although it may not use the table. */
+  readonly isOptional: boolean;
+  /** Creates the table if it is missing and of the service. `missing`: the service can do without it. */
+  prepare(): Promise<'created' | 'found' | 'missing'>;
+  /** @param isSuspected a fault is known: what only a real write finds out, such as a full disk, is worth one that is undone. */
+  check(isSuspected?: boolean): Promise<void>;
+}
+
+/** Milliseconds between probes of a table that is well, of one that may have changed, and of one whose fault has lasted. */
+const WELL_INTERVAL_MS = 2_000;
+const UNSETTLED_INTERVAL_MS = 250;
+const FAULT_INTERVAL_MS = 1_000;
+
+/** How long every probe has to find a fault before it counts, and none before the log calls the table available. */
+export const LASTING_MS = 3_000;
+
+/** A table can be used again after so many successful probes in a row. */
+const CONFIRMATIONS = 3;
+
+/**
+ * The state of one table, as probes find it. A fault counts when it has lasted for three seconds, and no longer after three
+ * successful probes in half a second. The log has a line when a state has lasted: a table that fails for moments, or works
+ * for moments, causes none.
+ */
+export class TableHealth {
+  /** Whether the table is there; undefined until the database has answered once. */
+  isThere: boolean | undefined;
+  /** Why the table cannot be used; undefined if it can, or if the fault may pass. */
+  fault: unknown;
+  /** Set when a statement fails, until the next probe begins. */
+  isSuspected = false;
+  readonly #probe: TableProbe;
+  readonly #log: (change: TableChange) => void;
+  readonly #now: () => number;
+  /** When the first probe began of those in a row that failed. A table that was never usable has not to wait. */
+  #failingSince: number | undefined = -Infinity;
+  /** When the first probe ended of those in a row that succeeded, and their number. */
+  #wellSince = 0;
+  #successes = 0;
+  /** What the log has last said is wrong. */
+  #logged: string | undefined;
+
+  /** @param now milliseconds of a monotonic clock. */
+  constructor(probe: TableProbe, log: (change: TableChange) => void, now = () => performance.now()) {
+    this.#probe = probe;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** Whether the last probe has succeeded. */
+  get isWell(): boolean {
+    return this.#failingSince === undefined;
+  }
+
+  /** Milliseconds until the next probe. */
+  get intervalMs(): number {
+    if (this.isSuspected) return 0;
+    if (!this.isWell && this.fault !== undefined) return FAULT_INTERVAL_MS;
+    return this.isWell && this.#logged === undefined && this.fault === undefined
+      ? WELL_INTERVAL_MS
+      : UNSETTLED_INTERVAL_MS;
+  }
+
+  /** Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. */
+  async probe(): Promise<void> {
+    const begin = this.#now();
+    const isSuspected = this.isSuspected || !this.isWell || this.fault !== undefined;
+    this.isSuspected = false;
+    try {
+      if (this.isThere === undefined) {
+        const outcome = await this.#probe.prepare();
+        this.isThere = outcome !== 'missing';
+        if (outcome === 'created') this.#log({ event: 'table_created' });
+      }
+      if (this.isThere) await this.#probe.check(isSuspected);
+      this.#succeeded();
+    } catch (fault) {
+      this.#failed(fault, begin);
+    }
+  }
+
+  #succeeded(): void {
+    if (this.#successes === 0) this.#wellSince = this.#now();
+    this.#failingSince = undefined;
+    this.#successes += 1;
+    if (this.#successes >= CONFIRMATIONS) this.fault = undefined;
+    if (this.#logged === undefined || this.fault !== undefined || this.#now() - this.#wellSince < LASTING_MS) return;
+    this.#logged = undefined;
+    this.#log({ event: 'database_available' });
+  }
+
+  #failed(fault: unknown, begin: number): void {
+    this.#successes = 0;
+    this.#failingSince ??= begin;
+    if (this.fault === undefined && this.#now() - this.#failingSince < LASTING_MS) return;
+    this.fault = loggableFault(fault);
+    const state = fault instanceof TableUnusable ? fault.message : 'unavailable';
+    if (state === this.#logged) return;
+    this.#logged = state;
+    if (fault instanceof TableUnusable) this.#log({ event: 'table_unusable', problem: fault.message });
+    else this.#log({ event: 'database_unavailable', fault: this.fault });
+  }
+}
