@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
 import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import {
@@ -13,6 +12,7 @@ import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { lock } from '../../../domain/stored-secret.ts';
 import { collect } from '../../support/collect.ts';
+import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
 const COST = 4;

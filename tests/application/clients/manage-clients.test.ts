@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
 import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
@@ -14,6 +13,7 @@ import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { weaknessByName } from '../../../domain/issuer-preset.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
+import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
 const COST = 4;

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
 import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
@@ -9,6 +8,7 @@ import { DETAILS_MAX } from '../../../domain/client-details.ts';
 import { weaknessByName } from '../../../domain/issuer-preset.ts';
 import { NO_SECRET, secretIdOf } from '../../../domain/stored-secret.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
+import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 
 const COST = 4;
 const DAY = 86_400;

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { InMemoryClientStore } from '../../../adapters/memory/in-memory-client-store.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { RecordClientChanges } from '../../../application/clients/record-client-changes.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
@@ -10,6 +9,7 @@ import { lock, NO_SECRET, unlock } from '../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
+import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 
 const NOW = 1_800_000_000;
 const ID = A_CLIENT.clientId;

@@ -23,7 +23,7 @@ import { InMemoryClientImport } from './in-memory-client-import.ts';
 
 const PAGE_SIZE = 500;
 
-/** Clients in the memory of this process, for programs that manage them. Shows that the port does not depend on SQL. */
+/** Clients in the memory of this process, for tests of use cases. Passes the same contract suite as the store in PostgreSQL. */
 export class InMemoryClientStore implements ClientStore {
   readonly #ids: IdGenerator;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
