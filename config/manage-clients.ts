@@ -1,4 +1,4 @@
-import { run } from '../adapters/cli/run.ts';
+import { runClients } from '../adapters/cli/run-clients.ts';
 import { streamClientsFile } from '../adapters/memory/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
@@ -44,5 +44,5 @@ export function manageClients(
     return success({ ...createClientManagement(parts), close: () => store.close() });
   }
 
-  return run(args, streams, { open, openExplain, encoder, clock, streamClientsFile, version: programVersion() });
+  return runClients(args, streams, { open, openExplain, encoder, clock, streamClientsFile, version: programVersion() });
 }

@@ -42,7 +42,7 @@ export interface ClientDetails {
   readonly resources: readonly string[];
 }
 
-export const NO_DETAILS: ClientDetails = { secrets: [], keys: [], subjects: [], resources: [] };
+export const NO_DETAILS = { secrets: [], keys: [], subjects: [], resources: [] } as const satisfies ClientDetails;
 
 /** What each kind is called in a clients file. */
 export const DETAIL_MEMBERS = {

@@ -50,6 +50,11 @@ export interface RegistrationProblem {
   readonly rule: string;
 }
 
+/** A problem under the external name of its field, such as `client_name must not be empty`. */
+export function describeProblem({ field, rule }: RegistrationProblem): string {
+  return `${MEMBER_NAMES[field]} ${rule}`;
+}
+
 /** A client that was registered to get tokens by its id and secret. Immutable. */
 export class ClientRegistration {
   readonly id: string;

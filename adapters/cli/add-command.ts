@@ -1,17 +1,51 @@
-import type { AddClientProblem, AddedClient, NewClientRequest } from '../../application/clients/add-client.ts';
+import { Option } from 'commander';
+import type { AddedClient, NewClientRequest } from '../../application/clients/add-client.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { type Failure, type Result, type Success, success } from '../../domain/result.ts';
-import { ADD_OPTIONS, type AddOptions, misusedOption } from './add-options.ts';
-import { clientAnswer, describeProblem } from './client-answer.ts';
-import { credentialsAnswer } from './credentials-answer.ts';
-import { type CommandDefinition, PROGRAM_NAME } from './define-command.ts';
-import { describeDetailsProblem, subjectOf } from './detail-options.ts';
-import { expiryOf } from './expiry-options.ts';
+import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../domain/authentication-method.ts';
+import { type Result, type Success, success } from '../../domain/result.ts';
+import { clientAnswer } from './client-answer.ts';
+import { type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import {
+  EXPIRY_OPTIONS,
+  type ExpiryOptions,
+  expiryOf,
+  givenSecret,
+  JWKS_OPTION,
+  SECRET_OPTIONS,
+  type SecretOptions,
+  SUBJECT_OPTIONS,
+  type SubjectOptions,
+  subjectOf,
+} from './client-options.ts';
+import type { CommandDefinition } from './command-program.ts';
 import { type Answer, EXIT, type Problem, problem } from './outcome.ts';
 import { readJwks } from './read-jwks.ts';
 import type { Input } from './read-secret.ts';
-import { givenSecret, SHOWN_ONCE } from './secret-options.ts';
-import { type OpenClients, withClients } from './with-clients.ts';
+import { SHOWN_ONCE } from './secret-commands.ts';
+import { withStorage } from './with-storage.ts';
+
+interface AddOptions extends SecretOptions, ExpiryOptions, Partial<SubjectOptions> {
+  readonly name: string;
+  readonly scope: string;
+  readonly method: AuthenticationMethod;
+  readonly jwks?: string;
+  readonly resource: readonly string[];
+}
+
+const ADD_OPTIONS: readonly Option[] = [
+  new Option('--name <name>', 'name of the client, for people').makeOptionMandatory(),
+  new Option('--scope <scopes>', 'scopes that it may request, separated by single spaces').makeOptionMandatory(),
+  new Option('--method <method>', 'how it authenticates')
+    .choices(AUTHENTICATION_METHODS)
+    .default('client_secret_post' satisfies AuthenticationMethod),
+  JWKS_OPTION,
+  ...SUBJECT_OPTIONS,
+  new Option('--resource <uri>', 'a resource that it may request (RFC 8707); repeatable')
+    .argParser(collected)
+    .default([], 'none'),
+  ...EXPIRY_OPTIONS,
+  ...SECRET_OPTIONS,
+];
 
 /** `add [client-id]`: registers a client for one authentication method, and shows its secret once if it has one. */
 export function addCommand(open: OpenClients, stdin: Input, clock: Clock): CommandDefinition<AddOptions> {
@@ -32,9 +66,9 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
     async run(options, clientId) {
       const request = await requestOf(options, stdin, clock);
       if (!request.ok) return request;
-      return withClients(open, async ({ addClient }) => {
+      return withStorage(open, async ({ addClient }) => {
         const added = await addClient.execute({ clientId, ...request.value });
-        return added.ok ? answerFor(added.value, options) : refusal(added.problem, clientId);
+        return added.ok ? answerFor(added.value, options) : refusal(added.problem, clientId ?? '');
       });
     },
   };
@@ -67,20 +101,44 @@ async function requestOf(
   return secret.ok ? success({ ...client, secret: { secret: secret.value, cost }, details: { resources } }) : secret;
 }
 
-function answerFor(added: AddedClient, { secretStdin }: AddOptions): Success<Answer> {
-  const { client, credentials, secret } = added;
-  const messages = [`Client ${client.clientId} is added.`];
-  const { secrets, keys, subjects, resources } = credentials;
+/** A client with a secret without an id and nothing else is shown without its credentials. */
+function answerFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Success<Answer> {
+  const { secrets, keys, federated_subjects, resources } = credentials;
   const isPlain =
-    keys.length + subjects.length + resources.length === 0 && secrets.every(({ secretId }) => secretId === null);
+    keys.length + federated_subjects.length + resources.length === 0 &&
+    secrets.every(({ secret_id }) => secret_id === null);
   const shown = secretStdin ? undefined : secret;
-  if (shown !== undefined) messages.push(SHOWN_ONCE);
-  return isPlain ? clientAnswer(client, messages, shown) : credentialsAnswer(added, messages, shown);
+  const messages = [`Client ${client.client_id} is added.`, ...(shown === undefined ? [] : [SHOWN_ONCE])];
+  return clientAnswer(isPlain ? { client } : { client, credentials }, messages, shown);
 }
 
-function refusal(problem_: AddClientProblem, clientId: string | undefined): Failure<Problem> {
-  if (problem_ === 'client_id_taken') {
-    return problem(EXIT.refused, `The client id ${clientId} is taken; nothing was changed.`);
+/** Options that belong to one method, by their names on the command line. */
+const OPTIONS_OF_METHOD: Readonly<Record<AuthenticationMethod, Partial<Record<keyof AddOptions, string>>>> = {
+  client_secret_post: { secretStdin: '--secret-stdin' },
+  client_secret_basic: { secretStdin: '--secret-stdin' },
+  private_key_jwt: { jwks: '--jwks' },
+  federated_jwt: { issuer: '--issuer', subject: '--subject' },
+};
+
+/** What is wrong with the combination of options, if anything. */
+function misusedOption(options: AddOptions): string | undefined {
+  const own = OPTIONS_OF_METHOD[options.method];
+  for (const [method, names] of Object.entries(OPTIONS_OF_METHOD)) {
+    for (const [member, name] of Object.entries(names) as [keyof AddOptions, string][]) {
+      const isGiven = options[member] !== undefined;
+      if (isGiven && !(member in own)) return `${name} needs --method ${method}.`;
+      if (!isGiven && member in own && member !== 'secretStdin') return `--method ${options.method} needs ${name}.`;
+    }
   }
-  return problem(EXIT.usage, 'kind' in problem_ ? describeDetailsProblem(problem_) : `${describeProblem(problem_)}.`);
+  const expires = options.expiresIn !== undefined || options.expiresAt !== undefined;
+  if (expires && options.method === 'federated_jwt') return 'A federated subject does not expire.';
+  // The id of a secret that expires is a part of it, so the program has to generate it.
+  return expires && options.secretStdin
+    ? 'A secret from standard input cannot expire; only a generated one can.'
+    : undefined;
+}
+
+/** The values of a repeatable option. */
+function collected(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
 }

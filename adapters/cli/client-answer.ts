@@ -1,6 +1,5 @@
 import type { ListedClient } from '../../application/clients/list-clients.ts';
-import type { ManagedClient } from '../../application/clients/managed-client.ts';
-import { MEMBER_NAMES, type RegistrationProblem } from '../../domain/client-registration.ts';
+import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../domain/client-document.ts';
 import { type Success, success } from '../../domain/result.ts';
 import type { Answer } from './outcome.ts';
 import { printable, shortened } from './printable.ts';
@@ -12,66 +11,99 @@ const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cos
 const CELL_MAX = 200;
 const SINGLE_VALUE_MAX = 2_000;
 
-/** A client as `--json` prints it. */
-export function documentOf({ id, clientId, clientName, scope, state, bcryptCost, problem }: ManagedClient) {
-  return {
-    id,
-    client_id: clientId,
-    client_name: clientName,
-    scope,
-    state,
-    bcrypt_cost: bcryptCost,
-    problem: problem && describeProblem(problem),
-  };
-}
-
-/** A problem under the external name of its field, such as `client_name must not be empty`. */
-export function describeProblem({ field, rule }: RegistrationProblem): string {
-  return `${MEMBER_NAMES[field]} ${rule}`;
+/** A client, and how it authenticates where an answer shows that. */
+interface ShownClient {
+  readonly client: ClientDocument;
+  readonly credentials?: CredentialsDocument;
 }
 
 /**
- * One client, with a warning if the service refuses it.
+ * One client, with warnings if the service refuses it.
  *
  * @param secret a generated secret, to show once.
  */
-export function clientAnswer(client: ManagedClient, messages: readonly string[], secret?: string): Success<Answer> {
-  const { id, client_id, ...rest } = documentOf(client);
-  const document = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
-  const warnings = rest.problem === null ? [] : [`The service refuses this client: ${rest.problem}.`];
-  return success(answerOf(document, [...messages, ...warnings]));
+export function clientAnswer(
+  { client, credentials }: ShownClient,
+  messages: readonly string[],
+  secret?: string,
+): Success<Answer> {
+  const { id, client_id, ...rest } = client;
+  const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
+  const problems = [
+    ...(client.problem === null ? [] : [client.problem]),
+    ...(credentials?.authentication_methods.length === 0 ? ['it has nothing valid to authenticate with'] : []),
+  ];
+  return success({
+    document: { ...shown, ...credentials },
+    text: () => tableOf([...rowsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
+    messages: [...messages, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
+  });
 }
 
 /** An object, or a table with a line for each of its members that is not null. */
 export function answerOf(document: object, messages: readonly string[]): Answer {
-  return { document, text: () => tableOf(document), messages };
+  return { document, text: () => tableOf(rowsOf(document)), messages };
 }
 
-function tableOf(document: object): string {
-  const rows = Object.entries(document)
-    .filter(([, value]) => value !== null)
-    .map(([member, value]) => [member, printable(shortened(String(value), SINGLE_VALUE_MAX))]);
-  return textTable(rows, { heading: false });
-}
-
-/** A client of a list as `--json` prints it. */
-export function listedDocumentOf({ methods, ...client }: ListedClient) {
-  return { ...documentOf(client), authentication_methods: methods };
+/** The secrets of a client. */
+export function secretsAnswer({ secrets }: CredentialsDocument): Success<Answer> {
+  const rows = secrets.map((secret) => [secret.secret_id ?? '(no id)', secret.name ?? '', describeExpiry(secret)]);
+  const table = [['secret_id', 'name', 'validity'], ...rows.map((row) => row.map(printable))];
+  return success({ document: secrets, text: () => textTable(table, { heading: true }), messages: [] });
 }
 
 /** A page of a list: a table with a heading. */
 export function pageOf(clients: readonly ListedClient[]): string {
   const rows = clients
-    .map((client) => ({ ...documentOf(client), authentication_methods: client.methods.join(', ') }))
+    .map((client) => ({ ...client, authentication_methods: client.authentication_methods.join(', ') }))
     .map((client) => COLUMNS.map((column) => printable(shortened(String(client[column] ?? ''), CELL_MAX))));
   return `${textTable([COLUMNS, ...rows], { heading: true })}\n`;
 }
 
 /** What is wrong with clients of a list, which is not part of its table: a line for each. */
-export function problemsOf(clients: readonly ManagedClient[]): readonly string[] {
-  return clients.flatMap(({ id, clientId, problem }) =>
-    problem === null
-      ? []
-      : [`Row ${id}, client ${shortened(clientId, CELL_MAX)}: ${describeProblem(problem)}; it gets no token.`],
-  );
+export function problemsOf(clients: readonly ClientDocument[]): readonly string[] {
+  return clients
+    .filter(({ problem }) => problem !== null)
+    .map(({ id, client_id, problem }) => {
+      return `Row ${id}, client ${shortened(client_id, CELL_MAX)}: ${problem}; it gets no token.`;
+    });
+}
+
+type Rows = readonly (readonly string[])[];
+
+function tableOf(rows: Rows): string {
+  const cells = rows.map((row) => row.map((text) => printable(shortened(text, SINGLE_VALUE_MAX))));
+  return textTable(cells, { heading: false });
+}
+
+function rowsOf(document: object): Rows {
+  return Object.entries(document)
+    .filter(([, value]) => value !== null)
+    .map(([member, value]) => [member, String(value)]);
+}
+
+function rowsOfCredentials(credentials: CredentialsDocument): Rows {
+  const { authentication_methods, secrets, keys, federated_subjects, resources } = credentials;
+  return [
+    ['authenticates by', authentication_methods.join(', ') || 'nothing'],
+    ...secrets.map((secret) => {
+      const what = secret.secret_id === null ? 'without an id' : `${secret.secret_id} (${secret.name})`;
+      return ['secret', `${what}, ${describeExpiry(secret)}`];
+    }),
+    ...keys.map(({ key_id, kid, algorithms, ...expiry }) => {
+      const named = kid === null ? '' : `kid ${kid}, `;
+      return ['key', `${key_id} (${named}${algorithms.join(' or ')}), ${describeExpiry(expiry)}`];
+    }),
+    ...federated_subjects.map(({ issuer, subject, claims }) => {
+      const conditions = Object.entries(claims).map(([path, value]) => ` with ${path}=${value}`);
+      return ['federated subject', `${subject} of ${issuer}${conditions.join('')}`];
+    }),
+    ...resources.map((resource) => ['resource', resource]),
+  ];
+}
+
+function describeExpiry({ expires_at, expired }: ExpiryDocument): string {
+  if (expires_at === null) return 'never expires';
+  const time = new Date(expires_at * 1_000).toISOString().replace('.000Z', 'Z');
+  return expired ? `expired at ${time}` : `expires at ${time}`;
 }

@@ -1,7 +1,26 @@
-import { Command, CommanderError } from 'commander';
-import { type CommandDefinition, defineCommand } from './define-command.ts';
-import { EXIT } from './outcome.ts';
-import type { Terminal } from './terminal.ts';
+import { Command, CommanderError, Option } from 'commander';
+import { type AnswerStream, EXIT, type Outcome } from './outcome.ts';
+import type { AnswerOptions, Terminal } from './terminal.ts';
+
+export const JSON_OPTION = new Option('--json', 'print one JSON document');
+
+/** What the help page of a command says. */
+export interface CommandHelp {
+  /** The command that this one belongs to, such as `secrets` of `secrets add`. */
+  readonly group?: string;
+  /** Name and arguments, such as `show <client-id>`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Whole command lines. */
+  readonly examples: readonly string[];
+}
+
+/** A command, its help page and its work. */
+export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> extends CommandHelp {
+  readonly options: readonly Option[];
+  run(options: Options, ...args: readonly string[]): Promise<Outcome> | AnswerStream;
+}
 
 /** A program of several commands. */
 export interface CommandProgram {
@@ -54,4 +73,30 @@ export async function runProgram(program: Command, args: readonly string[], term
     return problem.exitCode === 0 ? EXIT.done : EXIT.usage;
   }
   return terminal.exitCode;
+}
+
+/** Adds a command whose help page ends with its examples, and whose outcome the terminal shows. */
+function defineCommand(
+  program: Command,
+  terminal: Terminal,
+  { group, usage, summary, description, examples, options, run }: CommandDefinition,
+): void {
+  const command = (group === undefined ? program : groupOf(program, group))
+    .command(usage)
+    .summary(summary)
+    .description(description)
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
+  for (const option of options) command.addOption(option);
+  command.action(async () => {
+    const given = command.opts<AnswerOptions>();
+    const answer = run(given, ...command.args);
+    if (Symbol.asyncIterator in answer) await terminal.writeAll(answer);
+    else await terminal.finish(await answer, given);
+  });
+}
+
+/** The command with this name, which has commands of its own. */
+function groupOf(program: Command, name: string): Command {
+  const found = program.commands.find((command) => command.name() === name);
+  return found ?? program.command(name).summary(`add and remove ${name} of a client`);
 }

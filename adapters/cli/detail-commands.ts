@@ -1,24 +1,30 @@
-import { Option } from 'commander';
 import type { ChangeDetailsProblem } from '../../application/clients/change-details.ts';
-import type { DescribedClient } from '../../application/clients/described-credentials.ts';
+import type { DescribedClient } from '../../application/clients/describe-client.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import type { Failure, Result } from '../../domain/result.ts';
-import { unknownClient } from './client-commands.ts';
-import { credentialsAnswer } from './credentials-answer.ts';
-import { type CommandDefinition, PROGRAM_NAME } from './define-command.ts';
+import type { Result } from '../../domain/result.ts';
+import { clientAnswer } from './client-answer.ts';
 import {
+  type ClientCommand,
+  clientCommands,
   describeDetailsProblem,
+  type OpenClients,
+  PROGRAM_NAME,
+  refusal,
+} from './client-command.ts';
+import {
+  EXPIRY_OPTIONS,
+  type ExpiryOptions,
+  expiryOf,
   JWKS_OPTION,
+  required,
   SUBJECT_OPTIONS,
   type SubjectOptions,
   subjectOf,
-} from './detail-options.ts';
-import { type EntryCommand, entryCommands } from './entry-command.ts';
-import { EXPIRY_OPTIONS, type ExpiryOptions, expiryOf } from './expiry-options.ts';
-import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
+} from './client-options.ts';
+import type { CommandDefinition } from './command-program.ts';
+import { EXIT, type Outcome, problem } from './outcome.ts';
 import { readJwks } from './read-jwks.ts';
 import type { AnswerOptions } from './terminal.ts';
-import type { OpenClients } from './with-clients.ts';
 
 interface Options extends AnswerOptions, ExpiryOptions, SubjectOptions {
   readonly jwks: string;
@@ -26,10 +32,10 @@ interface Options extends AnswerOptions, ExpiryOptions, SubjectOptions {
 
 /** `keys`, `subjects` and `resources`: what a client has beyond its secrets. */
 export function detailCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<Options>[] {
-  return entryCommands(open, [...keysCommands(clock), ...SUBJECTS_COMMANDS, ...RESOURCES_COMMANDS]);
+  return clientCommands(open, [...keysCommands(clock), ...SUBJECTS_COMMANDS, ...RESOURCES_COMMANDS]);
 }
 
-function keysCommands(clock: Clock): readonly EntryCommand<Options>[] {
+function keysCommands(clock: Clock): readonly ClientCommand<Options>[] {
   return [
     {
       group: 'keys',
@@ -65,7 +71,7 @@ function keysCommands(clock: Clock): readonly EntryCommand<Options>[] {
   ];
 }
 
-const SUBJECTS_COMMANDS: readonly EntryCommand<Options>[] = [
+const SUBJECTS_COMMANDS: readonly ClientCommand<Options>[] = [
   {
     group: 'subjects',
     usage: 'add <client-id>',
@@ -95,7 +101,7 @@ const SUBJECTS_COMMANDS: readonly EntryCommand<Options>[] = [
   },
 ];
 
-const RESOURCES_COMMANDS: readonly EntryCommand<Options>[] = [
+const RESOURCES_COMMANDS: readonly ClientCommand<Options>[] = [
   {
     group: 'resources',
     usage: 'add <client-id> <uri>',
@@ -116,29 +122,14 @@ const RESOURCES_COMMANDS: readonly EntryCommand<Options>[] = [
     examples: [`${PROGRAM_NAME} resources remove billing https://api.example/`],
     options: [],
     async run({ changeDetails }, _options, clientId, resource = '') {
-      return outcomeOf(
-        await changeDetails.execute(clientId, { remove: { resource } }),
-        clientId,
-        'has lost this resource',
-      );
+      const changed = await changeDetails.execute(clientId, { remove: { resource } });
+      return outcomeOf(changed, clientId, 'has lost this resource');
     },
   },
 ];
 
-/** The option as one that must be given. */
-function required({ flags, description }: Option): Option {
-  return new Option(flags, description).makeOptionMandatory();
-}
-
 function outcomeOf(changed: Result<DescribedClient, ChangeDetailsProblem>, clientId: string, what: string): Outcome {
-  return changed.ok
-    ? credentialsAnswer(changed.value, [`Client ${clientId} ${what}.`])
-    : refusal(changed.problem, clientId);
-}
-
-function refusal(reason: ChangeDetailsProblem, clientId: string): Failure<Problem> {
-  if (reason === 'client_unknown') return unknownClient(clientId);
-  if (reason === 'entry_unknown')
-    return problem(EXIT.refused, `Client ${clientId} has no such entry; show prints those that it has.`);
-  return problem(EXIT.refused, `${describeDetailsProblem(reason)} Nothing was changed.`);
+  if (changed.ok) return clientAnswer(changed.value, [`Client ${clientId} ${what}.`]);
+  if (typeof changed.problem === 'string') return refusal(changed.problem, clientId);
+  return problem(EXIT.refused, `${describeDetailsProblem(changed.problem)} Nothing was changed.`);
 }

@@ -5,15 +5,15 @@ import {
   type AssertionCredentials,
   type AssertionType,
 } from '../../application/ports/client-credentials.ts';
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { PROGRAM_NAME } from './client-command.ts';
+import { type CommandDefinition, JSON_OPTION } from './command-program.ts';
 import { adviceOn, linesOf } from './explanation-text.ts';
-import { EXIT, type Outcome, problem } from './outcome.ts';
+import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 import { printable } from './printable.ts';
 import type { Input } from './read-secret.ts';
 import type { AnswerOptions } from './terminal.ts';
-import { unavailable } from './with-clients.ts';
+import { type OpenStorage, withStorage } from './with-storage.ts';
 
 /** Bytes. The service refuses longer assertions too. */
 const ASSERTION_MAX = 16 * 1024;
@@ -25,7 +25,7 @@ export interface OpenExplanation {
 }
 
 /** Opens it, or returns what is wrong with the settings. Throws DependencyUnavailable without the tables. */
-export type OpenExplain = () => Promise<Result<OpenExplanation, readonly string[]>>;
+export type OpenExplain = OpenStorage<OpenExplanation>;
 
 interface ExplainOptions extends AnswerOptions {
   readonly clientId?: string;
@@ -53,20 +53,14 @@ export function explainCommand(open: OpenExplain, stdin: Input): CommandDefiniti
     async run({ clientId, type }) {
       const assertion = await readAssertion(stdin);
       if (!assertion.ok) return assertion;
-      try {
-        const opened = await open();
-        if (!opened.ok) return problem(EXIT.usage, ...opened.problem);
-        const { execute, close } = opened.value;
-        return outcomeOf(await execute({ assertion: assertion.value, type, clientId }).finally(close));
-      } catch (fault) {
-        if (!(fault instanceof DependencyUnavailable)) throw fault;
-        return problem(EXIT.databaseUnavailable, ...unavailable('The database cannot be used', fault));
-      }
+      return withStorage(open, async (explanation) =>
+        outcomeOf(await explanation.execute({ assertion: assertion.value, type, clientId })),
+      );
     },
   };
 }
 
-async function readAssertion(stdin: Input): Promise<Result<string, ReturnType<typeof problem>['problem']>> {
+async function readAssertion(stdin: Input): Promise<Result<string, Problem>> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of stdin) {

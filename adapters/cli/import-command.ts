@@ -9,10 +9,12 @@ import {
   PROBLEMS_MAX,
 } from '../../application/clients/import-clients.ts';
 import { type Failure, type Result, type Success, success } from '../../domain/result.ts';
-import { COST_OPTION, type CommandDefinition, type CostOptions, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { COST_OPTION, type CostOptions } from './client-options.ts';
+import { type CommandDefinition, JSON_OPTION } from './command-program.ts';
 import { type AnswerPart, EXIT, type Problem, problem } from './outcome.ts';
 import { printableJson } from './printable.ts';
-import { type ClientUseCases, type OpenClients, streamWithClients } from './with-clients.ts';
+import { streamWithStorage } from './with-storage.ts';
 
 /** More clients than this are counted instead of named on standard error. */
 const NAMED_MAX = 100;
@@ -44,7 +46,7 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
       const file = await openFile(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? 'unknown fault');
       if (typeof file === 'string') return yield unreadable(path, file);
       try {
-        yield* streamWithClients(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
+        yield* streamWithStorage(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
       } catch (fault) {
         if (!isReadFault(fault)) throw fault;
         yield unreadable(path, fault.code);

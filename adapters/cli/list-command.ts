@@ -1,18 +1,19 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { ManagedClient } from '../../application/clients/managed-client.ts';
+import type { ClientDocument } from '../../domain/client-document.ts';
 import { type Success, success } from '../../domain/result.ts';
-import { listedDocumentOf, pageOf, problemsOf } from './client-answer.ts';
-import { type CommandDefinition, JSON_OPTION, PROGRAM_NAME } from './define-command.ts';
+import { pageOf, problemsOf } from './client-answer.ts';
+import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type CommandDefinition, JSON_OPTION } from './command-program.ts';
 import type { AnswerPart } from './outcome.ts';
 import { printableJson } from './printable.ts';
 import type { AnswerOptions } from './terminal.ts';
-import { type ClientUseCases, type OpenClients, streamWithClients } from './with-clients.ts';
+import { streamWithStorage } from './with-storage.ts';
 
 interface Options extends AnswerOptions {
   readonly prefix: string;
   readonly after?: string;
   readonly limit?: number;
-  readonly state?: ManagedClient['state'];
+  readonly state?: ClientDocument['state'];
 }
 
 /** `list`: the clients, including broken ones, in pages. */
@@ -35,7 +36,7 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
       JSON_OPTION,
     ],
     run: (options) =>
-      streamWithClients(open, (clients) =>
+      streamWithStorage(open, (clients) =>
         options.json ? listAsJson(clients, options) : listAsTables(clients, options),
       ),
   };
@@ -48,7 +49,7 @@ async function* listAsTables({ listClients }: ClientUseCases, options: Options):
     yield success({ text: pageOf(page) });
     for (const message of problemsOf(page)) yield success({ message });
     count += page.length;
-    last = page.at(-1)?.clientId;
+    last = page.at(-1)?.client_id;
   }
   if (count === 0) yield success({ message: isSelection(options) ? 'No client matches.' : 'No client is registered.' });
   if (count === options.limit) yield success({ message: `Stopped at --limit ${count}; continue with --after ${last}` });
@@ -58,7 +59,7 @@ async function* listAsTables({ listClients }: ClientUseCases, options: Options):
 async function* listAsJson({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
   let separator = '[';
   for await (const page of listClients.execute(options)) {
-    yield success({ text: separator + page.map((client) => printableJson(listedDocumentOf(client))).join(',\n') });
+    yield success({ text: separator + page.map(printableJson).join(',\n') });
     separator = ',\n';
     for (const message of problemsOf(page)) yield success({ message });
   }

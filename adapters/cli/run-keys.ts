@@ -1,14 +1,12 @@
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyRecord, KeyRecords } from '../../application/ports/key-records.ts';
-import { type Result, success } from '../../domain/result.ts';
+import { success } from '../../domain/result.ts';
 import { answerOf } from './client-answer.ts';
-import { runCommand } from './command-program.ts';
-import { type CommandDefinition, JSON_OPTION } from './define-command.ts';
+import { type CommandDefinition, JSON_OPTION, runCommand } from './command-program.ts';
 import { EXIT, type Outcome, problem } from './outcome.ts';
 import { printable } from './printable.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { textTable } from './text-table.ts';
-import { notRecorded, unavailable } from './with-clients.ts';
+import { type OpenStorage, withStorage } from './with-storage.ts';
 
 const NAME = 'npm run keys --';
 
@@ -23,7 +21,7 @@ const TABLES = 'A service with KEY_DIRECTORY=postgres creates these tables when 
 const COLUMNS = ['kid', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
 
 /** Opens the key directory, or returns what is wrong with the environment. */
-export type OpenKeys = () => Promise<Result<KeyRecords & { close(): Promise<void> }, string>>;
+export type OpenKeys = OpenStorage<KeyRecords & { close(): Promise<void> }>;
 
 /** `npm run keys`: shows the keys of the shared directory, and revokes one. Returns the exit code. Rejects only on a bug. */
 export function runKeys(
@@ -73,18 +71,8 @@ function revokeCommand(open: OpenKeys): CommandDefinition {
   };
 }
 
-/** Runs a command's work on the key directory, and leaves nothing open. Faults of the storage become problems. */
-async function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>): Promise<Outcome> {
-  const opened = await open();
-  if (!opened.ok) return problem(EXIT.usage, opened.problem);
-  const keys = opened.value;
-  try {
-    return await work(keys).finally(() => keys.close());
-  } catch (fault) {
-    if (!(fault instanceof DependencyUnavailable)) throw fault;
-    if (fault.dependency === 'audit log') return notRecorded(fault);
-    return problem(EXIT.databaseUnavailable, ...unavailable('The key directory cannot be used', fault, TABLES));
-  }
+function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>): Promise<Outcome> {
+  return withStorage(open, work, 'The key directory cannot be used', TABLES);
 }
 
 /** A key as `--json` prints it. */

@@ -1,9 +1,8 @@
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { Result } from '../../domain/result.ts';
+import { type Result, success } from '../../domain/result.ts';
 import { createProgram, runProgram } from './command-program.ts';
-import { EXIT } from './outcome.ts';
+import { EXIT, type Outcome, problem } from './outcome.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
-import { unavailable } from './with-clients.ts';
+import { problemOf } from './with-storage.ts';
 
 const DESCRIPTION = `Creates and changes the tables that this service has beside the table clients, as this version needs them. Runs each
 migration once; replicas of the version before go on working.`;
@@ -30,25 +29,18 @@ export function runMigrate(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const page = { name: 'npm run migrate --', version, description: DESCRIPTION, notes: NOTES };
-  const program = createProgram(page, terminal);
-  return runProgram(
-    program.action(() => finish(terminal, migrate)),
-    args,
-    terminal,
-  );
+  const program = createProgram(page, terminal).action(async () => terminal.finish(await outcomeOf(migrate), {}));
+  return runProgram(program, args, terminal);
 }
 
-async function finish(terminal: Terminal, migrate: Migrate): Promise<void> {
+async function outcomeOf(migrate: Migrate): Promise<Outcome> {
   try {
     const done = await migrate();
-    if (!done.ok) return terminal.fail(EXIT.usage, [done.problem]);
-    terminal.say(
-      done.value.length === 0
-        ? ['The database is up to date.']
-        : [...done.value.map((name) => `Migrated: ${name}`), ...NEXT_STEPS],
-    );
+    if (!done.ok) return problem(EXIT.usage, done.problem);
+    const migrated = done.value.map((name) => `Migrated: ${name}`);
+    const messages = migrated.length === 0 ? ['The database is up to date.'] : [...migrated, ...NEXT_STEPS];
+    return success({ document: done.value, text: () => '', messages });
   } catch (fault) {
-    if (!(fault instanceof DependencyUnavailable)) throw fault;
-    terminal.fail(EXIT.databaseUnavailable, unavailable('The database cannot be migrated', fault));
+    return problemOf(fault, 'The database cannot be migrated');
   }
 }

@@ -2,11 +2,17 @@ import { type ClientDetails, checkDetails, type DetailsProblem, NO_DETAILS } fro
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
+import type { ClientStore } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { type DescribedClient, describeWithCredentials } from './described-credentials.ts';
-import { type CheckRule, problemOfRules } from './federated-rules.ts';
-import { generateNamedSecret, type NamedSecretRequest } from './named-secrets.ts';
-import type { RotateSecretParts, SecretRequest } from './rotate-secret.ts';
+import { type AddedDetails, type CheckRule, problemOfRules } from './change-details.ts';
+import { type DescribedClient, describeWithCredentials } from './describe-client.ts';
+import {
+  type NamedSecretRequest,
+  newNamedSecret,
+  newSecret,
+  type SecretParts,
+  type SecretRequest,
+} from './new-secret.ts';
 
 export interface NewClientRequest {
   /** Generated if it is undefined. */
@@ -16,7 +22,7 @@ export interface NewClientRequest {
   readonly scope: string;
   /** A secret without an id, or one with an id that is generated; undefined for a client that authenticates in another way. */
   readonly secret: SecretRequest | NamedSecretRequest | undefined;
-  readonly details?: Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
+  readonly details?: AddedDetails;
 }
 
 /** A client, and its secret if it has one. */
@@ -24,7 +30,8 @@ export interface AddedClient extends DescribedClient {
   readonly secret?: string | undefined;
 }
 
-export interface AddClientParts extends RotateSecretParts {
+export interface AddClientParts extends SecretParts {
+  readonly store: ClientStore;
   readonly ids: IdGenerator;
   readonly checkRule: CheckRule;
 }
@@ -53,20 +60,21 @@ export class AddClient {
     const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
     const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
     if (added === undefined) return failure('client_id_taken');
-    const stored = hasDetails ? await store.findDetails(clientId) : { ...NO_DETAILS, keys: [] };
+    const stored = hasDetails ? await store.findDetails(clientId) : NO_DETAILS;
     const described = describeWithCredentials({ clients: [added], details: stored }, clock.now());
     return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
   }
 
   /** The secret to show, if there is one, and what is stored of it. */
-  async #secretsOf(request: NewClientRequest['secret']) {
-    const { encoder, generator, clock } = this.#parts;
-    if (request === undefined) return { secret: undefined, clientSecret: NO_SECRET, secrets: [] };
+  async #secretsOf(
+    request: NewClientRequest['secret'],
+  ): Promise<{ readonly secret?: string; readonly clientSecret: string; readonly secrets: ClientDetails['secrets'] }> {
+    if (request === undefined) return { clientSecret: NO_SECRET, secrets: [] };
     if ('secret' in request) {
-      const { secret = generator.secret(), cost } = request;
-      return { secret, clientSecret: await encoder.encode(secret, cost), secrets: [] };
+      const { secret, encoded } = await newSecret(this.#parts, request);
+      return { secret, clientSecret: encoded, secrets: [] };
     }
-    const { secret, named } = await generateNamedSecret(this.#parts, request, clock.now());
+    const { secret, named } = await newNamedSecret(this.#parts, request);
     return { secret, clientSecret: NO_SECRET, secrets: [named] };
   }
 }

@@ -1,18 +1,14 @@
-import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
+import type { ClientDocument, CredentialsDocument } from '../../domain/client-document.ts';
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import type { ClientRange, ClientStore } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import { methodsOfSummary } from './described-credentials.ts';
-import { describeInOrder, type ManagedClient } from './managed-client.ts';
+import { type DescribedRow, describeInOrder, methodsOfSummary } from './describe-client.ts';
 
-export interface ListedClient extends ManagedClient {
-  /** The methods for which the client has something that is valid now. */
-  readonly methods: readonly AuthenticationMethod[];
-}
+export type ListedClient = ClientDocument & Pick<CredentialsDocument, 'authentication_methods'>;
 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
-  readonly state?: ManagedClient['state'] | undefined;
+  readonly state?: ClientDocument['state'] | undefined;
   /** The most clients to return. */
   readonly limit?: number | undefined;
 }
@@ -43,7 +39,8 @@ export class ListClients {
     const now = this.#clock.now();
     return page.flatMap(({ client, fields }, index) => {
       const summary = summaries[index];
-      return summary ? [{ ...client, methods: methodsOfSummary(fields.clientSecret, summary, now) }] : [];
+      if (summary === undefined) return [];
+      return [{ ...client, authentication_methods: methodsOfSummary(fields.clientSecret, summary, now) }];
     });
   }
 
@@ -54,21 +51,9 @@ export class ListClients {
     for await (const page of this.#store.list(range)) {
       const clients = [...waiting, ...page];
       waiting = clients.slice(-1);
-      yield describeRows(clients, previousId).slice(0, -1);
+      yield describeInOrder(clients, previousId).slice(0, -1);
       previousId = clients.at(-2)?.clientId ?? previousId;
     }
-    yield describeRows(waiting, previousId);
+    yield describeInOrder(waiting, previousId);
   }
-}
-
-interface DescribedRow {
-  readonly fields: ClientRegistrationFields;
-  readonly client: ManagedClient;
-}
-
-function describeRows(rows: readonly ClientRegistrationFields[], previousId?: string): readonly DescribedRow[] {
-  return describeInOrder(rows, previousId).flatMap((client, index) => {
-    const fields = rows[index];
-    return fields ? [{ fields, client }] : [];
-  });
 }

@@ -1,10 +1,12 @@
+import { NO_DETAILS } from '../../domain/client-details.ts';
+import type { RecordedClient } from '../../domain/client-document.ts';
 import { unlock } from '../../domain/stored-secret.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
-import type { ChangeEvent, ChangeRecorder, RecordedClient } from '../ports/change-event.ts';
+import type { ChangeEvent, ChangeRecorder } from '../ports/change-event.ts';
 import type { ChangedRegistration, ClientChange, StoredClient } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { describeWithCredentials } from './described-credentials.ts';
+import { describeWithCredentials } from './describe-client.ts';
 
 export interface RecordChangesParts {
   readonly auditLog: AuditLog;
@@ -14,8 +16,6 @@ export interface RecordChangesParts {
 
 /** The same in all events of one change. */
 type CommonMembers = Pick<ChangeEvent, 'at' | 'changeId' | 'databaseRole'>;
-
-const NO_DETAILS = { secrets: [], keys: [], subjects: [], resources: [] };
 
 /** Records who changed which client, and what it was before and after. Never a secret and never a hash. */
 export class RecordClientChanges implements ChangeRecorder<ClientChange> {
@@ -59,7 +59,7 @@ export class RecordClientChanges implements ChangeRecorder<ClientChange> {
     const members = differing(before, after);
     // A lock, which changes the stored text too, is shown as the state.
     const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
-    const names = isNewSecret ? [...members, 'clientSecret' as const] : members;
+    const names = isNewSecret ? [...members, 'client_secret' as const] : members;
     if (names.length === 0) return [];
     const parts = { before: pick(before, members), after: pick(after, members) };
     return [{ event: 'client_changed', ...common, clientId, changed: names, ...parts }];
@@ -70,16 +70,16 @@ export class RecordClientChanges implements ChangeRecorder<ClientChange> {
     const { client, details = NO_DETAILS } = stored;
     const described = describeWithCredentials({ clients: [client], details }, this.#parts.clock.now());
     if (!described.ok) return undefined;
-    const { clientName, scope, state, bcryptCost } = described.value.client;
-    const { secrets, keys, subjects, resources } = described.value.credentials;
+    const { client_name, scope, state, bcrypt_cost } = described.value.client;
+    const { secrets, keys, federated_subjects, resources } = described.value.credentials;
     return {
-      clientName,
+      client_name,
       scope,
       state,
-      bcryptCost,
-      secrets: secrets.map(({ secretId, name, expiresAt }) => ({ secretId, name, expiresAt })),
-      keys: keys.map(({ keyId, kid, expiresAt }) => ({ keyId, kid, expiresAt })),
-      subjects,
+      bcrypt_cost,
+      secrets: secrets.map(({ expired: _expired, ...secret }) => secret),
+      keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
+      federated_subjects,
       resources,
     };
   }

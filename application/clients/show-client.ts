@@ -1,7 +1,7 @@
 import type { Result } from '../../domain/result.ts';
 import type { ClientStore } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type DescribedClient, describeWithCredentials } from './described-credentials.ts';
+import { type DescribedClient, describeWithCredentials } from './describe-client.ts';
 
 /** Describes one client: its registration, how it authenticates, and what expires when. */
 export class ShowClient {

@@ -1,22 +1,5 @@
-import type { FederatedSubject } from '../../domain/client-details.ts';
+import type { RecordedClient } from '../../domain/client-document.ts';
 import type { ImportCounts, ImportedFile } from './client-store.ts';
-
-/** A registration as the audit log shows it: its secrets only by their public ids and names, its keys only by their ids. */
-export interface RecordedClient {
-  readonly clientName: string;
-  readonly scope: string;
-  readonly state: 'enabled' | 'disabled' | 'broken';
-  /** Of the secret without an id; null if there is none. */
-  readonly bcryptCost: number | null;
-  readonly secrets: readonly {
-    readonly secretId: string | null;
-    readonly name: string | null;
-    readonly expiresAt: number | null;
-  }[];
-  readonly keys: readonly { readonly keyId: string; readonly kid: string | null; readonly expiresAt: number | null }[];
-  readonly subjects: readonly FederatedSubject[];
-  readonly resources: readonly string[];
-}
 
 /** Which change, and who made it. */
 interface Change {
@@ -33,8 +16,8 @@ export type ChangeEvent = Change &
     | {
         readonly event: 'client_changed';
         readonly clientId: string;
-        /** What is different. `clientSecret` is the secret without an id, which has no value that may be shown. */
-        readonly changed: readonly (keyof RecordedClient | 'clientSecret')[];
+        /** What is different. `client_secret` is the secret without an id, which has no value that may be shown. */
+        readonly changed: readonly (keyof RecordedClient | 'client_secret')[];
         /** The members that are different. */
         readonly before: Partial<RecordedClient>;
         readonly after: Partial<RecordedClient>;

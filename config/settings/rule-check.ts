@@ -1,7 +1,7 @@
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
 import { jsonReader } from '../../adapters/system/json-fault.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
-import type { CheckRule } from '../../application/clients/federated-rules.ts';
+import type { CheckRule } from '../../application/clients/change-details.ts';
 import { weaknessByName } from '../../domain/issuer-preset.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { TrustedIssuers } from '../../domain/trusted-issuers.ts';

@@ -10,13 +10,13 @@ const ORIGIN = { requestId: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remoteAddres
 const AT = 1_800_000_000;
 const CHANGE = { at: AT, changeId: '8a8b4a5c-3b38-4f0e-a7a8-4b0a3c6d1f55', databaseRole: 'admin' };
 const CLIENT = {
-  clientName: 'Billing',
+  client_name: 'Billing',
   scope: 'read',
   state: 'enabled',
-  bcryptCost: null,
-  secrets: [{ secretId: null, name: null, expiresAt: null }],
-  keys: [{ keyId: 'a-thumbprint', kid: 'k1', expiresAt: AT + 300 }],
-  subjects: [{ issuer: 'https://issuer.example', subject: 'billing', claims: { namespace: 'default' } }],
+  bcrypt_cost: null,
+  secrets: [{ secret_id: null, name: null, expires_at: null }],
+  keys: [{ key_id: 'a-thumbprint', kid: 'k1', expires_at: AT + 300 }],
+  federated_subjects: [{ issuer: 'https://issuer.example', subject: 'billing', claims: { namespace: 'default' } }],
   resources: ['https://api.example/'],
 } as const;
 
@@ -44,7 +44,7 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     event: 'client_changed',
     ...CHANGE,
     clientId: 'billing',
-    changed: ['state', 'clientSecret'],
+    changed: ['state', 'client_secret'],
     before: { state: 'enabled' },
     after: { state: 'disabled' },
   },

@@ -4,19 +4,19 @@ import type { ListedClient } from '../../../application/clients/list-clients.ts'
 
 const CLIENT: ListedClient = {
   id: '1',
-  clientId: 'billing',
-  clientName: 'Billing',
+  client_id: 'billing',
+  client_name: 'Billing',
   scope: 'read',
   state: 'enabled',
-  bcryptCost: 10,
+  bcrypt_cost: 10,
   problem: null,
-  methods: ['private_key_jwt', 'federated_jwt'],
+  authentication_methods: ['private_key_jwt', 'federated_jwt'],
 };
 
 describe('a page of a list', () => {
   it('has columns that are as wide as their widest value, as a terminal shows it', () => {
     const names = ['Billing', '請求', 'e\u0301te\u0301', '🔑'];
-    const page = pageOf(names.map((clientName) => ({ ...CLIENT, clientName })));
+    const page = pageOf(names.map((client_name) => ({ ...CLIENT, client_name })));
     expect(page).toBe(`\
 ┌────┬───────────┬─────────────┬───────┬─────────┬─────────────┬────────────────────────────────┐
 │ id │ client_id │ client_name │ scope │ state   │ bcrypt_cost │ authentication_methods         │
@@ -30,9 +30,9 @@ describe('a page of a list', () => {
   });
 
   it('cuts long values, and marks them', () => {
-    const long = { ...CLIENT, clientName: 'x'.repeat(201), clientId: 'y'.repeat(201) };
+    const long = { ...CLIENT, client_name: 'x'.repeat(201), client_id: 'y'.repeat(201) };
     expect(pageOf([long])).toContain(`│ ${'y'.repeat(200)}… │ ${'x'.repeat(200)}… │`);
-    const broken = { ...long, problem: { field: 'clientId', rule: 'must be short' } } as const;
+    const broken = { ...long, problem: 'client_id must be short' };
     expect(problemsOf([broken])).toEqual([
       `Row 1, client ${'y'.repeat(200)}…: client_id must be short; it gets no token.`,
     ]);

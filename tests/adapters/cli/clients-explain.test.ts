@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { run } from '../../../adapters/cli/run.ts';
+import { runClients } from '../../../adapters/cli/run-clients.ts';
 import { openExplain } from '../../../config/open-explain.ts';
 import { runProgram } from '../../support/program.ts';
 import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
@@ -52,7 +52,7 @@ describe('clients explain', () => {
 
   async function explain(input: string, args: readonly string[] = [], more: Readonly<Record<string, string>> = {}) {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    const exitCode = await run(
+    const exitCode = await runClients(
       ['explain', ...args],
       { stdin: Readable.from([input]), stdout, stderr },
       {

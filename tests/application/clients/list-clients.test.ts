@@ -9,7 +9,7 @@ import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
 const NOW = 1_800_000_000;
 const ALL: ListRequest = { prefix: '' };
-const notUnique = { field: 'clientId', rule: 'must be unique' };
+const notUnique = 'client_id must be unique';
 
 function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}): ClientRegistrationFields {
   return { ...REGISTERED_CLIENT, id: '1', clientId, ...more };
@@ -40,7 +40,7 @@ function listing(...pages: readonly (readonly ClientRegistrationFields[])[]) {
   };
   const useCase = new ListClients(store as ClientStore, new FixedClock(NOW));
   const list = (request: ListRequest = ALL) => collect(useCase.execute(request));
-  const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ clientId }) => clientId);
+  const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ client_id }) => client_id);
   const pageSizes = async () => {
     const sizes: number[] = [];
     for await (const page of useCase.execute(ALL)) sizes.push(page.length);
@@ -71,7 +71,7 @@ describe('ListClients', () => {
     ],
     ['on pages of their own', [[stored('a')], [stored('b')], [stored('b')], [stored('c')]]],
   ])('two clients with one id, %s: each is broken, and no other', async (_where, pages) => {
-    const problems = (await listing(...pages).list()).map(({ clientId, problem }) => [clientId, problem]);
+    const problems = (await listing(...pages).list()).map(({ client_id, problem }) => [client_id, problem]);
     expect(problems).toEqual([
       ['a', null],
       ['b', notUnique],
@@ -108,7 +108,7 @@ describe('ListClients', () => {
   it('names the methods for which each client has something that is valid now', async () => {
     const clients = Object.keys(SUMMARIES).map((clientId) => stored(clientId, { clientSecret: NO_SECRET }));
     const { list } = listing([stored('a'), disabled('b')], clients.slice(0, 2), clients.slice(2));
-    expect((await list()).map(({ clientId, methods }) => [clientId, methods])).toEqual([
+    expect((await list()).map(({ client_id, authentication_methods }) => [client_id, authentication_methods])).toEqual([
       ['a', ['client_secret_post', 'client_secret_basic']],
       ['b', ['client_secret_post', 'client_secret_basic']],
       ['with-a-secret', ['client_secret_post', 'client_secret_basic']],

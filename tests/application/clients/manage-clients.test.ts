@@ -3,11 +3,9 @@ import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-enc
 import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { AddClient } from '../../../application/clients/add-client.ts';
-import { DisableClient } from '../../../application/clients/disable-client.ts';
-import { EnableClient } from '../../../application/clients/enable-client.ts';
-import { describeClient } from '../../../application/clients/managed-client.ts';
-import { RemoveClient } from '../../../application/clients/remove-client.ts';
-import { RotateSecret } from '../../../application/clients/rotate-secret.ts';
+import { ChangeState } from '../../../application/clients/change-state.ts';
+import { describeClient } from '../../../application/clients/describe-client.ts';
+import { GiveSecret } from '../../../application/clients/give-secret.ts';
 import { ShowClient } from '../../../application/clients/show-client.ts';
 import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
@@ -22,19 +20,19 @@ const SECRET = 'a-secret-of-16-bytes';
 const NEW = { clientId: 'c', clientName: 'A client', scope: 'read write', secret: { secret: SECRET, cost: COST } };
 const ENABLED = {
   id: expect.stringMatching(UUID),
-  clientId: 'c',
-  clientName: 'A client',
+  client_id: 'c',
+  client_name: 'A client',
   scope: 'read write',
   state: 'enabled',
-  bcryptCost: COST,
+  bcrypt_cost: COST,
   problem: null,
 };
 /** A secret without an id, and nothing else. */
 const PLAIN = {
-  methods: ['client_secret_post', 'client_secret_basic'],
-  secrets: [{ secretId: null, name: null, expiresAt: null, isExpired: false }],
+  authentication_methods: ['client_secret_post', 'client_secret_basic'],
+  secrets: [{ secret_id: null, name: null, expires_at: null, expired: false }],
   keys: [],
-  subjects: [],
+  federated_subjects: [],
   resources: [],
 };
 const UNKNOWN = { ok: false, problem: 'client_unknown' };
@@ -54,10 +52,8 @@ function useCases() {
     store,
     add: new AddClient(parts),
     show: new ShowClient(store, clock),
-    rotate: new RotateSecret(parts),
-    disable: new DisableClient(store),
-    enable: new EnableClient(store),
-    remove: new RemoveClient(store),
+    give: new GiveSecret(parts),
+    change: new ChangeState(store),
   };
 }
 
@@ -82,7 +78,7 @@ describe('AddClient', () => {
       clientId: undefined,
       secret: { secret: undefined, cost: COST },
     });
-    expect(added).toMatchObject({ value: { client: { clientId: expect.stringMatching(UUID) } } });
+    expect(added).toMatchObject({ value: { client: { client_id: expect.stringMatching(UUID) } } });
     expect(added.ok && added.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
   });
 
@@ -100,21 +96,21 @@ describe('AddClient', () => {
   });
 });
 
-describe('ShowClient and RemoveClient', () => {
+describe('ShowClient, and ChangeState that removes', () => {
   it('describe the client without its secret', async () => {
     await use.add.execute(NEW);
     expect(await use.show.execute('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
-    expect(await use.remove.execute('c')).toEqual({ ok: true, value: ENABLED });
+    expect(await use.change.execute('c', 'remove')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
     expect(await use.show.execute('c')).toEqual(UNKNOWN);
-    expect(await use.remove.execute('c')).toEqual(UNKNOWN);
+    expect(await use.change.execute('c', 'remove')).toEqual(UNKNOWN);
   });
 });
 
-describe('RotateSecret', () => {
+describe('GiveSecret', () => {
   it('replaces the hash, and returns the new secret', async () => {
     await use.add.execute(NEW);
     const before = await storedSecret();
-    const rotated = await use.rotate.execute('c', { secret: 'another-secret-of-mine', cost: COST });
+    const rotated = await use.give.execute('c', { secret: 'another-secret-of-mine', cost: COST });
     expect(rotated).toEqual({
       ok: true,
       value: { client: ENABLED, credentials: PLAIN, secret: 'another-secret-of-mine' },
@@ -124,57 +120,57 @@ describe('RotateSecret', () => {
 
   it('generates a secret that is not given', async () => {
     await use.add.execute(NEW);
-    const rotated = await use.rotate.execute('c', { secret: undefined, cost: COST });
+    const rotated = await use.give.execute('c', { secret: undefined, cost: COST });
     expect(rotated.ok && rotated.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
   });
 
   it('keeps a disabled client disabled', async () => {
     await use.add.execute(NEW);
-    await use.disable.execute('c');
-    expect(await use.rotate.execute('c', { secret: undefined, cost: COST })).toMatchObject({
+    await use.change.execute('c', 'disable');
+    expect(await use.give.execute('c', { secret: undefined, cost: COST })).toMatchObject({
       value: { client: { state: 'disabled' } },
     });
     expect(await storedSecret()).toMatch(/^!\$2b\$04/);
   });
 
   it('knows no other client', async () => {
-    expect(await use.rotate.execute('c', { secret: undefined, cost: COST })).toEqual(UNKNOWN);
+    expect(await use.give.execute('c', { secret: undefined, cost: COST })).toEqual(UNKNOWN);
   });
 });
 
-describe('DisableClient and EnableClient', () => {
+describe('ChangeState that disables and enables', () => {
   it('lock and unlock the hash, and say whether there was anything to change', async () => {
     await use.add.execute(NEW);
     const hash = await storedSecret();
     const disabled = { ...ENABLED, state: 'disabled' };
-    expect(await use.disable.execute('c')).toEqual({ ok: true, value: { client: disabled, changed: true } });
+    expect(await use.change.execute('c', 'disable')).toEqual({ ok: true, value: { client: disabled, changed: true } });
     expect(await storedSecret()).toBe(`!${hash}`);
-    expect(await use.disable.execute('c')).toEqual({ ok: true, value: { client: disabled, changed: false } });
-    expect(await use.enable.execute('c')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
+    expect(await use.change.execute('c', 'disable')).toEqual({ ok: true, value: { client: disabled, changed: false } });
+    expect(await use.change.execute('c', 'enable')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
     expect(await storedSecret()).toBe(hash);
-    expect(await use.enable.execute('c')).toEqual({ ok: true, value: { client: ENABLED, changed: false } });
+    expect(await use.change.execute('c', 'enable')).toEqual({ ok: true, value: { client: ENABLED, changed: false } });
   });
 
   it('know no other client', async () => {
-    expect(await use.disable.execute('c')).toEqual(UNKNOWN);
-    expect(await use.enable.execute('c')).toEqual(UNKNOWN);
+    expect(await use.change.execute('c', 'disable')).toEqual(UNKNOWN);
+    expect(await use.change.execute('c', 'enable')).toEqual(UNKNOWN);
   });
 
   it('cannot enable a client whose lock has no hash behind it', async () => {
     await use.add.execute(NEW);
     await use.store.changeSecret('c', () => '!');
-    expect(await use.enable.execute('c')).toEqual({ ok: false, problem: 'hash_missing' });
+    expect(await use.change.execute('c', 'enable')).toEqual({ ok: false, problem: 'hash_missing' });
   });
 });
 
 describe('describeClient', () => {
   const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
-  const notBcrypt = { field: 'clientSecret', rule: 'must be a BCrypt encoding of cost 4 to 14' };
+  const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
   const described = (more: Partial<ClientRegistrationFields>) => {
     const client = describeClient([{ ...FIELDS, ...more }]);
     if (!client.ok) throw new Error(client.problem);
-    const { state, bcryptCost, problem } = client.value;
-    return [state, bcryptCost, problem];
+    const { state, bcrypt_cost, problem } = client.value;
+    return [state, bcrypt_cost, problem];
   };
 
   it.each([
@@ -182,7 +178,7 @@ describe('describeClient', () => {
     ['a locked client', { clientSecret: `!${FIELDS.clientSecret}` }, ['disabled', 4, notBcrypt]],
     ['a plain secret', { clientSecret: '{noop}x' }, ['broken', null, notBcrypt]],
     ['no hash', { clientSecret: 'x' }, ['broken', null, notBcrypt]],
-    ['an empty name', { clientName: '' }, ['broken', 4, { field: 'clientName', rule: 'must not be empty' }]],
+    ['an empty name', { clientName: '' }, ['broken', 4, 'client_name must not be empty']],
   ] as const)('%s', (_name, more, [state, cost, problem]) => {
     const [actualState, actualCost, actualProblem] = described(more);
     expect([actualState, actualCost]).toEqual([state, cost]);
@@ -192,7 +188,7 @@ describe('describeClient', () => {
   it('two clients with one id: each is broken', () => {
     expect(describeClient([FIELDS, FIELDS])).toMatchObject({
       ok: true,
-      value: { state: 'broken', problem: { field: 'clientId', rule: 'must be unique' } },
+      value: { state: 'broken', problem: 'client_id must be unique' },
     });
   });
 

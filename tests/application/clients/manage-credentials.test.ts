@@ -53,8 +53,12 @@ describe('AddClient', () => {
     expect(added).toMatchObject({
       ok: true,
       value: {
-        client: { state: 'enabled', bcryptCost: null, problem: null },
-        credentials: { methods: ['private_key_jwt'], secrets: [], keys: [{ keyId: KEY_ID, algorithms: ['EdDSA'] }] },
+        client: { state: 'enabled', bcrypt_cost: null, problem: null },
+        credentials: {
+          authentication_methods: ['private_key_jwt'],
+          secrets: [],
+          keys: [{ key_id: KEY_ID, algorithms: ['EdDSA'] }],
+        },
       },
     });
     expect(added.ok && added.value.secret).toBeUndefined();
@@ -92,77 +96,83 @@ describe('a rule that is too weak for its issuer', () => {
   it('is not added to a client', async () => {
     await use.addClient.execute(PLAIN);
     expect(await use.changeDetails.execute('c', { add: { subjects } })).toEqual({ ok: false, problem });
-    expect((await shown()).subjects).toEqual([]);
+    expect((await shown()).federated_subjects).toEqual([]);
   });
 });
 
-describe('AddSecret and RemoveSecret', () => {
+describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
   it('give a client a second secret beside the first, and remove the first', async () => {
     await use.addClient.execute(PLAIN);
     const before = await columnOf();
-    const added = await use.addSecret.execute('c', { ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
+    const added = await use.giveSecret.execute('c', { ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
     expect(await columnOf()).toBe(before);
     const secretId = secretIdOf(secretOf(added));
     expect((await shown()).secrets).toEqual([
-      { secretId: null, name: null, expiresAt: null, isExpired: false },
-      { secretId, name: 'spring', expiresAt: clock.now() + DAY, isExpired: false },
+      { secret_id: null, name: null, expires_at: null, expired: false },
+      { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, expired: false },
     ]);
-    expect((await use.removeSecret.execute('c', undefined)).ok).toBe(true);
+    expect((await use.changeDetails.execute('c', { remove: { secretId: undefined } })).ok).toBe(true);
     expect(await columnOf()).toBe(NO_SECRET);
-    expect((await shown()).secrets).toMatchObject([{ secretId }]);
+    expect((await shown()).secrets).toMatchObject([{ secret_id: secretId }]);
   });
 
   it('refuse a third valid secret, and count none that has expired', async () => {
     await use.addClient.execute(PLAIN);
-    const added = await use.addSecret.execute('c', { ...NAMED, expiresAt: clock.now() + DAY });
-    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    const added = await use.giveSecret.execute('c', { ...NAMED, expiresAt: clock.now() + DAY });
+    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(DAY - 1);
-    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(1);
-    expect((await shown()).secrets.map(({ isExpired }) => isExpired)).toEqual([false, true]);
-    expect((await use.addSecret.execute('c', NAMED)).ok).toBe(true);
-    const ids = (await shown()).secrets.map(({ secretId }) => secretId);
+    expect((await shown()).secrets.map(({ expired }) => expired)).toEqual([false, true]);
+    expect((await use.giveSecret.execute('c', NAMED)).ok).toBe(true);
+    const ids = (await shown()).secrets.map(({ secret_id }) => secret_id);
     expect(ids).not.toContain(secretIdOf(secretOf(added)));
   });
 
   it('remove the secret of that id, and no other', async () => {
     const [first, second] = [
       secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
-      secretIdOf(secretOf(await use.addSecret.execute('c', NAMED))),
+      secretIdOf(secretOf(await use.giveSecret.execute('c', NAMED))),
     ];
-    expect((await use.removeSecret.execute('c', first)).ok).toBe(true);
-    expect(await shown()).toMatchObject({ secrets: [{ secretId: second }], keys: [{ keyId: KEY_ID }] });
+    expect((await use.changeDetails.execute('c', { remove: { secretId: first } })).ok).toBe(true);
+    expect(await shown()).toMatchObject({ secrets: [{ secret_id: second }], keys: [{ key_id: KEY_ID }] });
   });
 
   it('keep a disabled client disabled, and count the secret behind its lock', async () => {
     await use.addClient.execute(PLAIN);
-    await use.disableClient.execute('c');
-    await use.addSecret.execute('c', NAMED);
-    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
-    await use.removeSecret.execute('c', undefined);
+    await use.changeState.execute('c', 'disable');
+    await use.giveSecret.execute('c', NAMED);
+    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    await use.changeDetails.execute('c', { remove: { secretId: undefined } });
     expect(await columnOf()).toBe('!*');
-    await use.enableClient.execute('c');
+    await use.changeState.execute('c', 'enable');
     expect(await columnOf()).toBe(NO_SECRET);
   });
 
   it('know no other client, no other secret, and no unusable name', async () => {
-    expect(await use.addSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
+    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
     await use.addClient.execute(PLAIN);
-    const unnamed = await use.addSecret.execute('c', { ...NAMED, name: '' });
+    const unnamed = await use.giveSecret.execute('c', { ...NAMED, name: '' });
     expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
-    expect(await use.removeSecret.execute('c', 'another')).toEqual({ ok: false, problem: 'secret_unknown' });
-    await use.removeSecret.execute('c', undefined);
-    expect(await use.removeSecret.execute('c', undefined)).toEqual({ ok: false, problem: 'secret_unknown' });
-    expect((await shown()).methods).toEqual([]);
+    expect(await use.changeDetails.execute('c', { remove: { secretId: 'another' } })).toEqual({
+      ok: false,
+      problem: 'entry_unknown',
+    });
+    await use.changeDetails.execute('c', { remove: { secretId: undefined } });
+    expect(await use.changeDetails.execute('c', { remove: { secretId: undefined } })).toEqual({
+      ok: false,
+      problem: 'entry_unknown',
+    });
+    expect((await shown()).authentication_methods).toEqual([]);
   });
 });
 
-describe('RotateSecret', () => {
+describe('GiveSecret, instead of old ones', () => {
   it('removes every other secret of the client at once', async () => {
     await use.addClient.execute(PLAIN);
-    await use.addSecret.execute('c', NAMED);
-    await use.rotateSecret.execute('c', { secret: undefined, cost: COST });
-    expect((await shown()).secrets).toMatchObject([{ secretId: null }]);
+    await use.giveSecret.execute('c', NAMED);
+    await use.giveSecret.execute('c', { secret: undefined, cost: COST });
+    expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
     expect((await store.findDetails('c')).secrets).toEqual([]);
   });
 
@@ -171,42 +181,42 @@ describe('RotateSecret', () => {
     ['with an id', NAMED],
   ])('replaces a secret %s of a client that has a key too', async (_which, secret) => {
     await use.addClient.execute({ ...PLAIN, secret, details: { keys: [KEY] } });
-    expect((await use.rotateSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
-    expect(await shown()).toMatchObject({ secrets: [{ secretId: null }], keys: [{ keyId: KEY_ID }] });
+    expect((await use.giveSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
+    expect(await shown()).toMatchObject({ secrets: [{ secret_id: null }], keys: [{ key_id: KEY_ID }] });
   });
 
   it('gives a client a secret whose only secret was removed', async () => {
     await use.addClient.execute(PLAIN);
-    await use.removeSecret.execute('c', undefined);
-    expect((await use.rotateSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
-    expect((await shown()).secrets).toMatchObject([{ secretId: null }]);
+    await use.changeDetails.execute('c', { remove: { secretId: undefined } });
+    expect((await use.giveSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
+    expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
   });
 
   it('gives no secret to a client that authenticates in another way', async () => {
     await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
     const refused = { ok: false, problem: 'secret_missing' };
-    expect(await use.rotateSecret.execute('c', { secret: undefined, cost: COST })).toEqual(refused);
-    expect(await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST })).toEqual(refused);
+    expect(await use.giveSecret.execute('c', { secret: undefined, cost: COST })).toEqual(refused);
+    expect(await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST })).toEqual(refused);
     expect(await columnOf()).toBe(NO_SECRET);
   });
 
   it('keeps the old secret for the overlap, and no longer than it would be valid anyway', async () => {
     const first = secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED })));
-    const second = secretIdOf(secretOf(await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
+    const second = secretIdOf(secretOf(await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
     expect((await shown()).secrets).toMatchObject([
-      { secretId: first, expiresAt: clock.now() + DAY },
-      { secretId: second, expiresAt: null },
+      { secret_id: first, expires_at: clock.now() + DAY },
+      { secret_id: second, expires_at: null },
     ]);
-    const early = await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
+    const early = await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
     expect(early).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(DAY);
-    const third = secretIdOf(secretOf(await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
-    expect((await shown()).secrets).toMatchObject([{ secretId: second }, { secretId: third }]);
+    const third = secretIdOf(secretOf(await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
+    expect((await shown()).secrets).toMatchObject([{ secret_id: second }, { secret_id: third }]);
   });
 
   it('refuses an overlap for a secret without an id, which cannot expire', async () => {
     await use.addClient.execute(PLAIN);
-    const refused = await use.rotateSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
+    const refused = await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
     expect(refused).toEqual({ ok: false, problem: 'secret_without_id' });
   });
 });
@@ -218,14 +228,20 @@ describe('ChangeDetails', () => {
     const add = { subjects: [SUBJECT], resources: ['https://api.example/'] };
     expect((await use.changeDetails.execute('c', { add })).ok).toBe(true);
     expect(await shown()).toMatchObject({
-      methods: ['private_key_jwt', 'federated_jwt'],
-      keys: [{ keyId: KEY_ID }],
-      ...add,
+      authentication_methods: ['private_key_jwt', 'federated_jwt'],
+      keys: [{ key_id: KEY_ID }],
+      federated_subjects: add.subjects,
+      resources: add.resources,
     });
     await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
     await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
     await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
-    expect(await shown()).toMatchObject({ methods: [], keys: [], subjects: [], resources: [] });
+    expect(await shown()).toMatchObject({
+      authentication_methods: [],
+      keys: [],
+      federated_subjects: [],
+      resources: [],
+    });
   });
 
   it('removes the named entry, and none that is like it', async () => {
@@ -264,8 +280,8 @@ describe('ChangeDetails', () => {
   it('shows a key that has expired, and that it authenticates nothing', async () => {
     await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
     await use.changeDetails.execute('c', { add: { keys: [{ ...KEY, expiresAt: clock.now() + DAY }] } });
-    expect((await shown()).methods).toEqual(['private_key_jwt']);
+    expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
     clock.advance(DAY);
-    expect(await shown()).toMatchObject({ methods: [], keys: [{ keyId: KEY_ID, isExpired: true }] });
+    expect(await shown()).toMatchObject({ authentication_methods: [], keys: [{ key_id: KEY_ID, expired: true }] });
   });
 });

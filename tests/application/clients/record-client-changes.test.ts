@@ -34,7 +34,7 @@ describe('RecordClientChanges', () => {
     await store.remove(ID);
     const events = auditLog.events();
     expect(events).toMatchObject([
-      { event: 'client_added', at: NOW, clientId: ID, after: { clientName: A_CLIENT.clientName, state: 'enabled' } },
+      { event: 'client_added', at: NOW, clientId: ID, after: { client_name: A_CLIENT.clientName, state: 'enabled' } },
       {
         event: 'client_changed',
         clientId: ID,
@@ -42,7 +42,7 @@ describe('RecordClientChanges', () => {
         before: { state: 'enabled' },
         after: { state: 'disabled' },
       },
-      { event: 'client_removed', clientId: ID, before: { clientName: A_CLIENT.clientName, state: 'disabled' } },
+      { event: 'client_removed', clientId: ID, before: { client_name: A_CLIENT.clientName, state: 'disabled' } },
     ]);
     expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(3);
   });
@@ -50,7 +50,7 @@ describe('RecordClientChanges', () => {
   it('says that a secret was replaced, and never shows it or its hash', async () => {
     await store.add(A_CLIENT);
     await store.changeSecret(ID, () => ANOTHER_HASH);
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['clientSecret'], before: {}, after: {} });
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['client_secret'], before: {}, after: {} });
     const text = JSON.stringify(auditLog.events());
     for (const hash of [A_CLIENT.clientSecret, ANOTHER_HASH]) expect(text).not.toContain(hash);
   });
@@ -58,7 +58,7 @@ describe('RecordClientChanges', () => {
   it('says that a secret was replaced when a client was disabled by the same change', async () => {
     await store.add(A_CLIENT);
     await store.changeSecret(ID, () => lock(ANOTHER_HASH));
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state', 'clientSecret'] });
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state', 'client_secret'] });
     await store.changeSecret(ID, unlock);
     expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state'] });
   });
@@ -72,20 +72,25 @@ describe('RecordClientChanges', () => {
     const event = auditLog.events().at(-1);
     expect(event).toMatchObject({ changed: ['resources'], before: { resources: [] }, after: { resources } });
     await store.changeDetails(ID, () => success({ clientSecret: NO_SECRET, details: { ...NO_DETAILS, resources } }));
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['bcryptCost', 'secrets', 'clientSecret'] });
+    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['bcrypt_cost', 'secrets', 'client_secret'] });
   });
 
   it('shows secrets and keys by their ids, names and ends', async () => {
     await store.add(A_CLIENT);
-    const secrets = [{ secretId: null, name: null, expiresAt: null }];
-    const { clientName, scope } = A_CLIENT;
-    const after = { clientName, scope, state: 'enabled', bcryptCost: 4, ...NO_DETAILS, secrets };
-    expect(auditLog.events()).toMatchObject([{ after }]);
+    const { clientName: client_name, scope } = A_CLIENT;
+    const credentials = {
+      secrets: [{ secret_id: null, name: null, expires_at: null }],
+      keys: [],
+      federated_subjects: [],
+      resources: [],
+    };
+    const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
+    expect(auditLog.events()).toEqual([expect.objectContaining({ after })]);
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
     const keys = [{ jwk, expiresAt: NOW + 60 }];
     await store.changeDetails(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
-    const keyId = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
-    expect(auditLog.events().at(-1)).toMatchObject({ after: { keys: [{ keyId, kid: 'k', expiresAt: NOW + 60 }] } });
+    const key_id = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+    expect(auditLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });
   });
 
   it('records how many clients an import has stored', async () => {
@@ -116,8 +121,8 @@ describe('RecordClientChanges', () => {
     recorder.record({ kind: 'clients', clients: [{ before: rowOf('1') }, { before: rowOf('2') }] }, 'alice');
     const events = auditLog.events();
     expect(events).toMatchObject([
-      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { clientName: 'row 1' } },
-      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { clientName: 'row 2' } },
+      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { client_name: 'row 1' } },
+      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { client_name: 'row 2' } },
     ]);
     expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(1);
   });

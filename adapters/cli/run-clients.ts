@@ -1,17 +1,15 @@
 import type { Clock } from '../../application/ports/clock.ts';
 import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
 import { addCommand } from './add-command.ts';
-import { clientCommands } from './client-commands.ts';
+import { type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { runCommand } from './command-program.ts';
-import { PROGRAM_NAME } from './define-command.ts';
 import { detailCommands } from './detail-commands.ts';
 import { explainCommand, type OpenExplain } from './explain-command.ts';
 import { importCommand, type StreamClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
-import { hashCommand, rotateCommand } from './secret-commands.ts';
-import { secretsCommands } from './secrets-commands.ts';
+import { hashCommand, rotateCommand, secretCommands } from './secret-commands.ts';
+import { stateCommands } from './state-commands.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
-import type { OpenClients } from './with-clients.ts';
 
 /** What the commands need. */
 export interface CommandParts {
@@ -30,8 +28,8 @@ Secrets are never arguments: they are generated here, or read from standard inpu
 
 Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong usage; 3 the database cannot be used.`;
 
-/** Runs the command that the arguments name, and returns the exit code. Rejects only on a bug. */
-export async function run(
+/** `npm run clients`: manages the registrations. Returns the exit code. Rejects only on a bug. */
+export function runClients(
   args: readonly string[],
   streams: TerminalStreams,
   { open, encoder, clock, streamClientsFile, openExplain, version }: CommandParts,
@@ -42,8 +40,8 @@ export async function run(
     addCommand(open, stdin, clock),
     listCommand(open),
     rotateCommand(open, stdin),
-    ...clientCommands(open),
-    ...secretsCommands(open, clock),
+    ...stateCommands(open),
+    ...secretCommands(open, clock),
     ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
     hashCommand(encoder, stdin),

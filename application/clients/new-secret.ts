@@ -1,12 +1,18 @@
 import type { NamedSecret } from '../../domain/client-details.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { SecretEncoder } from '../ports/secret-encoder.ts';
 import type { SecretGenerator } from '../ports/secret-generator.ts';
 
-/** Valid secrets that a client may have: the one in use, and the one that replaces it. */
-export const VALID_SECRETS_MAX = 2;
-
 /** Characters of the id in front of a generated secret: no two secrets of a client ever have the same. */
 const SECRET_ID_LENGTH = 10;
+
+/** A secret without an id. */
+export interface SecretRequest {
+  /** Generated if it is undefined. */
+  readonly secret: string | undefined;
+  /** BCrypt cost, 4 to 14. */
+  readonly cost: number;
+}
 
 /** A secret with an id, to generate. */
 export interface NamedSecretRequest {
@@ -18,33 +24,29 @@ export interface NamedSecretRequest {
   readonly cost: number;
 }
 
-/** A generated secret with an id: as the client presents it, and as it is stored. */
-export interface GeneratedSecret {
-  readonly secret: string;
-  readonly named: NamedSecret;
-}
-
-export interface GeneratorParts {
+export interface SecretParts {
   readonly encoder: SecretEncoder;
   readonly generator: SecretGenerator;
+  readonly clock: Clock;
+}
+
+/** A secret as the client presents it, and the hash that is stored. */
+export async function newSecret(
+  { encoder, generator }: SecretParts,
+  { secret = generator.secret(), cost }: SecretRequest,
+): Promise<{ readonly secret: string; readonly encoded: string }> {
+  return { secret, encoded: await encoder.encode(secret, cost) };
 }
 
 /** Generates a secret whose id is not secret: `<id>.<256 random bits>`. The hash is that of the whole text. */
-export async function generateNamedSecret(
-  { encoder, generator }: GeneratorParts,
-  { name, expiresAt, cost }: NamedSecretRequest,
-  now: number,
-): Promise<GeneratedSecret> {
+export async function newNamedSecret(
+  { encoder, generator, clock }: SecretParts,
+  { name = dayOf(clock.now()), expiresAt, cost }: NamedSecretRequest,
+): Promise<{ readonly secret: string; readonly named: NamedSecret }> {
   const secretId = generator.secret().slice(0, SECRET_ID_LENGTH);
   const secret = `${secretId}.${generator.secret()}`;
   const encoded = await encoder.encode(secret, cost);
-  const named = { secretId, name: name ?? dayOf(now), encoded, ...(expiresAt !== undefined && { expiresAt }) };
-  return { secret, named };
-}
-
-/** The secrets that are still valid. */
-export function validSecrets(secrets: readonly NamedSecret[], now: number): readonly NamedSecret[] {
-  return secrets.filter(({ expiresAt = Infinity }) => expiresAt > now);
+  return { secret, named: { secretId, name, encoded, ...(expiresAt !== undefined && { expiresAt }) } };
 }
 
 /** Such as 2026-11-21, in UTC. */

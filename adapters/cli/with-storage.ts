@@ -1,0 +1,77 @@
+import { ValueRefused } from '../../application/ports/client-store.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Failure, Result } from '../../domain/result.ts';
+import { type AnswerPart, type AnswerStream, EXIT, type Outcome, type Problem, problem } from './outcome.ts';
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** Opens a storage, or returns what is wrong with the environment. */
+export type OpenStorage<Storage extends Closable> = () => Promise<Result<Storage, string | readonly string[]>>;
+
+const DATABASE_UNUSABLE = 'The database cannot be used';
+
+/** Runs a command's work on a storage, and leaves nothing open. Faults of the storage become problems, as `problemOf` says. */
+export async function withStorage<Storage extends Closable>(
+  open: OpenStorage<Storage>,
+  work: (storage: Storage) => Promise<Outcome>,
+  ...texts: readonly string[]
+): Promise<Outcome> {
+  try {
+    const opened = await open();
+    if (!opened.ok) return problem(EXIT.usage, ...[opened.problem].flat());
+    return await work(opened.value).finally(() => opened.value.close());
+  } catch (fault) {
+    return problemOf(fault, ...texts);
+  }
+}
+
+/** The same for an answer that is written while the storage is open. */
+export async function* streamWithStorage<Storage extends Closable>(
+  open: OpenStorage<Storage>,
+  work: (storage: Storage) => AnswerStream,
+): AsyncGenerator<Result<AnswerPart, Problem>> {
+  const opened = await open();
+  if (!opened.ok) return yield problem(EXIT.usage, ...[opened.problem].flat());
+  try {
+    yield* work(opened.value);
+  } catch (fault) {
+    yield problemOf(fault);
+  } finally {
+    await opened.value.close();
+  }
+}
+
+const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
+
+/**
+ * What a fault of a storage says; and for one of the connection or the server, where the operator finds what to do. Other
+ * faults are thrown.
+ *
+ * @param aboutTables what to do about a table that cannot be used.
+ */
+export function problemOf(
+  fault: unknown,
+  text = DATABASE_UNUSABLE,
+  ...aboutTables: readonly string[]
+): Failure<Problem> {
+  if (fault instanceof ValueRefused) {
+    return problem(EXIT.refused, `The table clients refuses this: ${detailsOf(fault.cause)}`);
+  }
+  if (!(fault instanceof DependencyUnavailable)) throw fault;
+  const { cause, dependency } = fault;
+  if (dependency === 'audit log') {
+    return problem(EXIT.refused, `Nothing was changed: the audit log cannot be written: ${detailsOf(cause)}`);
+  }
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  // A table that cannot be used has no code. The doctor knows the grants of the service only (class 42).
+  const hint = code === '' ? aboutTables : code.startsWith('42') ? [] : [DOCTOR];
+  return problem(EXIT.databaseUnavailable, `${text}: ${detailsOf(cause)}`, ...hint);
+}
+
+/** Message and code of a fault. Adapters keep values, statements and URLs out of both. */
+function detailsOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return '';
+  return 'code' in fault ? `${fault.message} (${fault.code})`.trimStart() : fault.message;
+}

@@ -1,0 +1,142 @@
+import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
+import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../domain/client-document.ts';
+import {
+  ClientRegistration,
+  type ClientRegistrationFields,
+  describeProblem,
+} from '../../domain/client-registration.ts';
+import { algorithmsOf } from '../../domain/public-jwk.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
+import {
+  type ClientAfterChange,
+  type CredentialsSummary,
+  DISPLAYED_TEXT_MAX,
+  type StoredCredentials,
+} from '../ports/client-store.ts';
+
+/** A client with its credentials, without any secret. */
+export interface DescribedClient {
+  readonly client: ClientDocument;
+  readonly credentials: CredentialsDocument;
+}
+
+/** A client as it is stored, and as it is shown. */
+export interface DescribedRow {
+  readonly fields: ClientRegistrationFields;
+  readonly client: ClientDocument;
+}
+
+/**
+ * Describes clients in the order of their ids. Two clients with the same id both have a problem.
+ *
+ * @param previousId the id of the client before the first one.
+ */
+export function describeInOrder(
+  clients: readonly ClientRegistrationFields[],
+  previousId?: string,
+): readonly DescribedRow[] {
+  return clients.map((fields, index) => {
+    const before = index === 0 ? previousId : clients[index - 1]?.clientId;
+    const isRepeated = fields.clientId === before || fields.clientId === clients[index + 1]?.clientId;
+    return { fields, client: describe(fields, isRepeated ? 'client_id must be unique' : null) };
+  });
+}
+
+/** Describes the client of one id. Storage may have several; the first is described. */
+export function describeClient(clients: readonly ClientRegistrationFields[]): Result<ClientDocument, 'client_unknown'> {
+  const [row] = describeInOrder(clients);
+  return row === undefined ? failure('client_unknown') : success(row.client);
+}
+
+/** The same with everything that authenticates the client. */
+export function describeWithCredentials(
+  { clients, details }: ClientAfterChange,
+  now: number,
+): Result<DescribedClient, 'client_unknown'> {
+  const client = describeClient(clients);
+  if (!client.ok) return client;
+  const clientSecret = clients[0]?.clientSecret ?? '';
+  return success({ client: client.value, credentials: describeCredentials({ clientSecret, details }, now) });
+}
+
+/** Describes credentials, also those of a disabled client, which come back when it is enabled. */
+function describeCredentials({ clientSecret, details }: StoredCredentials, now: number): CredentialsDocument {
+  const expiry = (expiresAt = Infinity): ExpiryDocument => ({
+    expires_at: expiresAt === Infinity ? null : expiresAt,
+    expired: expiresAt <= now,
+  });
+  const secrets = [
+    ...(hasSecretWithoutId(clientSecret) ? [{ secret_id: null, name: null, ...expiry() }] : []),
+    ...details.secrets.map(({ secretId, name, expiresAt }) => ({ secret_id: secretId, name, ...expiry(expiresAt) })),
+  ];
+  const keys = details.keys.map(({ keyId, jwk, expiresAt }) => {
+    const { kid = null, kty } = jwk;
+    return { key_id: keyId, kid, kty, algorithms: algorithmsOf(jwk), ...expiry(expiresAt) };
+  });
+  const isValid = ({ expired }: ExpiryDocument) => !expired;
+  return {
+    authentication_methods: methodsOf({
+      secret: secrets.some(isValid),
+      key: keys.some(isValid),
+      subject: details.subjects.length > 0,
+    }),
+    secrets,
+    keys,
+    federated_subjects: details.subjects,
+    resources: details.resources,
+  };
+}
+
+/** The methods of a client with that secret in the table of the clients, and details of which that is a summary. */
+export function methodsOfSummary(
+  clientSecret: string,
+  { secretsUntil = -Infinity, keysUntil = -Infinity, hasSubjects }: CredentialsSummary,
+  now: number,
+): readonly AuthenticationMethod[] {
+  const secret = hasSecretWithoutId(clientSecret) || secretsUntil > now;
+  return methodsOf({ secret, key: keysUntil > now, subject: hasSubjects });
+}
+
+/** The methods for which a client has something that is valid. */
+function methodsOf(has: Readonly<Record<'secret' | 'key' | 'subject', boolean>>): readonly AuthenticationMethod[] {
+  return [
+    ...(has.secret ? (['client_secret_post', 'client_secret_basic'] as const) : []),
+    ...(has.key ? (['private_key_jwt'] as const) : []),
+    ...(has.subject ? (['federated_jwt'] as const) : []),
+  ];
+}
+
+/** Whether the table of the clients has a secret that can match, now or when the client is enabled. */
+export function hasSecretWithoutId(stored: string): boolean {
+  return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
+}
+
+/** @param repetition the problem of an id that another client has too. */
+function describe(stored: ClientRegistrationFields, repetition: string | null): ClientDocument {
+  const fields = { ...stored, scope: wholeTokens(stored.scope) };
+  const secret = StoredSecret.parse(unlock(fields.clientSecret));
+  const problem = repetition ?? problemOf(fields, secret);
+  return {
+    id: fields.id,
+    client_id: fields.clientId,
+    client_name: fields.clientName,
+    scope: fields.scope,
+    state: isLocked(fields.clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
+    bcrypt_cost: secret.kind === 'bcrypt' ? secret.cost : null,
+    problem,
+  };
+}
+
+function problemOf(client: ClientRegistrationFields, secret: StoredSecret): string | null {
+  const registration = ClientRegistration.of(client);
+  if (!registration.ok) return describeProblem(registration.problem);
+  const isUsable = secret.kind === 'bcrypt' || unlock(client.clientSecret) === NO_SECRET;
+  return isUsable ? null : 'client_secret must be a BCrypt encoding of cost 4 to 14';
+}
+
+/** A scope that was cut while it was read, without the token in which it ends: a part of a token is no token. */
+function wholeTokens(scope: string): string {
+  const end = scope.length < DISPLAYED_TEXT_MAX ? -1 : scope.lastIndexOf(' ');
+  return end === -1 ? scope : scope.slice(0, end);
+}

@@ -1,0 +1,59 @@
+import type { AuthenticationMethod } from './authentication-method.ts';
+import type { FederatedSubject } from './client-details.ts';
+
+/**
+ * A registration as an operator sees it, valid or not: what `--json` prints and the audit log records, in the names of a
+ * clients file (RFC 7591 section 2). Never contains a secret or a hash.
+ */
+export interface ClientDocument {
+  /** The id of the registration, as text: a table's may be beyond 2^53. */
+  readonly id: string;
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly scope: string;
+  /** `broken` and `disabled` clients get no token. */
+  readonly state: 'enabled' | 'disabled' | 'broken';
+  /** log2 of the rounds, also of a locked hash; null if the secret without an id is not a BCrypt encoding, or there is none. */
+  readonly bcrypt_cost: number | null;
+  /** The rule that the registration breaks, so that the service refuses the client; null if it breaks none. */
+  readonly problem: string | null;
+}
+
+/** When something stops to authenticate its client. */
+export interface ExpiryDocument {
+  /** Seconds since the epoch; null if it never expires. */
+  readonly expires_at: number | null;
+  readonly expired: boolean;
+}
+
+export interface SecretDocument extends ExpiryDocument {
+  /** Null for the secret without an id, which is in the table of the clients. */
+  readonly secret_id: string | null;
+  readonly name: string | null;
+}
+
+export interface KeyDocument extends ExpiryDocument {
+  /** Its SHA-256 thumbprint (RFC 7638). */
+  readonly key_id: string;
+  readonly kid: string | null;
+  readonly kty: string;
+  readonly algorithms: readonly string[];
+}
+
+/** How a client authenticates, and what it may name as a resource. */
+export interface CredentialsDocument {
+  /** The methods for which the client has something that is valid now, whatever the service has switched on. */
+  readonly authentication_methods: readonly AuthenticationMethod[];
+  readonly secrets: readonly SecretDocument[];
+  readonly keys: readonly KeyDocument[];
+  readonly federated_subjects: readonly FederatedSubject[];
+  readonly resources: readonly string[];
+}
+
+/** What the audit log says of a client: its secrets only by their public ids and names, its keys only by their ids. */
+export interface RecordedClient
+  extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost'>,
+    Pick<CredentialsDocument, 'federated_subjects' | 'resources'> {
+  readonly secrets: readonly Omit<SecretDocument, 'expired'>[];
+  readonly keys: readonly Pick<KeyDocument, 'key_id' | 'kid' | 'expires_at'>[];
+}
