@@ -11,7 +11,7 @@ import { type CommandDefinition, JSON_OPTION } from './command-program.ts';
 import { adviceOn, linesOf } from './explanation-text.ts';
 import { EXIT, type Outcome, type Problem, problem } from './outcome.ts';
 import { printable } from './printable.ts';
-import type { Input } from './read-secret.ts';
+import { type Input, readUpTo } from './read-secret.ts';
 import type { AnswerOptions } from './terminal.ts';
 import { type OpenStorage, withStorage } from './with-storage.ts';
 
@@ -61,14 +61,9 @@ export function explainCommand(open: OpenExplain, stdin: Input): CommandDefiniti
 }
 
 async function readAssertion(stdin: Input): Promise<Result<string, Problem>> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of stdin) {
-    chunks.push(Buffer.from(chunk));
-    length += chunk.length;
-    if (length > ASSERTION_MAX) return problem(EXIT.refused, `The assertion has more than ${ASSERTION_MAX} bytes.`);
-  }
-  const text = Buffer.concat(chunks).toString('latin1').trim();
+  const bytes = await readUpTo(stdin, ASSERTION_MAX + 1);
+  if (bytes.length > ASSERTION_MAX) return problem(EXIT.refused, `The assertion has more than ${ASSERTION_MAX} bytes.`);
+  const text = bytes.toString('latin1').trim();
   return text === '' ? problem(EXIT.usage, 'There is no assertion on standard input.') : success(text);
 }
 

@@ -47,8 +47,8 @@ export async function readSecret(
     : problem(EXIT.refused, TOO_SHORT);
 }
 
-/** Reads no more than it takes to see that the secret is too long. */
-async function readUpTo(input: Input, limit: number): Promise<Buffer> {
+/** Reads to the end, or no more than it takes to have `limit` bytes. */
+export async function readUpTo(input: Input, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of input) {
