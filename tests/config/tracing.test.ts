@@ -113,7 +113,13 @@ describe('a traced request', () => {
     });
     expect(answer.status).toBe(200);
     const [, ...steps] = await traceOf(answer);
-    expect(namesOf(steps)).toEqual(['look up keys', 'verify assertion', 'look up client', 'sign token']);
+    expect(namesOf(steps)).toEqual([
+      'look up keys',
+      'wait for slot',
+      'verify assertion',
+      'look up client',
+      'sign token',
+    ]);
   });
 
   it('of a resource verifies the token', async () => {
