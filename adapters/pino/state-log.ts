@@ -12,6 +12,7 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   audit_file_not_reopened: 'error',
   clock_off: 'warn',
   registration_broken: 'warn',
+  schema_shared: 'warn',
   connection_failed: 'warn',
   trace_export_failed: 'warn',
 };

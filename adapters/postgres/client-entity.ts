@@ -40,7 +40,7 @@ interface NamedSecretRecord {
 
 /**
  * Parameter: the client id. The column may have another type than text, and the index on it serves only the operator of its own
- * type. An operator between two types that are not exactly its own has to be qualified: docs/decisions/0117.
+ * type. An operator between two types that are not exactly its own has to be qualified: docs/decisions/0120.
  */
 const IS_CLIENT = `${CLIENTS.columns.clientId} operator(pg_catalog.=) $1`;
 

@@ -2,9 +2,17 @@ import type { Readiness } from '../../application/ports/health-check.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { type TableChange, TableHealth, type TableProbe } from './table-health.ts';
 
+/** A schema of the search path in which other roles may create objects, such as a table that is missing. */
+export interface SharedSchema {
+  readonly schema: string;
+  /** The roles, as in a statement, with commas; `public` stands for every role. */
+  readonly roles: string;
+}
+
 /** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
 export type DatabaseLine =
   | TableChange
+  | ({ readonly event: 'schema_shared' } & SharedSchema)
   | {
       readonly event: 'registration_broken';
       readonly client_id: string;

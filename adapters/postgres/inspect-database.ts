@@ -12,6 +12,7 @@ import {
 } from './database-session.ts';
 import { inspectTables } from './inspect-tables.ts';
 import { runStatement } from './runner.ts';
+import { findSharedSchemas } from './shared-schemas.ts';
 
 /** How long a statement may take; half of it for the connection. */
 const DEADLINE_MS = 8_000;
@@ -29,6 +30,10 @@ export async function inspectDatabase(use: DatabaseUse): Promise<readonly Findin
     const limits = await runStatement<ConnectionLimit>(connection, { text: READ_CONNECTION_LIMITS });
     for (const limit of limits) findings.push(inspectLimit(limit, use.connections));
     findings.push(inspectClock(await clockOffset(connection), use.hasKeys));
+    for (const { schema, roles } of await findSharedSchemas(connection)) {
+      const text = `other roles may create objects in the schema ${schema}, where the service finds its tables: ${roles}`;
+      findings.push(note(text, `revoke create on schema ${schema} from ${roles};`));
+    }
     for await (const finding of inspectTables(connection, session, use)) findings.push(finding);
     await usePreparedStatement(connection);
   } catch (fault) {

@@ -4,6 +4,7 @@ import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnecti
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
+import { findSharedSchemas } from './shared-schemas.ts';
 import type { TableProbe } from './table-health.ts';
 import { TableSlots } from './table-slots.ts';
 
@@ -99,6 +100,9 @@ export async function openTable(
   };
   try {
     await health.start();
+    // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
+    const shared = health.fault === undefined ? await findSharedSchemas(connection).catch(() => []) : [];
+    for (const schema of shared) log({ event: 'schema_shared', ...schema });
   } catch (problem) {
     await close();
     throw problem;

@@ -1,0 +1,179 @@
+import { globSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CLIENTS } from '../../adapters/postgres/client-entity.ts';
+import { openConnection } from '../../adapters/postgres/connection.ts';
+import { connectionProblem } from '../../adapters/postgres/connection-problem.ts';
+import { SIGNING_KEYS } from '../../adapters/postgres/key-tables.ts';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
+import { runStatement } from '../../adapters/postgres/runner.ts';
+import { type Answers, runEveryProgram } from '../support/every-program.ts';
+import { readPage } from '../support/page-snippets.ts';
+import { namesIn, plantOverloads } from '../support/planted-overloads.ts';
+import { RecordingProxy } from '../support/recording-proxy.ts';
+import { runAt } from '../support/run-at.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/** What every program said and sent, in a database of its own. */
+interface Recorded {
+  readonly answers: Answers;
+  readonly statements: readonly string[];
+  readonly errors: readonly string[];
+  readonly database: TestDatabase;
+}
+
+interface Conditions {
+  /** The database that is copied. */
+  readonly template?: string;
+  /** Changes statements on their way to the server. */
+  readonly change?: (statement: string) => string;
+  readonly searchPath?: string;
+  /** Statements that create tables, as the owner. */
+  readonly tables?: readonly string[];
+}
+
+/** The tables that another application may have created, with types that have no operators of their own, or other ones. */
+const FOREIGN_TABLES = [
+  `create table clients (id int generated always as identity, client_id varchar(300) primary key, client_secret varchar(100),
+    client_name varchar(200), scope varchar(1000))`,
+  'create table signing_keys (kid varchar(100) primary key, n varchar, e varchar(20), trusted_until numeric)',
+];
+
+/** Statements as they were before, and others of their kind: each has a planted overload that fits better. */
+const CAPTURED = [
+  `select from pg_attribute where attrelid = 'pg_class'::regclass`,
+  `select json_build_array('a'::text, 1::bigint, true)`,
+  'select pg_advisory_xact_lock(1::int2)',
+  `select * from unnest('{a}'::text[]) as name`,
+  'select sum(n) from (values (1::bigint)) as counted (n) having sum(n) >= 1::bigint',
+  `select from (values ('a'::varchar)) as clients (client_id) where client_id = 'a'`,
+];
+
+/** Statements of the pages for operators, and the one that the doctor prints. */
+const DOCUMENTED = ['docs/runbook.md', 'docs/operations.md', 'docs/managing-clients.md']
+  .flatMap((page) => [...readPage(page).matchAll(/(?:psql "\$DATABASE_URL" -c |`)(['"]?)(select .*?)(?:\1$|;?`)/gm)])
+  .concat([
+    .../find it: ()(select .*?);/g[Symbol.matchAll](
+      connectionProblem({ code: '55P03' }, 'postgresql://localhost').cure ?? '',
+    ),
+  ])
+  .flatMap(([, , text = '']) => (text.includes('<') ? [] : text));
+
+const opened: TestDatabase[] = [];
+let undisturbed: Recorded;
+let planted: string;
+/** A role in the database with the plants. */
+let reader: string;
+
+beforeAll(async () => {
+  undisturbed = await record();
+  // A database that is copied has no other connection.
+  const source = await openDatabase();
+  planted = new URL(source.url).pathname.slice(1);
+  const [attacker, other] = [await undisturbed.database.createRole(), await undisturbed.database.createRole()];
+  const inPlanted = (url: string) => Object.assign(new URL(url), { pathname: planted }).href;
+  reader = inPlanted(other.url);
+  const statements = [...undisturbed.statements, ...CAPTURED, ...DOCUMENTED];
+  await plantOverloads(inPlanted(attacker.url), await namesIn(source.url, statements));
+}, 300_000);
+afterAll(async () => {
+  for (const database of opened.toReversed()) await database.drop();
+});
+
+/** A database in which every role may create objects, as by default up to PostgreSQL 14. */
+async function openDatabase(template?: string): Promise<TestDatabase> {
+  const database = await createTestDatabase({ options: template === undefined ? '' : `template ${template}` });
+  opened.push(database);
+  await runAt(database.url, 'grant create, usage on schema public to public');
+  return database;
+}
+
+async function record({
+  template,
+  change,
+  searchPath = '"$user", public',
+  tables = [],
+}: Conditions = {}): Promise<Recorded> {
+  const database = await openDatabase(template);
+  const [owner, service] = [await database.createRole(), await database.createRole()];
+  for (const { url, name } of [owner, service]) {
+    await runAt(
+      database.url,
+      `alter role ${name} in database ${new URL(url).pathname.slice(1)} set search_path = ${searchPath}`,
+    );
+  }
+  for (const table of tables)
+    await runAt(owner.url, `${table}; grant all on all tables in schema public to ${service.name}`);
+  await using proxy = await RecordingProxy.to(database.url, change);
+  const answers = await runEveryProgram({
+    owner: proxy.through(owner.url),
+    service: proxy.through(service.url),
+    hasSent: (statement) => proxy.statements.some((text) => statement.test(text)),
+    grant: (privileges) => runAt(owner.url, `grant ${privileges} to ${service.name}`),
+  });
+  return { answers, statements: proxy.statements, errors: proxy.errors, database };
+}
+
+/** As behind a pooler, which may run a statement in a session whose search path nobody has fixed. */
+const keepSearchPath = (statement: string) =>
+  statement.replace('set search_path = pg_catalog, pg_temp', 'reset search_path');
+
+describe('functions, operators, casts and types that another role plants in the search path', () => {
+  it.each<[string, Conditions]>([
+    ['are not used, even if the path names their schema before pg_catalog', { searchPath: 'public, pg_catalog' }],
+    ['are not used by a statement in a session whose search path is not fixed', { change: keepSearchPath }],
+    ['are not used there with tables of another application', { change: keepSearchPath, tables: FOREIGN_TABLES }],
+  ])(
+    '%s',
+    async (_name, conditions) => {
+      const expected = conditions.tables === undefined ? undisturbed : await record({ tables: conditions.tables });
+      const { answers, errors } = await record({ ...conditions, template: planted });
+      expect(errors).toEqual([]);
+      expect(answers).toEqual(expected.answers);
+    },
+    300_000,
+  );
+
+  it.each(CAPTURED)('would be used by: %s', async (statement) => {
+    await expect(runAt(reader, statement)).rejects.toThrow(/^permission denied for function /);
+  });
+
+  it('are not used by the statements of the pages for operators', async () => {
+    expect(DOCUMENTED.length).toBeGreaterThan(10);
+    const { url } = await (await openDatabase(planted)).createRole();
+    await migrateDatabase(url);
+    for (const { name, schema } of [CLIENTS, SIGNING_KEYS]) {
+      const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 }, schema);
+      await runStatement(connection, { text: await connection.createTableSql(name) });
+      await connection.close();
+    }
+    for (const statement of DOCUMENTED) {
+      const fault = await runAt(url, statement).catch((error: unknown) => error);
+      expect([statement, fault]).toEqual([statement, expect.any(Array)]);
+    }
+  });
+});
+
+it('every statement calls functions by their schema, as far as the grammar allows it', async () => {
+  const { functions } = await namesIn(undisturbed.database.url, undisturbed.statements);
+  const calls = undisturbed.statements.flatMap((statement) => [...statement.matchAll(/(?<![.\w"])(\w+)\s*\(/g)]);
+  const unqualified = new Set(calls.map(([, name = '']) => name).filter((name) => functions.includes(name)));
+  // The grammar calls that of pg_catalog; the others are types.
+  expect([...unqualified].toSorted()).toEqual(['extract', 'timestamptz', 'varchar']);
+});
+
+it('every statement that a module has as a text was sent', async () => {
+  const sent = undisturbed.statements.map((statement) => statement.replaceAll(/"?public"?\./g, '$schema.'));
+  const missing: string[] = [];
+  for (const path of globSync('adapters/postgres/**/*.ts')) {
+    const module: Record<string, unknown> = await import(`../../${path}`);
+    for (const text of textsIn(Object.values(module))) if (!sent.includes(text)) missing.push(text);
+  }
+  expect(missing).toEqual([]);
+});
+
+/** The statements among values, and in lists and objects of them. */
+function textsIn(value: unknown, depth = 0): readonly string[] {
+  if (typeof value === 'string') return value.includes('$schema.') ? [value] : [];
+  const isList = typeof value === 'object' && value !== null && depth < 4;
+  return isList ? Object.values(value).flatMap((part) => textsIn(part, depth + 1)) : [];
+}

@@ -1,0 +1,162 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { inspectDatabase } from '../../adapters/postgres/inspect-database.ts';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
+import { manageClients } from '../../config/manage-clients.ts';
+import { manageKeys } from '../../config/manage-keys.ts';
+import { compactJws, generateSigningKey } from './assertions.ts';
+import { freePort } from './free-port.ts';
+import { type FormFields, requestToken, send } from './http.ts';
+import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
+import { runInProcess } from './run-in-process.ts';
+import { ISSUER, startServiceUnderTest } from './running-service.ts';
+import { until } from './until.ts';
+import { WorkloadIssuer } from './workload-issuer.ts';
+
+/** The roles of a deployment, by their URLs. */
+export interface DatabaseRoles {
+  /** Creates tables, and manages clients. */
+  readonly owner: string;
+  /** Of the service. Creates the tables of the key directory. */
+  readonly service: string;
+  /** Gives the role of the service a privilege. */
+  grant(privileges: string): Promise<unknown>;
+  /** Whether such a statement was sent. */
+  hasSent(statement: RegExp): boolean;
+}
+
+/** What all programs answered, without what differs in each run. */
+export type Answers = Readonly<Record<string, readonly unknown[]>>;
+
+const KEY = generateSigningKey('ES256');
+const RESOURCE = 'https://api.example/';
+const METHODS = 'client_secret_post,private_key_jwt,federated_jwt';
+const SECRET = 'a-secret-of-24-characters';
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Runs every program of the service against an empty database, with every method and every command. */
+export async function runEveryProgram({ owner, service: role, grant, hasSent }: DatabaseRoles): Promise<Answers> {
+  const folder = await mkdtemp(join(tmpdir(), 'every-program-'));
+  await using issuer = await WorkloadIssuer.start('kubernetes');
+  const answers: Record<string, readonly unknown[]> = {};
+  const { subject, issuer: issuerName, conditions } = issuer.platform;
+  const rule = ['--issuer', issuerName, '--subject', subject];
+  const claims = Object.entries(conditions).flatMap(([pointer, value]) => ['--claim', `${pointer}=${value}`]);
+  const write = async (name: string, value: unknown) => {
+    await writeFile(join(folder, name), JSON.stringify(value));
+    return join(folder, name);
+  };
+  const clients = async (command: string, more: readonly string[] = [], stdin = '') => {
+    const args = [...command.split(' '), ...more];
+    const { exitCode, stdout, stderr } = await runInProcess(manageClients, args, { DATABASE_URL: owner }, stdin);
+    answers[`clients ${command}`] = exitCode === 0 ? [0] : [exitCode, stderr.replaceAll(folder, '')];
+    return stdout;
+  };
+  const inspect = async (when: string) => {
+    const use = { url: role, hasClients: true, hasKeys: true, connections: 10 };
+    const findings = await inspectDatabase({ ...use, methods: ['private_key_jwt', 'federated_jwt'] });
+    answers[`doctor ${when}`] = findings.map(
+      ({ state, text }) => `${state} ${text.replace(/(test|role)_\w+|(behind|ahead of)|[\d.]+ s |\d+/g, '')}`,
+    );
+  };
+
+  await inspect('before');
+  answers['migrate'] = [await migrateDatabase(owner), await migrateDatabase(owner)];
+  await clients('list');
+  const jwks = await write('jwks.json', { keys: [{ ...KEY.jwk, kid: 'k', alg: 'ES256' }] });
+  await clients('add keyed --name Keyed --scope read --method private_key_jwt --jwks', [jwks]);
+  await clients('add workload --name W --scope read --method federated_jwt', [...rule, ...claims]);
+  await clients('add billing --name Billing --scope read --cost 4 --secret-stdin --resource', [RESOURCE], SECRET);
+  await clients('add other --name Other --scope read --expires-in 10d --cost 4');
+  const added = await clients('secrets add billing --name spring --expires-in 10d --cost 4 --json');
+  const secretWithId = String(JSON.parse(added || '{}').client_secret);
+  for (const command of [
+    'list --json',
+    'list --prefix b --after a --state enabled',
+    'show billing',
+    'show keyed --json',
+  ]) {
+    await clients(command);
+  }
+  for (const command of [
+    'rotate other --keep-old-for 24h --cost 4',
+    'disable other',
+    'enable other',
+    'secrets list other',
+  ]) {
+    await clients(command);
+  }
+  await clients('keys add other --jwks', [jwks]);
+  await clients(`keys remove other ${'A'.repeat(43)}`);
+  await clients('subjects add other', [...rule, '--claim', '/a=b']);
+  await clients('subjects remove other', rule);
+  await clients('resources add other', [RESOURCE]);
+  await clients('resources remove other', [RESOURCE]);
+  const { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope } = REGISTERED_CLIENT;
+  const registered = { client_id, client_secret, client_name, scope };
+  await clients('import', [await write('clients.json', [registered, { ...registered, client_id: 'second' }])]);
+  await clients('import --replace', [
+    await write('more.json', [registered, { ...registered, client_id: 'second', client_name: 'Renamed' }]),
+  ]);
+  await clients('import --json', [await write('taken.json', [registered, registered])]);
+  await clients('remove other');
+
+  for (const table of ['clients', 'client_secrets', 'client_keys', 'client_subjects', 'client_resources']) {
+    await grant(`select on ${table}`);
+  }
+  await grant('select, insert, update, delete on used_assertions, service_replicas');
+  const service = await startServiceUnderTest({
+    environment: {
+      CLIENT_REPOSITORY: 'postgres',
+      KEY_DIRECTORY: 'postgres',
+      DATABASE_URL: role,
+      DATABASE_DEADLINE_MS: '30000',
+      CLIENT_AUTHENTICATION_METHODS: METHODS,
+      CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+      MANAGEMENT_PORT: String(await freePort()),
+      MANAGEMENT_TOKEN: 'a-token-of-an-operator',
+      KEY_PUBLICATION_SECONDS: '1',
+    },
+    files: { 'issuers.json': JSON.stringify([issuer.entry()]) },
+  });
+  await using _stopped = service;
+  const ask = async (name: string, form: FormFields) => {
+    const answer = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
+    const token = answer.json()['access_token'];
+    answers[`token ${name}`] = [answer.status, token === undefined ? answer.text : decodeJwt(String(token)).sub];
+    return String(token);
+  };
+  const billing = { client_id: 'billing' };
+  await until(async () => {
+    await ask('secret', { client_id: REGISTERED_CLIENT.clientId, client_secret: REGISTERED_SECRET });
+    await ask('identity', { client_assertion_type: JWT_BEARER, client_assertion: issuer.mint(ISSUER) });
+    return answers['token secret']?.[0] === 200 && answers['token identity']?.[0] === 200;
+  }, 'the key set of the issuer is there, and the key is published');
+  const token = await ask('secret of the client', { ...billing, client_secret: SECRET });
+  await ask('resource', { ...billing, client_secret: SECRET, resource: RESOURCE });
+  await ask('secret with id', { ...billing, client_secret: secretWithId });
+  await ask('wrong secret', { ...billing, client_secret: 'wrong' });
+  await ask('wrong secret with id', { ...billing, client_secret: `${secretWithId.slice(0, 10)}.wrong` });
+  await ask('unknown client', { client_id: 'unknown', client_secret: 'wrong' });
+  const now = Math.floor(Date.now() / 1_000);
+  const payload = { iss: 'keyed', sub: 'keyed', aud: ISSUER, iat: now, exp: now + 60, jti: 'one' };
+  const assertion = compactJws({ alg: 'ES256', kid: 'k' }, payload, KEY.seal);
+  await ask('assertion', { client_assertion_type: JWT_BEARER, client_assertion: assertion });
+  await ask('replay', { client_assertion_type: JWT_BEARER, client_assertion: assertion });
+  const keySet = await send(service.url, '/oauth2/jwks', { headers: { authorization: `Bearer ${token}` } });
+  answers['key set'] = [keySet.status];
+
+  await until(
+    () => hasSent(/^select from (public\.)?client_resources limit 0/),
+    'the health of the database was checked',
+  );
+  answers['keys list'] = [(await runInProcess(manageKeys, ['list'], { DATABASE_URL: role })).exitCode];
+  const kid = token.includes('.') ? String(decodeProtectedHeader(token).kid) : 'none';
+  const revoked = await runInProcess(manageKeys, ['revoke', kid], { DATABASE_URL: role });
+  answers['keys revoke'] = [revoked.exitCode, /The key \S+ is revoked/.test(revoked.stderr)];
+  await inspect('after');
+  await rm(folder, { recursive: true });
+  return answers;
+}
