@@ -26,7 +26,10 @@ const COMPACT_JWS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
 const MAX_LENGTH = 12 * 1024;
 const TEXT_MAX_LENGTH = 2_000;
 
-/** Values in a header or in claims, members and elements, and how deep they are nested. Platforms write up to 250, and 5. */
+/**
+ * Values in a header or in claims, members and elements, of which objects and arrays count twice, and how deep they are
+ * nested. Platforms write up to 250, and 5.
+ */
 const VALUES_MAX = 1_000;
 const DEPTH_MAX = 16;
 

@@ -1,25 +1,56 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { ATTACKED_METHODS, type AttackedMethod } from '../bench/attack/attacked-methods.ts';
 import type { FloodName } from '../bench/attack/floods.ts';
-import { measureFlood } from '../bench/attack/memory-run.ts';
+import { measureFlood, methodsOf } from '../bench/attack/memory-run.ts';
 
 const SECONDS = 5;
 const MEGABYTES_MAX = 512;
+
+const FLOODS: readonly FloodName[] = [
+  'guesses, 500 x 15',
+  'guesses, 2,000 x 15',
+  'large guesses, 2,000 x 15',
+  'large headers, 600 x 16',
+];
+const FLOODS_OF_METHODS: readonly FloodName[] = [
+  'guesses by header, 2,000 x 15',
+  'wide assertions, 2,000 x 15',
+  'wide identities, 2,000 x 15',
+];
+
+/** What floods most, beside each method that a setting switches on, and beside all. */
+const CASES: readonly (readonly [FloodName, readonly AttackedMethod[]])[] = [
+  ...FLOODS.map((flood) => [flood, []] as const),
+  ...FLOODS_OF_METHODS.map((flood) => [flood, methodsOf(flood)] as const),
+  ...ATTACKED_METHODS.map((method) => ['guesses, 2,000 x 15', [method]] as const),
+  ...[...FLOODS, ...FLOODS_OF_METHODS].map((flood) => [flood, ATTACKED_METHODS] as const),
+];
 
 // `npm run bench -- attack --part memory` runs all floods, for longer.
 describe('the memory of a primary and two workers', () => {
   const opened = new AsyncDisposableStack();
   afterAll(() => opened.disposeAsync());
 
-  it.each<FloodName>([
-    'guesses, 500 x 15',
-    'guesses, 2,000 x 15',
-    'large guesses, 2,000 x 15',
-    'large headers, 600 x 16',
-  ])(`stays below ${MEGABYTES_MAX} MB under a flood: %s`, async (flood) => {
-    const { highestMb, processesKept, answers } = await measureFlood(flood, SECONDS, opened);
+  /** @param locked a table whose look-ups wait. */
+  async function expectBounded(flood: FloodName, methods: readonly AttackedMethod[], locked?: string): Promise<void> {
+    const { highestMb, processesKept, answers } = await measureFlood(flood, SECONDS, methods, opened, locked);
     expect(Object.keys(answers)).not.toEqual([]);
+    expect(answers).not.toHaveProperty('200');
     expect(processesKept).toBe(true);
     expect(highestMb).toBeGreaterThan(100);
     expect(highestMb).toBeLessThan(MEGABYTES_MAX);
-  });
+  }
+
+  it.each(CASES)(
+    `stays below ${MEGABYTES_MAX} MB under a flood: %s, with client_secret_post and %j`,
+    (flood, methods) => expectBounded(flood, methods),
+  );
+
+  it.each([
+    ['wide assertions, 2,000 x 15', 'client_keys'],
+    ['wide identities, 2,000 x 15', 'client_subjects'],
+  ] as const)(
+    `stays below ${MEGABYTES_MAX} MB under a flood whose look-ups wait: %s, while the table %s is locked`,
+    (flood, table) => expectBounded(flood, methodsOf(flood), table),
+  );
 });

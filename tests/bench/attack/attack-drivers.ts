@@ -21,6 +21,8 @@ export interface LegitimateJob {
   readonly seconds: number;
   /** Clients that send their first request during the measurement, one every `newClientEverySeconds`. */
   readonly newClientIds: readonly string[];
+  /** The bodies that each of them sends, one after the other, if they authenticate by assertions. */
+  readonly newClientBodies?: readonly (readonly string[])[];
   readonly newClientEverySeconds: number;
   /** Milliseconds that a new client waits before it retries, at most; less if `Retry-After` says so. */
   readonly retryMsMax: number;

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { forgedRequestBody } from '../../support/forged-assertion.ts';
+import { claimedBy } from './attacked-methods.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -14,7 +16,35 @@ export function requestFor(clientId: string, secret: string): string {
 
 /** A client that is not registered, a different one each time. */
 export function unknownClient(): string {
-  return guessFor(`unknown-${randomBytes(8).toString('hex')}`);
+  return guessFor(unknownId());
+}
+
+/** The same, with the credentials in the header. */
+export function unknownClientByHeader(): string {
+  const credentials = Buffer.from(`${unknownId()}:${randomBytes(12).toString('hex')}`).toString('base64');
+  return post('grant_type=client_credentials', FORM, `Authorization: Basic ${credentials}\r\n`);
+}
+
+/** An assertion that nobody signed, of an unknown client or workload, a different one each time. */
+export function forgedAssertion(method: keyof typeof claimedBy): string {
+  return post(forgedRequestBody(claimedBy[method](unknownId())));
+}
+
+let wide = 0;
+
+/**
+ * The same with claims that need far more memory than their text: as many values as an assertion may have and a long text,
+ * and in turn with it as many as fit into 12 KiB.
+ */
+export function wideAssertion(method: keyof typeof claimedBy): string {
+  wide += 1;
+  const allowed = `"x":[${Array(490).fill('{}').join(',')}],"y":"${'y'.repeat(6_500)}"`;
+  const refused = `"x":[${Array(2_800).fill('{}').join(',')}]`;
+  return post(forgedRequestBody(claimedBy[method](unknownId()), wide % 2 === 0 ? allowed : refused));
+}
+
+function unknownId(): string {
+  return `unknown-${randomBytes(8).toString('hex')}`;
 }
 
 /** Requests that are answered with 400 before any secret is checked. */
@@ -33,6 +63,6 @@ export const GARBAGE: readonly string[] = [
 ];
 
 /** One character per byte. */
-function post(body: string, contentType = FORM): string {
-  return `POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+function post(body: string, contentType = FORM, fields = ''): string {
+  return `POST /oauth2/token HTTP/1.1\r\nHost: a\r\n${fields}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

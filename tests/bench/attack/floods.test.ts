@@ -6,7 +6,9 @@ import {
   startServiceUnderTest,
 } from '../../support/running-service.ts';
 import { until } from '../../support/until.ts';
+import { WorkloadKey } from '../../support/workload-issuer.ts';
 import { requestFor } from './attack-requests.ts';
+import { ATTACKED_METHODS, AUDIENCE, PLATFORM } from './attacked-methods.ts';
 import { ConnectionFlood } from './connection-flood.ts';
 import { FLOODS, type FloodName } from './floods.ts';
 import { measureHiddenGuess, measureLockOut } from './lock-out.ts';
@@ -14,27 +16,37 @@ import { measureHiddenGuess, measureLockOut } from './lock-out.ts';
 describe('the floods, with two connections each', () => {
   let service: ServiceUnderTest;
   beforeAll(async () => {
-    service = await startServiceUnderTest();
+    const entry = { issuer: PLATFORM, jwks: { keys: [new WorkloadKey('platform', 'ES384').jwk()] }, preset: 'none' };
+    service = await startServiceUnderTest({
+      environment: {
+        CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', ...ATTACKED_METHODS].join(','),
+        CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+        TOKEN_ISSUER: AUDIENCE,
+      },
+      files: { 'issuers.json': JSON.stringify([entry]) },
+    });
   });
   afterAll(() => service.stop());
 
-  it.each<[FloodName, string]>([
-    ['idle connections, 2,000', '401'],
-    ['guesses, 500 x 15', '401'],
-    ['large guesses, 2,000 x 15', '401'],
-    ['large headers, 600 x 16', '401'],
-    ['many header fields, 2,000 x 16', '401'],
-    ['100,000 client ids, 500 x 4', '401'],
-    ['abandoned guesses, 2,000', 'closed'],
-  ])('%s get %s', async (name, answer) => {
-    const sockets: { destroy(): void }[] = [];
-    const flood = new ConnectionFlood(service.port, 2, (connection) => {
-      sockets.push(connection.socket);
-      FLOODS[name].begin(connection);
-    });
+  it.each<[FloodName, string, string]>([
+    ['idle connections, 2,000', '401', 'token_missing'],
+    ['guesses, 500 x 15', '401', 'client_unknown'],
+    ['large guesses, 2,000 x 15', '401', 'client_unknown'],
+    ['large headers, 600 x 16', '401', 'token_missing'],
+    ['many header fields, 2,000 x 16', '401', 'token_missing'],
+    ['100,000 client ids, 500 x 4', '401', 'client_unknown'],
+    ['abandoned guesses, 2,000', 'closed', 'client_disconnected'],
+    ['guesses by header, 2,000 x 15', '401', 'client_unknown'],
+    ['forged assertions, 100', '401', 'client_unknown'],
+    ['forged identities, 100', '401', 'assertion_signature_wrong'],
+    ['wide assertions, 2,000 x 15', '401', 'client_unknown'],
+    ['wide identities, 2,000 x 15', '401', 'assertion_signature_wrong'],
+  ])('%s get %s', async (name, answer, reason) => {
+    const flood = new ConnectionFlood(service.port, 2, FLOODS[name].begin);
     await until(() => (flood.answers[answer] ?? 0) > 0, 'an answer has arrived');
     expect(Object.keys(flood.answers)).not.toContain('400');
-    for (const socket of sockets) socket.destroy();
+    await until(() => service.logText().includes(`"reason":"${reason}"`), reason);
+    flood.end();
   });
 
   it('and the two attacks on one client id end with an answer to its owner', async () => {

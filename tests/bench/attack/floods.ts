@@ -1,4 +1,5 @@
-import { guessFor, unknownClient } from './attack-requests.ts';
+import { forgedAssertion, guessFor, unknownClient, unknownClientByHeader, wideAssertion } from './attack-requests.ts';
+import type { AttackedMethod } from './attacked-methods.ts';
 import type { AttackingConnection } from './connection-flood.ts';
 
 /** The input of the program flood-attackers.ts. */
@@ -13,6 +14,8 @@ interface Flood {
   readonly connections: number;
   /** What each connection does once it is open. */
   readonly begin: (connection: AttackingConnection) => void;
+  /** The authentication method that it attacks, if that has to be switched on. */
+  readonly method?: AttackedMethod;
 }
 
 const FORM_HEAD = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
@@ -43,12 +46,30 @@ export const FLOODS = {
   'abandoned guesses, 2,000': { connections: 2_000, begin: abandon },
   'unread answers, 2,000': { connections: 2_000, begin: ignoreAnswers },
   '100,000 client ids, 500 x 4': { connections: 500, begin: pipelined(4, () => guessFor(nextClientId())) },
+  'guesses by header, 2,000 x 15': {
+    connections: 2_000,
+    begin: pipelined(15, unknownClientByHeader),
+    method: 'client_secret_basic',
+  },
+  'forged assertions, 100': ofAssertions('private_key_jwt', 100, 1, forgedAssertion),
+  'forged identities, 100': ofAssertions('federated_jwt', 100, 1, forgedAssertion),
+  'wide assertions, 2,000 x 15': ofAssertions('private_key_jwt', 2_000, 15, wideAssertion),
+  'wide identities, 2,000 x 15': ofAssertions('federated_jwt', 2_000, 15, wideAssertion),
 } as const satisfies Record<string, Flood>;
 
 export type FloodName = keyof typeof FLOODS;
 
 export function floodOf(name: FloodName): Flood {
   return FLOODS[name];
+}
+
+function ofAssertions(
+  method: 'private_key_jwt' | 'federated_jwt',
+  connections: number,
+  count: number,
+  request: typeof forgedAssertion,
+): Flood {
+  return { connections, begin: pipelined(count, () => request(method)), method };
 }
 
 let lastId = 0;

@@ -61,8 +61,9 @@ async function startNewClient(clientId: string, n: number): Promise<number | nul
   await delay((n + 0.5) * job.newClientEverySeconds * 1000);
   const agent = new Agent({ keepAlive: true });
   const begin = performance.now();
-  while (performance.now() - begin < NEW_CLIENT_MS_MAX) {
-    const { outcome, retryAfterSeconds } = await requestToken(clientId, agent);
+  for (let attempt = 0; performance.now() - begin < NEW_CLIENT_MS_MAX; attempt += 1) {
+    const body = job.newClientBodies?.[n]?.[attempt];
+    const { outcome, retryAfterSeconds } = await requestToken(clientId, agent, body);
     if (outcome === '200') {
       agent.destroy();
       return performance.now() - begin;
@@ -76,9 +77,9 @@ async function startNewClient(clientId: string, n: number): Promise<number | nul
 function requestToken(
   clientId: string,
   agent: Agent,
+  body = bodyWithSecret(clientId),
 ): Promise<{ readonly outcome: string; readonly retryAfterSeconds: number }> {
-  const { tokenUrl, secret } = job;
-  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret });
+  const { tokenUrl } = job;
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   return new Promise((resolve) => {
     const fail = (error: NodeJS.ErrnoException) => resolve({ outcome: error.code ?? error.name, retryAfterSeconds: 0 });
@@ -90,6 +91,11 @@ function requestToken(
       answer.on('end', () => resolve({ outcome: String(answer.statusCode), retryAfterSeconds }));
     });
     outgoing.on('error', fail);
-    outgoing.end(body.toString());
+    outgoing.end(body);
   });
+}
+
+function bodyWithSecret(clientId: string): string {
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: job.secret };
+  return new URLSearchParams(form).toString();
 }

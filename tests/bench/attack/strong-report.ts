@@ -5,12 +5,18 @@ import { legitimateFigures } from './attack-report.ts';
 import type { FloodName } from './floods.ts';
 import type { HiddenGuess } from './lock-out.ts';
 
+/** Clients beside a flood. */
+export interface FloodedClients {
+  readonly flood: FloodName;
+  readonly clients: LegitimateResult;
+  readonly answers: AnswerCount;
+}
+
 export interface StrongResult {
-  readonly floods: readonly {
-    readonly flood: FloodName;
-    readonly clients: LegitimateResult;
-    readonly answers: AnswerCount;
-  }[];
+  /** Of guesses. The newcomers send secrets. */
+  readonly floods: readonly FloodedClients[];
+  /** Of forged assertions. The newcomers sign assertions. */
+  readonly assertionFloods: readonly FloodedClients[];
   /** Milliseconds from the end of the burst to the owner's token; null if there was none. */
   readonly lockOutMs: number | null;
   readonly hiddenGuess: HiddenGuess;
@@ -20,9 +26,13 @@ const NEWCOMER_MS_MAX = 3_000;
 const P99_MS_MAX = 100;
 const LOCK_OUT_MS_MAX = 5_000;
 
-/** The requirements on newcomers, known clients and the owner of a guessed id. They are judged under the smaller flood. */
-export function strongVerdicts({ floods: [smaller], lockOutMs }: StrongResult) {
+/**
+ * The requirements on newcomers, known clients and the owner of a guessed id. They are judged under the smaller flood of
+ * guesses, and under each flood of forged assertions.
+ */
+export function strongVerdicts({ floods: [smaller], assertionFloods, lockOutMs }: StrongResult) {
   const figures = smaller && legitimateFigures(smaller.clients);
+  const ofAssertions = assertionFloods.map(({ clients }) => legitimateFigures(clients));
   return [
     {
       requirement: `every newcomer gets a token within ${NEWCOMER_MS_MAX / 1_000} s`,
@@ -36,12 +46,20 @@ export function strongVerdicts({ floods: [smaller], lockOutMs }: StrongResult) {
       requirement: `the owner of a guessed id gets a token within ${LOCK_OUT_MS_MAX / 1_000} s after the burst`,
       passed: (lockOutMs ?? Number.POSITIVE_INFINITY) <= LOCK_OUT_MS_MAX,
     },
+    {
+      requirement: `beside forged assertions, every client that signs one gets a token within ${NEWCOMER_MS_MAX / 1_000} s`,
+      passed: ofAssertions.every(({ newClientHighestMs }) => newClientHighestMs <= NEWCOMER_MS_MAX),
+    },
+    {
+      requirement: `beside forged assertions, the p99 of known clients is below ${P99_MS_MAX} ms`,
+      passed: ofAssertions.every(({ p99Ms }) => p99Ms < P99_MS_MAX),
+    },
   ];
 }
 
 /** The figures and the verdicts, as Markdown. */
 export function strongReport(result: StrongResult): string {
-  const rows = result.floods.map(({ flood, clients, answers }) => {
+  const rows = [...result.floods, ...result.assertionFloods].map(({ flood, clients, answers }) => {
     const { p99Ms, success, newClientHighestMs } = legitimateFigures(clients);
     const served = clients.newClientsMs.filter((ms) => ms !== null).length;
     const newcomers = `${served} of ${clients.newClientsMs.length}`;
