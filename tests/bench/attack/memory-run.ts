@@ -89,7 +89,8 @@ async function startBesideLock(
 ): Promise<Candidate> {
   const database = await (await startBenchDatabaseServer(running)).create();
   await migrateDatabase(database.url);
-  const service = await startOnPostgres('PostgreSQL', database, clients, running, options);
+  const environment = { ...options.environment, DATABASE_DEADLINE_MS: '10000' };
+  const service = await startOnPostgres('PostgreSQL', database, clients, running, { ...options, environment });
   const lock = new KeptConnection(database.url);
   running.defer(() => lock.close());
   await lock.query('begin');
