@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Countable, type CountableCaller, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
+import {
+  type Countable,
+  type CountableCaller,
+  LOAD_LIMITS,
+  LoadLimit,
+} from '../../../adapters/http/admission/load-limit.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
 import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
@@ -22,6 +27,14 @@ describe('LoadLimit', () => {
     load.leave(first);
     expect(enterAll(load, 2)).toEqual([true, false]);
     expect(load.inFlight).toBe(3);
+  });
+
+  it('admits 1,000 requests in the service, and 100 while the event loop is late by 200 ms', () => {
+    const eventLoop = { delayMs: 199 };
+    const load = new LoadLimit(LOAD_LIMITS, eventLoop);
+    expect(load.max).toBe(1_000);
+    eventLoop.delayMs = 200;
+    expect(load.max).toBe(100);
   });
 
   it('counts a request once, however often it leaves, and not at all if it was not admitted', () => {
@@ -114,6 +127,33 @@ describe('a request that waits for a verification', () => {
     expect(load.inFlight).toBe(3);
     for (const { request } of callers) load.leave(request);
     expect(load.inFlight).toBe(0);
+  });
+
+  it('is not counted while it waits beyond the limit of its client, nor when there are no attempts left', async () => {
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const asked: unknown[] = [];
+    const slots = load.withUncountedWaits({
+      hasAttemptsLeft: (...pair) => {
+        asked.push(pair);
+        return false;
+      },
+      acquire: async () => 'attempts_exhausted',
+    });
+    expect(slots.hasAttemptsLeft('client', '192.0.2.1')).toBe(false);
+    expect(asked).toEqual([['client', '192.0.2.1']]);
+    const { caller } = countedCaller(load);
+    expect(await acquire(slots, caller)).toBe('attempts_exhausted');
+    expect(load.inFlight).toBe(0);
+  });
+
+  it('is not looked for in a renewal, which no request waits for', async () => {
+    const load = new LoadLimit(LIMITS, ON_TIME);
+    const { caller } = countedCaller(load);
+    const slots = load.withUncountedWaits({ hasAttemptsLeft: () => true, acquire: async () => 'attempts_exhausted' });
+    const { request, ...background } = caller;
+    await slots.acquire({ clientId: 'client', cost, caller: background, purpose: 'renewal', isRegistered });
+    expect(load.inFlight).toBe(1);
+    load.leave(request);
   });
 
   it('counts no more when it is refused', async () => {

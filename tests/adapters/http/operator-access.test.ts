@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { OperatorChecks } from '../../../adapters/http/admission/operator-checks.ts';
+import { OPERATOR_LIMITS, OperatorChecks } from '../../../adapters/http/admission/operator-checks.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, send, sendRaw } from '../../support/http.ts';
@@ -181,6 +181,34 @@ describe('checks of the operator token', () => {
     now = 50;
     expect(await waiting).toBe(true);
     expect(checks.waiting).toBe(0);
+  });
+
+  it('are limited as the documentation says: 20 without a wait, then one in 50 ms, and 100 may wait', () => {
+    expect(OPERATOR_LIMITS).toEqual({ burst: 20, everyMs: 50, waiting: 100 });
+  });
+
+  it('have all of their burst again a second after the last wrong token, and no more', async () => {
+    let now = 1_000_000;
+    const checks = new OperatorChecks(undefined, () => now);
+    for (let count = 0; count < 21; count += 1) checks.countWrong();
+    now += 60_000;
+    for (let count = 0; count < 20; count += 1) {
+      expect(await checks.wait(CONNECTED)).toBe(true);
+      checks.countWrong();
+    }
+    expect(checks.waiting).toBe(0);
+    checks.countWrong();
+    const waiting = checks.wait(CONNECTED);
+    expect(checks.waiting).toBe(1);
+    now += 50;
+    expect(await waiting).toBe(true);
+  });
+
+  it('do not wait for a caller who has disconnected, and need no place', async () => {
+    const checks = new OperatorChecks({ burst: 0, everyMs: 60_000, waiting: 0 }, () => 0);
+    checks.countWrong();
+    expect(await checks.wait(AbortSignal.abort())).toBe(true);
+    expect(await checks.wait(CONNECTED)).toBe(false);
   });
 
   it('are refused at once when as many wait as there can be connections', async () => {

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PipelinedRequests } from '../../../adapters/http/admission/pipelined-requests.ts';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import type { HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { createHttpServer } from '../../support/http-server.ts';
@@ -160,5 +162,46 @@ describe('the pipelined requests of a connection', () => {
     await delay(0);
     expect(held.begun).toHaveLength(2);
     expect(server.load).toMatchObject({ pipelined: 0, pipelinedBytes: 0 });
+  });
+});
+
+describe('the memory of pipelined requests', () => {
+  const requestWith = (headers: Readonly<Record<string, string>> = {}, url: string | undefined = '/a') =>
+    ({ url, headers, rawHeaders: Object.entries(headers).flat() }) as unknown as IncomingMessage;
+  const bytesOf = (request: IncomingMessage) => {
+    const requests = new PipelinedRequests();
+    requests.add(request);
+    return requests.bytes;
+  };
+
+  it('is 4 KiB for each, its target, and each name and value with 32 bytes more', () => {
+    expect(bytesOf(requestWith())).toBe(4_096 + 2);
+    expect(bytesOf({ ...requestWith(), url: undefined } as unknown as IncomingMessage)).toBe(4_096);
+    expect(bytesOf(requestWith({ host: 'x', accept: '*/*' }))).toBe(
+      4_096 + 2 + (32 + 4) + (32 + 1) + (32 + 6) + (32 + 3),
+    );
+  });
+
+  it.each([
+    ['a body of 8,000 bytes', { 'content-length': '8000' }, 8_000],
+    ['a body of 64 KiB', { 'content-length': '65536' }, 65_536],
+    ['a longer body, of which no more is read ahead', { 'content-length': '16777216' }, 65_536],
+    ['a body in chunks', { 'transfer-encoding': 'chunked' }, 65_536],
+  ])('has room for %s', (_what, headers, body) => {
+    const texts = Object.entries(headers).flat();
+    const head = texts.reduce((bytes, text) => bytes + 32 + text.length, 4_096 + 2);
+    expect(bytesOf(requestWith(headers))).toBe(head + body);
+  });
+
+  it('is full beyond 20 MiB, until a request is no longer there', () => {
+    const requests = new PipelinedRequests();
+    expect([requests.maxBytes, requests.full]).toEqual([20 * MEBIBYTE, false]);
+    const request = requestWith({}, 'a'.repeat(MEBIBYTE - 4_096));
+    for (let count = 0; count < 20; count += 1) requests.add(request);
+    expect([requests.waiting, requests.bytes, requests.full]).toEqual([20, 20 * MEBIBYTE, false]);
+    requests.add(requestWith());
+    expect([requests.waiting, requests.full]).toEqual([21, true]);
+    requests.delete(requestWith());
+    expect([requests.waiting, requests.bytes, requests.full]).toEqual([20, 20 * MEBIBYTE, false]);
   });
 });

@@ -24,6 +24,16 @@ describe('RejectionDelay', () => {
     expect([delay.delayMs(socket), delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0, 1_000]);
   });
 
+  it('lets 20 rejections a second go, and 1,000 wait, if nobody says how many', () => {
+    const delay = new RejectionDelay(undefined, () => 0);
+    const socket = new Socket();
+    const delays = Array.from({ length: 22 }, () => delay.delayMs(socket));
+    expect(delays).toEqual([...Array(20).fill(0), 1_000, 1_000]);
+    expect([delay.max, delay.waiting, delay.full]).toEqual([1_000, 0, false]);
+    // Its own clock passes, too.
+    expect(new RejectionDelay().delayMs(socket)).toBe(0);
+  });
+
   it('counts the rejections that wait, and is full at its limit until one of them is sent', async () => {
     const delay = new RejectionDelay({ perSecond: 0, waiting: 2 });
     const waits = [delay.wait(20), delay.wait(1)];

@@ -60,6 +60,34 @@ describe('JoseAssertionVerifier', () => {
     expect(imports).toEqual(['unused']);
   });
 
+  it.each([
+    ['one less than the modulus', (modulus: bigint) => [modulus - 1n, 256], ['the key']],
+    ['the modulus', (modulus: bigint) => [modulus, 256], []],
+    ['more than the modulus', (modulus: bigint) => [modulus + 1n, 256], []],
+    ['as long as a modulus can be', () => [2n ** 2_047n, 512], []],
+    ['a byte longer than the modulus', () => [2n ** 2_047n, 257], []],
+  ] as const)(
+    'refuses a signature of RSA that is %s after the work of one that the key could have made',
+    async (_what, signatureOf, used) => {
+      const { jwk } = generateSigningKey('RS256');
+      const modulus = jwk.kty === 'RSA' ? BigInt(`0x${Buffer.from(jwk.n, 'base64url').toString('hex')}`) : 0n;
+      const [value = 0n, bytes] = signatureOf(modulus);
+      const seal = () => Buffer.from(value.toString(16).padStart(2 * Number(bytes), '0'), 'hex');
+      const forged = parsed(compactJws({ alg: 'RS256' }, { sub: 'x', aud: 'y', exp: 1 }, seal));
+      const imports: string[] = [];
+      const watched = {
+        ...jwk,
+        get kid() {
+          imports.push('the key');
+          return 'the key';
+        },
+      };
+      expect(await new JoseAssertionVerifier().verify(forged, [watched])).toBe('signature_wrong');
+      // OpenSSL refuses at once what is not less than the modulus or not as long: a decoy is tried in place of the key.
+      expect(imports).toEqual(used);
+    },
+  );
+
   it('tries keys for two milliseconds in one pass of the event loop, and goes on in the next one', async () => {
     let now = 0;
     // Each key takes a millisecond: the clock is read before and behind it.

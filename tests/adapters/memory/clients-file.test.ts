@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { readClientsFile } from '../../../adapters/memory/clients-file.ts';
+import { readClientsFile, streamClientsFile } from '../../../adapters/memory/clients-file.ts';
+import { collect } from '../../support/collect.ts';
 
 const ENTRY = { client_id: 'a', client_secret: '{noop}its-secret', client_name: 'A', scope: 'read' };
 const BCRYPT = `$2b$10$${'a'.repeat(53)}`;
@@ -121,6 +122,32 @@ describe('readClientsFile', () => {
       { secrets: [{ secret_id: 'a', client_secret: BCRYPT }] },
       'secrets.0.name is missing',
     ],
+    ['secrets that are no array', { secrets: {} }, /^secrets must be an array/],
+    ['a secret that is no object', { secrets: ['its-secret'] }, 'secrets.0 must be an object'],
+    [
+      'an unknown member of a secret',
+      { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
+      'secrets.0 has members other than secret_id, name, client_secret, expires_at',
+    ],
+    [
+      'a time that is no number',
+      { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, expires_at: '2030-01-01' }] },
+      'secrets.0.expires_at must be a time in whole seconds since the epoch',
+    ],
+    ['keys in an array', { jwks: [] }, 'jwks must be a JWK set'],
+    ['a key that is no object', { jwks: { keys: ['its-secret'] } }, 'jwks.keys.0 must be an object'],
+    ['subjects that are no array', { federated_subjects: 'its-secret' }, 'federated_subjects must be an array'],
+    [
+      'conditions that are no object',
+      { federated_subjects: [{ issuer: 'i', subject: 's', claims: 'its-secret' }] },
+      'federated_subjects.0.claims must be an object',
+    ],
+    [
+      'an unknown member of a subject',
+      { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
+      'federated_subjects.0 has members other than issuer, subject, claims',
+    ],
+    ['a resource that is no text', { resources: [1] }, 'resources.0 must be a string'],
     [
       'two secrets with ids beside another one',
       { secrets: ['a', 'b'].map((secret_id) => ({ secret_id, name: 'n', client_secret: BCRYPT })) },
@@ -138,6 +165,33 @@ describe('readClientsFile', () => {
     expect(problems.join()).not.toContain('its-secret');
   });
 
+  it.each([
+    ['resources alone', { resources: ['https://api.example'] }],
+    ['nothing', {}],
+  ])('needs a client_secret for a client with %s', (_what, members) => {
+    expect(problemsOf([{ ...ENTRY, ...members, client_secret: undefined }])).toEqual([
+      'entry 0: client_secret is missing',
+    ]);
+  });
+
+  it('reads a client without a secret if it has secrets with ids, keys or subjects, and without a time what does not expire', () => {
+    const { client_secret, ...client } = ENTRY;
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url') };
+    const read = (members: object) => {
+      const clients = readClientsFile(JSON.stringify([{ ...client, ...members }]));
+      return clients.ok ? clients.value[0]?.details : clients.problem;
+    };
+    const none = { secrets: [], keys: [], subjects: [], resources: [] };
+    expect(read({ secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }] })).toEqual({
+      ...none,
+      secrets: [{ secretId: 'cs1', name: 'new', encoded: BCRYPT }],
+    });
+    expect(read({ jwks: { keys: [jwk], others: true } })).toEqual({ ...none, keys: [{ jwk }] });
+    expect(read({ federated_subjects: [{ issuer: 'https://i.example', subject: 's' }] })).toEqual(
+      expect.objectContaining({ subjects: [{ issuer: 'https://i.example', subject: 's', claims: {} }] }),
+    );
+  });
+
   it('reports every problem at once', () => {
     expect(problemsOf([{}, ENTRY, { ...ENTRY, client_secret: 'x' }])).toEqual([
       'entry 0: client_id is missing',
@@ -147,5 +201,50 @@ describe('readClientsFile', () => {
       'entry 2: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
       'entry 2: client_id is that of entry 1',
     ]);
+  });
+});
+
+describe('streamClientsFile', () => {
+  const stream = (text: string) =>
+    collect(
+      streamClientsFile(
+        (async function* () {
+          yield Buffer.from(text);
+        })(),
+      ),
+    );
+
+  it('reads the same registrations as readClientsFile', async () => {
+    const file = JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]);
+    const clients = readClientsFile(file);
+    expect(clients.ok && (await stream(file))).toEqual(
+      clients.ok && clients.value.map((value) => ({ ok: true, value })),
+    );
+  });
+
+  it('names the position and the member of each problem, in the second batch too, and never a value', async () => {
+    const many = Array.from({ length: 1_000 }, (_, n) => ({ ...ENTRY, client_id: `client-${n}` }));
+    const broken = [
+      { ...ENTRY, secrets: [{ secret_id: 'a', client_secret: BCRYPT }] },
+      'its-secret',
+      { ...ENTRY, scope: '' },
+    ];
+    const entries = await stream(JSON.stringify([...many, ...broken]));
+    const problems = entries.flatMap((entry) => (entry.ok ? [] : entry.problem));
+    expect(problems).toEqual([
+      { position: 1_000, text: 'secrets.0.name is missing' },
+      { position: 1_001, text: 'it must be an object' },
+      {
+        position: 1_002,
+        text: 'scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+      },
+    ]);
+  });
+
+  it.each([
+    ['{"client_secret": "its-secret"}', [{ text: 'must be a JSON array' }]],
+    ['[its-secret]', [{ position: 0, text: 'it is not JSON; it begins in line 1' }]],
+  ])('says of %j what is wrong', async (text, problem) => {
+    expect(await stream(text)).toEqual([{ ok: false, problem }]);
   });
 });

@@ -11,6 +11,7 @@ describe('the places of the example', () => {
     for (const place of PLACES) {
       expect(Object.values(place)).not.toContain('');
       expect(place.countryCode).toMatch(/^[A-Z]{2}$/);
+      expect(place.enabled).toBe(true);
     }
   });
 

@@ -90,6 +90,27 @@ describe('readJsonArray', () => {
     expect((await read(whole)).at(-1)).toEqual({ ok: false, problem });
   });
 
+  it('reads an entry of exactly 1 MiB, in one chunk or in several', async () => {
+    const value = 'x'.repeat(1_048_576 - 2);
+    for (const size of [2_000_000, 65_536]) expect(await read(JSON.stringify([value, 1]), [size])).toHaveLength(2);
+    const problem = { position: 0, text: 'is longer than 1048576 bytes' };
+    for (const size of [2_000_000, 65_536]) {
+      expect((await read(JSON.stringify([`${value}x`, 1]), [size])).at(-1)).toEqual({ ok: false, problem });
+    }
+  });
+
+  it('reads chunks whose memory is used again for the next one', async () => {
+    const text = JSON.stringify(['first', 'second', 'third']);
+    async function* reused() {
+      const memory = Buffer.alloc(5);
+      for (let start = 0; start < text.length; start += 5)
+        yield memory.subarray(0, memory.write(text.slice(start, start + 5)));
+    }
+    expect(await collect(readJsonArray(reused()))).toEqual(
+      ['first', 'second', 'third'].map((value) => ({ ok: true, value })),
+    );
+  });
+
   it('returns batches of at most 1,000 entries or little more than 1 MiB', async () => {
     const sizesOf = async (values: readonly unknown[]) => {
       const sizes: number[] = [];

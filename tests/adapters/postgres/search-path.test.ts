@@ -129,7 +129,7 @@ describe('a schema of the search path in which other roles may create objects', 
   it('is reported by the service when it starts, and by the doctor with the statement that changes it', async () => {
     const [role, other] = [await database.createRole(), await database.createRole()];
     await database.query(`create schema shared; create table shared.clients ${CLIENTS_TABLE};
-      grant usage, create on schema shared to public, ${role.name}, ${other.name}, postgres;
+      grant usage, create on schema shared to public, ${role.name}, ${other.name}, current_user;
       grant select on shared.clients to ${role.name}`);
     const url = withPath('shared', role.url);
     const use = { hasClients: true, hasKeys: false, methods: [], connections: 1 } as const;

@@ -251,4 +251,79 @@ describe('AttemptLimiter', () => {
     for (let count = 0; count < 8; count += 1) await exhaust(`guessed ${count}`);
     expect(slots.pairs).toBe(5);
   });
+
+  it('counts 100,000 pairs if nobody says how many', () => {
+    const slots = new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: FAILURES });
+    expect([slots.pairs, slots.pairsMax]).toEqual([0, 100_000]);
+  });
+
+  it('forgets a pair with up to two failures, although seven older ones have more, and the eighth in any case', async () => {
+    const { attempt, exhaust, hasAttemptsLeft } = world({ pairsMax: 9 });
+    for (let count = 0; count < 7; count += 1) await exhaust(`guessed ${count}`);
+    for (const name of ['tried twice', 'tried thrice'])
+      for (let count = 0; count < 3; count += 1) {
+        if (name === 'tried thrice' || count < 2) await attempt('mismatch', name);
+      }
+    await attempt('mismatch', 'new');
+    // It has all of its attempts again.
+    for (let count = 0; count < FAILURES; count += 1) {
+      expect(hasAttemptsLeft('tried twice')).toBe(true);
+      await attempt('mismatch', 'tried twice');
+    }
+    expect(hasAttemptsLeft('guessed 0')).toBe(false);
+  });
+
+  it('gives an attempt that was selected the rest of two seconds for its slot', async () => {
+    const time = { ms: 1_000_000 };
+    const waits: (number | undefined)[] = [];
+    const behind: ClosableVerificationSlots = {
+      hasAttemptsLeft: () => true,
+      acquire: async ({ waitMs }) => {
+        waits.push(waitMs);
+        return { refusals: 'immediate', settle: async (verdict) => verdict, release: () => {} };
+      },
+      close: () => {},
+    };
+    const paced = new PacedAttempts(PACED);
+    const slots = new AttemptLimiter(behind, { failuresPerMinute: 1, paced, now: () => time.ms });
+    await slots.acquire(slotRequest());
+    const selected = slots.acquire(slotRequest());
+    await settled();
+    time.ms += 1_200;
+    await selected;
+    expect(waits).toEqual([undefined, 800]);
+  });
+
+  it('wakes an attempt that waits as soon as another one is given back', async () => {
+    const { slots, attempt, exhaust, paced } = world({
+      paced: new PacedAttempts({ ...PACED, intervalMsMax: 59_000 }),
+    });
+    for (let count = 1; count < FAILURES; count += 1) await attempt('mismatch', 'a-client', A_CALLER.address);
+    const held = await slots.acquire(slotRequest());
+    const waiting = attempt('match', 'a-client', A_CALLER.address);
+    await settled();
+    expect(paced.size).toBe(1);
+    if (held !== 'attempts_exhausted') await held.settle('match');
+    expect(await waiting).toBe('match');
+    expect(paced.size).toBe(0);
+    await exhaust();
+  });
+
+  it('closes what is behind it, and what waits', async () => {
+    let closed = 0;
+    const behind: ClosableVerificationSlots = {
+      hasAttemptsLeft: () => true,
+      acquire: async () => 'attempts_exhausted',
+      close: () => {
+        closed += 1;
+      },
+    };
+    const paced = new PacedAttempts(PACED);
+    new AttemptLimiter(behind, { failuresPerMinute: 1, paced }).close();
+    await expect(paced.wait('a pair', A_CALLER.disconnected, { waitMs: () => 0, take: () => {} })).rejects.toThrow(
+      DependencyUnavailable,
+    );
+    new AttemptLimiter(behind, { failuresPerMinute: 1 }).close();
+    expect(closed).toBe(2);
+  });
 });

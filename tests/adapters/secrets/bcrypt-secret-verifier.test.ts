@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { BcryptSecretVerifier, concurrentVerifications } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { PlainSecretVerifier } from '../../../adapters/secrets/plain-secret-verifier.ts';
 import { StoredSecret } from '../../../domain/stored-secret.ts';
 import { describeSecretVerifier } from '../../contracts/secret-verifier.ts';
@@ -80,4 +80,46 @@ describe('BcryptSecretVerifier', () => {
       compare.mockRestore();
     }
   });
+
+  it('has a hash of its own for each cost, which differs in each process', async () => {
+    const compared = new Set<string>();
+    const compare = jest.spyOn(bcrypt, 'compare').mockImplementation(async (_presented, encoding) => {
+      compared.add(encoding);
+      return true;
+    });
+    try {
+      for (let process = 0; process < 3; process += 1) {
+        const verifier = new BcryptSecretVerifier({ cost: 4, costMax: 10 });
+        verifier.includeCost(10);
+        // Even if a secret matched such a hash, it would match no client.
+        expect(await verifier.verify('a-guess', undefined)).toBe('mismatch');
+      }
+    } finally {
+      compare.mockRestore();
+    }
+    expect(compared.size).toBe(6);
+    for (const encoding of compared) expect(encoding).toMatch(/^\$2b\$(04|10)\$[0-9a-f]{16}0{6}[0-9a-f]{31}$/);
+  });
+});
+
+describe('PlainSecretVerifier', () => {
+  it('makes a refusal cost what the other verifier says', () => {
+    expect(new PlainSecretVerifier(new BcryptSecretVerifier({ cost: 5, costMax: 6 })).cost).toBe(5);
+  });
+});
+
+describe('the verifications that run at once', () => {
+  it.each([
+    [1, 1, 1],
+    [1, 2, 1],
+    [1, 3, 2],
+    [1, 64, 3],
+    [2, 64, 6],
+    [8, 8, 7],
+  ])(
+    'leave a core and a thread of each process free: %d processes on %d cores run %d',
+    (processes, cores, expected) => {
+      expect(concurrentVerifications(processes, cores)).toBe(expected);
+    },
+  );
 });

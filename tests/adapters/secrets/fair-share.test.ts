@@ -57,4 +57,27 @@ describe('FairShare', () => {
   it('selects no flow if none waits', () => {
     expect(new FairShare<string>().next([])).toBeUndefined();
   });
+
+  it('remembers the work of 10,000 flows if nobody says of how many', () => {
+    const share = new FairShare<number>();
+    for (let flow = 0; flow < 10_010; flow += 1) share.charge(flow, 1);
+    expect([share.size, share.max]).toEqual([10_000, 10_000]);
+  });
+
+  it('prefers a flow that had no work to one that had, and a flow to itself not', () => {
+    const share = new FairShare<string>();
+    share.charge('a', 1);
+    share.moveOn(['a']);
+    expect(Math.sign(share.compare('new', 'a'))).toBe(-1);
+    expect(Math.sign(share.compare('a', 'new'))).toBe(1);
+    expect(share.compare('a', 'a')).toBe(0);
+  });
+
+  it('keeps the time while nobody waits', () => {
+    const share = new FairShare<string>();
+    share.charge('a', 5);
+    share.moveOn([]);
+    share.charge('b', 1);
+    expect(share.next(['a', 'b'])).toBe('b');
+  });
 });

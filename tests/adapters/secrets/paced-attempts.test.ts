@@ -136,4 +136,57 @@ describe('PacedAttempts', () => {
     expect(intervalMsMax).toBeLessThan(waitMs);
     expect(waitMs + RETRY_AFTER_MS + intervalMsMax).toBeLessThanOrEqual(4_000);
   });
+
+  it('lets 2,048 attempts wait if nobody says how many', () => {
+    expect(new PacedAttempts().max).toBe(2_048);
+  });
+
+  it('is woken for a pair, and selects as many of its attempts as have become available', async () => {
+    const paced = new PacedAttempts({ max: 10, waitMs: 60_000, intervalMsMax: 60_000 });
+    let available = 0;
+    const pace = {
+      waitMs: () => (available > 0 ? 0 : 60_000),
+      take: () => {
+        available -= 1;
+      },
+    };
+    const waiting = [1, 2, 3].map(() => paced.wait('a pair', NEVER, pace));
+    paced.wake('another pair');
+    paced.wake('a pair');
+    expect(paced.size).toBe(3);
+    available = 2;
+    paced.wake('a pair');
+    expect(paced.size).toBe(1);
+    expect(paced.isWaiting('a pair')).toBe(true);
+    available = 1;
+    paced.wake('a pair');
+    expect(await Promise.all(waiting)).toEqual([true, true, true]);
+    expect(paced.isWaiting('a pair')).toBe(false);
+  });
+
+  it('selects the next attempt one interval after the last, not after its own arrival', async () => {
+    const paced = new PacedAttempts({ max: 10, waitMs: 60_000, intervalMsMax: 300 });
+    const begin = performance.now();
+    const first = paced.wait('a pair', NEVER, SLOW);
+    const second = paced.wait('a pair', NEVER, SLOW);
+    await first;
+    await second;
+    // Timers are never early by more than a millisecond.
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(2 * 299);
+  });
+
+  it('says why it refuses: the caller has disconnected, or the service stops', async () => {
+    const paced = new PacedAttempts();
+    const because = (message: string) => ({ dependency: 'secret verification', cause: { message } });
+    const gone = AbortSignal.abort();
+    await expect(paced.wait('a', gone, SLOW)).rejects.toMatchObject(because('the caller has disconnected'));
+    const leaving = new AbortController();
+    const left = paced.wait('a', leaving.signal, SLOW);
+    leaving.abort();
+    await expect(left).rejects.toMatchObject(because('the caller has disconnected'));
+    const waiting = paced.wait('a', NEVER, SLOW);
+    paced.close();
+    await expect(waiting).rejects.toMatchObject(because('the service stops'));
+    await expect(paced.wait('a', NEVER, SLOW)).rejects.toMatchObject(because('the service stops'));
+  });
 });

@@ -362,4 +362,80 @@ describe('VerificationQueue', () => {
     await step('match');
     expect(await first).toBe('match');
   });
+
+  it('says what bounds it, and how many shares it remembers', async () => {
+    const { queue, verify, step, fillFifo } = world();
+    expect(queue.limits).toEqual(LIMITS);
+    expect([queue.shares, queue.sharesMax]).toEqual([0, 20_000]);
+    expect(queue.hasAttemptsLeft()).toBe(true);
+    fillFifo();
+    void verify('overflow');
+    void verify('elsewhere', { caller: at('198.51.100.1') });
+    for (let count = 0; count < 4; count += 1) await step();
+    // Two clients and two addresses.
+    expect(queue.shares).toBe(4);
+  });
+
+  it('holds 0.2 s of work at cost 10 for each verification that runs, and 8,192 requests, if nobody says how much', () => {
+    const { limits } = new VerificationQueue();
+    expect(limits).toEqual({ concurrent: 1, fifoRounds: 4_096, overflow: 512, unanswered: 8_192, waitMs: 2_000 });
+  });
+
+  it('lets as many rounds wait in the FIFO queue for each verification that runs', async () => {
+    const { queue, verify } = world({ concurrent: 2, fifoRounds: 2 * 2 ** COST });
+    for (let count = 0; count < 7; count += 1) void verify(`client ${count}`);
+    await settled();
+    expect(queue.load).toEqual({ running: 2, fifo: 4, overflow: 1, unanswered: 5 });
+  });
+
+  it('lets one request wait in the FIFO queue, whatever it costs', async () => {
+    const { queue, verify } = world({ fifoRounds: 1 });
+    for (const name of ['running', 'fifo', 'overflow']) void verify(name, { cost: 14 });
+    await settled();
+    expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 1, unanswered: 2 });
+  });
+
+  it('alternates between clients and addresses, so that neither many clients nor many addresses get all of the work', async () => {
+    const { began, verify, step } = world({ fifoRounds: 1 });
+    void verify('running');
+    void verify('fifo');
+    for (let count = 0; count < 6; count += 1)
+      void verify(`many clients`, { clientId: `c${count}`, caller: at('10.0.0.1') });
+    for (let count = 0; count < 6; count += 1)
+      void verify(`many addresses`, { clientId: 'one', caller: at(`10.0.1.${count}`) });
+    for (let count = 0; count < 8; count += 1) await step();
+    const overflow = began.filter((name) => name.startsWith('many')).slice(0, 6);
+    expect(overflow.filter((name) => name === 'many clients').length).toBeGreaterThanOrEqual(2);
+    expect(overflow.filter((name) => name === 'many addresses').length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('says why it refuses: no slot in time, the caller has disconnected, the look-up or the verification failed, the service stops', async () => {
+    const { queue, verify, fillFifo } = world();
+    const because = (message: string) => ({ dependency: 'secret verification', cause: { message } });
+    const slot = await queue.acquire(slotRequest());
+    fillFifo();
+    const gone = { ...A_CALLER, disconnected: AbortSignal.abort() };
+    await expect(verify('gone', { caller: gone })).rejects.toMatchObject(because('the caller has disconnected'));
+    const failing = { isRegistered: () => Promise.reject(new Error('a bug')) };
+    await expect(verify('broken', failing)).rejects.toMatchObject(because('the look-up failed'));
+    await expect(verify('late', { waitMs: 10 })).rejects.toMatchObject(because('no slot was free in time'));
+    const waiting = verify('waiting');
+    queue.close();
+    await expect(waiting).rejects.toMatchObject(because('the service stops'));
+    await expect(verify('new')).rejects.toMatchObject(because('the service stops'));
+    slot.release();
+  });
+
+  it('starts the next verification when one fails, and frees its slot once', async () => {
+    const { queue } = world({ fifoRounds: 4 * 2 ** COST });
+    const first = await queue.acquire(slotRequest());
+    const others = [1, 2].map(() => queue.acquire(slotRequest()));
+    first.release();
+    first.release();
+    await settled();
+    expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 0, unanswered: 1 });
+    (await others[0])?.release();
+    (await others[1])?.release();
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
+  });
 });

@@ -165,4 +165,32 @@ describe('VerifiedSecretCache', () => {
     add();
     expect(inspect(cache, { depth: 9, showHidden: true })).not.toContain('a-secret');
   });
+
+  it('holds 100,000 secrets if nobody says how many', () => {
+    expect(world().cache.max).toBe(100_000);
+    expect(world({ secretsMax: 7 }).cache.max).toBe(7);
+  });
+
+  it('sends what it verified to the other workers, and nothing that it received', () => {
+    const sent: VerifiedSecret[] = [];
+    const clock = new FixedClock();
+    const options = {
+      key: randomBytes(32),
+      lifetimeSeconds: SECONDS,
+      onAdded: (entry: VerifiedSecret) => sent.push(entry),
+    };
+    const cache = new VerifiedSecretCache(clock, options);
+    cache.lookUp({ ...CREDENTIALS, secretId: 'an-id' }).add(STORED);
+    expect(sent).toEqual([
+      {
+        clientId: 'a-client',
+        secretId: 'an-id',
+        presented: expect.stringMatching(/^.{32}$/s),
+        stored: expect.stringMatching(/^.{32}$/s),
+        at: clock.now(),
+      },
+    ]);
+    for (const entry of [...sent]) cache.receive(entry);
+    expect(sent).toHaveLength(1);
+  });
 });
