@@ -127,7 +127,8 @@ describe('functions, operators, casts and types that another role plants in the 
     async (_name, conditions) => {
       const expected = conditions.tables === undefined ? undisturbed : await record({ tables: conditions.tables });
       const { answers, errors } = await record({ ...conditions, template: planted });
-      expect(errors).toEqual([]);
+      // A probe of a table that is suspected writes a value that may be too long, and undoes it.
+      expect(errors.filter((error) => !error.startsWith('22001 '))).toEqual([]);
       expect(answers).toEqual(expected.answers);
     },
     300_000,
