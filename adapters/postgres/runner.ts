@@ -115,15 +115,14 @@ export async function runStatement<Row>(
 
 async function runOn<Row>(client: PoolClient, statement: Statement, end: number): Promise<readonly Row[]> {
   // pg accepts a time limit for one statement here, although its types do not declare it.
-  const { leavesTransaction, ...query } = statement;
-  const limited = { ...query, query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
+  const limited = { ...statement, query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
   try {
     const answer: QueryResult | readonly QueryResult[] = await client.query(limited);
     client.release();
     return [answer].flat().at(-1)?.rows ?? [];
   } catch (fault) {
     // The connection is known to be ready for the next statement only after an answer from the server.
-    client.release(isSessionLost(fault) || leavesTransaction);
+    client.release(isSessionLost(fault) || statement.leavesTransaction);
     throw fault;
   }
 }

@@ -166,8 +166,15 @@ describe('VerificationQueue', () => {
     fillFifo();
     const begin = performance.now();
     const times: number[] = [];
+    // Counts time as this process sees it: a busy machine stretches the ticks as it stretches the answers.
+    const ticksAtAnswer: number[] = [];
+    let ticks = 0;
+    const ticking = setInterval(() => (ticks += 1), 10);
     const overflow = [verify('wrong'), verify('unknown', { registered: false }), verify('wrong')].map((verified) =>
-      verified.finally(() => times.push(performance.now() - begin)),
+      verified.finally(() => {
+        times.push(performance.now() - begin);
+        ticksAtAnswer.push(ticks);
+      }),
     );
     const outcomes = Promise.allSettled(overflow);
     while (!began.includes('wrong') || !began.includes('unknown')) await step();
@@ -179,8 +186,9 @@ describe('VerificationQueue', () => {
         reason: { cause: { message: 'no slot was free in time' } },
       });
     }
+    clearInterval(ticking);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(299);
-    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(50);
+    expect(Math.max(...ticksAtAnswer) - Math.min(...ticksAtAnswer)).toBeLessThan(5);
   });
 
   it.each(['registered', 'unknown'])(
