@@ -5,15 +5,14 @@ const PACKAGES = { path: '^node_modules/' };
 
 /** The packages that each adapter may use. */
 const PACKAGES_OF_ADAPTERS = {
-  audit: 'none',
   cli: 'commander',
   cluster: 'birpc',
   http: 'koa|@koa/router|uplot',
   'jwks-client': 'jose',
   jwt: 'jose',
+  log: 'pino',
   memory: 'zod',
   opentelemetry: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
-  pino: 'pino|sonic-boom',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',
   secrets: 'bcrypt|lru-cache',

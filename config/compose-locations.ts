@@ -7,7 +7,7 @@ import { Lifecycle, type RunningServer, startServer } from '../adapters/http/ser
 import { RemoteKeyProvider } from '../adapters/jwks-client/remote-key-provider.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
-import { createStateLog } from '../adapters/pino/state-log.ts';
+import { createStateLog } from '../adapters/log/state-log.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';

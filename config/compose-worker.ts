@@ -9,8 +9,8 @@ import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
+import { openLogLines } from '../adapters/log/json-log.ts';
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
-import { LogDestination } from '../adapters/pino/log-destination.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { PACED_ATTEMPTS } from '../adapters/secrets/paced-attempts.ts';
@@ -58,7 +58,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
   const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
   const base = { worker: start.worker };
-  const logDestination = new LogDestination();
+  const logDestination = openLogLines(base);
   const name = `worker-${start.worker}`;
   const metrics = new ProcessMetrics(name, logDestination);
   const refusalRecords = new RefusalRecords(clock, name);

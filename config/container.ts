@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
-import { JsonAuditLog } from '../adapters/audit/json-audit-log.ts';
 import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import { locationRoute } from '../adapters/http/endpoints/location-route.ts';
@@ -18,6 +17,9 @@ import { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.t
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
+import { JsonAuditLog } from '../adapters/log/json-audit-log.ts';
+import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
+import { createStateLog } from '../adapters/log/state-log.ts';
 import { InMemoryClientKeys } from '../adapters/memory/in-memory-client-keys.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
@@ -26,9 +28,6 @@ import { InMemoryKeyDirectory } from '../adapters/memory/in-memory-key-directory
 import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
 import { InMemoryUsedAssertions } from '../adapters/memory/in-memory-used-assertions.ts';
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
-import { createJsonLog } from '../adapters/pino/json-log.ts';
-import { LogDestination } from '../adapters/pino/log-destination.ts';
-import { createStateLog } from '../adapters/pino/state-log.ts';
 import { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
@@ -101,7 +100,7 @@ export async function buildContainer(
   const isOn = (...names: readonly AuthenticationMethod[]) =>
     names.some((name) => settings.CLIENT_AUTHENTICATION_METHODS.includes(name));
 
-  part(PARTS.logDestination, () => new LogDestination());
+  part(PARTS.logDestination, () => openLogLines(get(PARTS.logBase)));
   container.registerInstance(PARTS.logBase, {});
   container.registerInstance(PARTS.stopRequested, new AbortController().signal);
   part(PARTS.log, () => {

@@ -1,4 +1,4 @@
-import { createJsonLog } from '../adapters/pino/json-log.ts';
+import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
 import { startResourceServer } from './compose-locations.ts';
@@ -11,6 +11,6 @@ await run(LOCATIONS_PAGE, async () => {
   if (!settings.ok) return settings;
   const { HOST: host, PORT: port } = settings.value;
   return namePortProblem([{ portSetting: 'PORT', hostSetting: 'HOST', host, port }], () =>
-    startResourceServer(settings.value, new SystemClock(), createJsonLog()),
+    startResourceServer(settings.value, new SystemClock(), createJsonLog(openLogLines())),
   );
 });

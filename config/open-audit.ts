@@ -1,9 +1,7 @@
-import { openAuditFile } from '../adapters/audit/audit-file.ts';
-import type { AuditChange } from '../adapters/audit/audit-outage.ts';
-import { AUDIT_BUFFER_BYTES, BufferedAuditLines } from '../adapters/audit/buffered-audit-lines.ts';
-import { type AuditLineBase, type AuditLines, auditLine } from '../adapters/audit/json-audit-log.ts';
-import { RequiredAuditLines } from '../adapters/audit/required-audit-lines.ts';
-import type { LogDestination } from '../adapters/pino/log-destination.ts';
+import { openAuditFile } from '../adapters/log/audit-file.ts';
+import { type AuditLines, auditLine } from '../adapters/log/json-audit-log.ts';
+import type { LineBase } from '../adapters/log/json-log.ts';
+import { type AuditChange, BUFFER_BYTES, LineWriter } from '../adapters/log/line-writer.ts';
 import type { MeasuredLog } from '../adapters/prom-client/process-metrics.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
@@ -21,8 +19,8 @@ export interface AuditOutput {
 }
 
 export interface AuditOutputParts {
-  readonly log: LogDestination;
-  readonly base: AuditLineBase;
+  readonly log: LineWriter;
+  readonly base: LineBase;
   readonly clock: Clock;
   readonly onChange: (change: AuditChange) => void;
 }
@@ -33,23 +31,24 @@ export function openAudit(
   { log, base, clock, onChange }: AuditOutputParts,
 ): AuditOutput {
   if (path === undefined && !isRequired) {
-    const measured = {
-      get linesLost() {
-        return log.auditLinesLost;
-      },
-      bufferedBytes: 0,
-      bufferedBytesMax: AUDIT_BUFFER_BYTES,
+    const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: BUFFER_BYTES.drop };
+    const write = (line: string) => {
+      if (!log.write(line)) measured.linesLost += 1;
     };
-    return { lines: log, measured, checks: [], close: async () => {} };
+    return { lines: { write }, measured, checks: [], close: async () => {} };
   }
-  const lossLine = (count: number) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines: count }, base);
-  const options = { descriptor: path === undefined ? log.descriptor : openAuditFile(path), onChange, lossLine };
-  const lines = isRequired ? new RequiredAuditLines(options) : new BufferedAuditLines(options);
+  const lines = new LineWriter({
+    policy: isRequired ? 'throw' : 'drop',
+    kind: 'audit',
+    descriptor: path === undefined ? log.descriptor : openAuditFile(path),
+    lossLine: (count) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines: count }, base),
+    onChange,
+  });
   return {
     lines,
     measured: lines,
     checks: [lines],
-    ...(path !== undefined && { reopen: () => lines.reopen(path) }),
+    ...(path !== undefined && { reopen: () => lines.reopen(() => openAuditFile(path)) }),
     close: () => lines.close(),
   };
 }

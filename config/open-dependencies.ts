@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { DependencyContainer } from 'tsyringe';
-import { createStateLog } from '../adapters/pino/state-log.ts';
+import { createStateLog } from '../adapters/log/state-log.ts';
 import type { PoolLoad } from '../adapters/postgres/connection.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import { readTextFileNow } from '../adapters/system/read-text-file.ts';

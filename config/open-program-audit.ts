@@ -1,6 +1,6 @@
-import { openAuditFile } from '../adapters/audit/audit-file.ts';
-import { JsonAuditLog } from '../adapters/audit/json-audit-log.ts';
-import { ProgramAuditLines } from '../adapters/audit/program-audit-lines.ts';
+import { openAuditFile } from '../adapters/log/audit-file.ts';
+import { JsonAuditLog } from '../adapters/log/json-audit-log.ts';
+import { programAuditLines } from '../adapters/log/program-audit-lines.ts';
 import { currentOperator } from '../adapters/system/operator.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
@@ -20,9 +20,9 @@ export function openProgramAudit(
   const read = readEnvironment(AUDIT_SETTINGS, ['AUDIT_'], environment);
   if (!read.ok) return failure(read.problem.join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
-  const lines = new ProgramAuditLines({
+  const lines = programAuditLines({
     open: () => (path === undefined ? stderr.fd : openAuditFile(path)),
-    need: isRequired ? 'required' : 'optional',
+    isRequired,
     onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),
   });
   const auditLog = new JsonAuditLog(lines, { ...currentOperator() });

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
-import type { AuditLineBase } from '../adapters/audit/json-audit-log.ts';
 import type { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
@@ -12,8 +11,9 @@ import type { RefusalRecords } from '../adapters/http/status/refusal-records.ts'
 import type { ServiceStatus } from '../adapters/http/status/service-status.ts';
 import type { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
 import type { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
+import type { LineBase } from '../adapters/log/json-log.ts';
+import type { LineWriter } from '../adapters/log/line-writer.ts';
 import type { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
-import type { LogDestination } from '../adapters/pino/log-destination.ts';
 import type { ReplicaRegister } from '../adapters/postgres/replica-register.ts';
 import type { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
@@ -59,9 +59,9 @@ export type ProcessRole = 'single' | 'primary' | 'worker';
 
 /** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
-  logDestination: token<LogDestination>('LogDestination'),
+  logDestination: token<LineWriter>('LineWriter of the log'),
   /** Members of every log line of this process. */
-  logBase: token<AuditLineBase>('logBase'),
+  logBase: token<LineBase>('logBase'),
   log: token<Logger>('Logger'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),

@@ -1,4 +1,4 @@
-import { auditFileProblem } from '../adapters/audit/audit-file.ts';
+import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';

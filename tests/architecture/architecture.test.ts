@@ -46,10 +46,6 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
-  'audit-uses-its-own-packages': {
-    file: 'adapters/audit/planted-pino.ts',
-    text: "import { pino } from 'pino';\nexport const planted = pino;",
-  },
   'cli-uses-its-own-packages': {
     file: 'adapters/cli/planted.ts',
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
@@ -70,6 +66,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/jwt/planted-koa.ts',
     text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
+  'log-uses-its-own-packages': {
+    file: 'adapters/log/planted-metrics.ts',
+    text: "import { Counter } from '@prometheus-io/client';\nexport const planted = Counter;",
+  },
   'memory-uses-its-own-packages': {
     file: 'adapters/memory/planted-orm.ts',
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
@@ -77,10 +77,6 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   'opentelemetry-uses-its-own-packages': {
     file: 'adapters/opentelemetry/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
-  },
-  'pino-uses-its-own-packages': {
-    file: 'adapters/pino/planted-metrics.ts',
-    text: "import { Counter } from '@prometheus-io/client';\nexport const planted = Counter;",
   },
   'postgres-uses-its-own-packages': {
     file: 'adapters/postgres/planted-pino.ts',

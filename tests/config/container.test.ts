@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import type { DependencyContainer, InjectionToken } from 'tsyringe';
-import { createJsonLog } from '../../adapters/pino/json-log.ts';
+import { createJsonLog } from '../../adapters/log/json-log.ts';
 import { buildContainer } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
 import { loadConfiguration } from '../../config/settings/configuration.ts';

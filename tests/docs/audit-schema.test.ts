@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { auditLine, type LostLines } from '../../adapters/audit/json-audit-log.ts';
+import { auditLine, type LostLines } from '../../adapters/log/json-audit-log.ts';
 import type { AuditEvent } from '../../application/ports/audit-log.ts';
 import { auditKindsOfSchema, problemsOfAuditLine } from '../support/audit-schema.ts';
 

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LOG_BUFFER_BYTES } from '../../adapters/pino/log-destination.ts';
+import { BUFFER_BYTES } from '../../adapters/log/line-writer.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
@@ -89,8 +89,8 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
     agent.destroy();
     const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
     const buffered = samples.filter(({ name }) => name === 'auth_log_buffered_bytes').map(({ value }) => value);
-    expect(Math.max(...buffered)).toBeGreaterThan(0.99 * LOG_BUFFER_BYTES);
-    expect(Math.max(...buffered)).toBeLessThanOrEqual(LOG_BUFFER_BYTES);
+    expect(Math.max(...buffered)).toBeGreaterThan(0.99 * BUFFER_BYTES.drop);
+    expect(Math.max(...buffered)).toBeLessThanOrEqual(BUFFER_BYTES.drop);
     await service.untilNote('log lines are lost: the reader is too slow');
     let text = '';
     await until(() => {

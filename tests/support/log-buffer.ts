@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Logger } from 'pino';
-import { createJsonLog } from '../../adapters/pino/json-log.ts';
+import { createJsonLog } from '../../adapters/log/json-log.ts';
 
 /** A log that is kept in memory instead of printed. */
 export interface LogBuffer {

@@ -18,7 +18,7 @@ const OF_TIMERS: ReadonlySet<string> = new Set([
   'adapters/cluster/cpu-use.ts',
   'adapters/cluster/heartbeat.ts',
   'adapters/cluster/worker-health.ts',
-  'adapters/pino/log-destination.ts',
+  'adapters/log/line-writer.ts',
   'adapters/postgres/health.ts',
   'adapters/postgres/table.ts',
 ]);

@@ -1,8 +1,8 @@
 import { openSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonAuditLog } from '../../../adapters/audit/json-audit-log.ts';
-import { createJsonLog } from '../../../adapters/pino/json-log.ts';
-import { LOG_BUFFER_BYTES, LogDestination, PIPE_BUF_BYTES } from '../../../adapters/pino/log-destination.ts';
+import { JsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
+import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
+import { BUFFER_BYTES, type LineWriter, PIPE_BUF_BYTES } from '../../../adapters/log/line-writer.ts';
 import { UnreadPipe } from '../../support/unread-pipe.ts';
 import { until } from '../../support/until.ts';
 
@@ -14,14 +14,14 @@ interface Line {
   readonly lines?: number;
 }
 
-describe('LogDestination', () => {
+describe('the lines of the log', () => {
   let pipe: UnreadPipe;
-  let destination: LogDestination;
+  let destination: LineWriter;
   let text = '';
   beforeEach(() => {
     text = '';
     pipe = new UnreadPipe();
-    destination = new LogDestination(pipe.writer);
+    destination = openLogLines({}, pipe.writer);
   });
   afterEach(() => pipe[Symbol.dispose]());
 
@@ -39,10 +39,10 @@ describe('LogDestination', () => {
 
   it('keeps at most the size of its buffer for a reader that has stopped, counts the rest, and then says how many', async () => {
     const log = createJsonLog(destination);
-    const count = 2 * Math.ceil(LOG_BUFFER_BYTES / TEXT.length);
+    const count = 2 * Math.ceil(BUFFER_BYTES.drop / TEXT.length);
     for (let number = 0; number < count; number += 1) log.info({ number, text: TEXT });
-    expect(destination.bufferedBytes).toBeLessThanOrEqual(LOG_BUFFER_BYTES);
-    expect(destination.bufferedBytes).toBeGreaterThan(0.99 * LOG_BUFFER_BYTES);
+    expect(destination.bufferedBytes).toBeLessThanOrEqual(BUFFER_BYTES.drop);
+    expect(destination.bufferedBytes).toBeGreaterThan(0.99 * BUFFER_BYTES.drop);
     expect(destination.linesLost).toBeGreaterThan(count / 3);
     expect(destination.readiness()).toEqual({ ready: true, note: 'log lines are lost: the reader is too slow' });
 
@@ -77,7 +77,7 @@ describe('LogDestination', () => {
   it('counts lines that a full device does not take', async () => {
     // It stays open: the destination goes on trying, and would write to the next file that gets its number.
     const full = openSync('/dev/full', 'w');
-    const toFull = new LogDestination(full);
+    const toFull = openLogLines({}, full);
     const log = createJsonLog(toFull);
     log.info({ number: 0 });
     await until(() => 'note' in toFull.readiness(), 'the fault is known');

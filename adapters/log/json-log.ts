@@ -1,24 +1,23 @@
 import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { LogDestination } from './log-destination.ts';
+import { LineWriter } from './line-writer.ts';
+import { openStandardOutput } from './standard-output.ts';
 
 /** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
 const MESSAGE_MAX = 250;
 const STACK_MAX = 1_000;
 const CAUSES_MAX = 3;
 
+/** Members of every line of a process, such as the number of the worker. */
+export type LineBase = Readonly<Record<string, unknown>>;
+
 /**
- * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`, on standard output by default.
- * @param base members of every line.
+ * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`.
  * @param membersNow further members of a line, when it is written.
  */
-export function createJsonLog(
-  destination: DestinationStream = new LogDestination(),
-  base: Readonly<Record<string, unknown>> = {},
-  membersNow?: () => object,
-): Logger {
-  const log = pino(
+export function createJsonLog(destination: DestinationStream, base: LineBase = {}, membersNow?: () => object): Logger {
+  return pino(
     {
       base,
       timestamp: stdTimeFunctions.isoTime,
@@ -28,8 +27,15 @@ export function createJsonLog(
     },
     destination,
   );
-  if (destination instanceof LogDestination) destination.attach(log);
-  return log;
+}
+
+/** Standard output as the destination of that log. A log that cannot be written delays no request and does not end the process. */
+export function openLogLines(base: LineBase = {}, descriptor = openStandardOutput()): LineWriter {
+  const lossLine = (lines: number) => {
+    const time = new Date().toISOString();
+    return `${JSON.stringify({ level: 'warn', time, ...base, event: 'log_lines_lost', lines })}\n`;
+  };
+  return new LineWriter({ policy: 'drop', kind: 'log', descriptor, lossLine });
 }
 
 /**

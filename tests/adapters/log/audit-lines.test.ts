@@ -3,10 +3,8 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { auditFileProblem, openAuditFile } from '../../../adapters/audit/audit-file.ts';
-import type { AuditChange } from '../../../adapters/audit/audit-outage.ts';
-import { AUDIT_BUFFER_BYTES, BufferedAuditLines } from '../../../adapters/audit/buffered-audit-lines.ts';
-import { KEPT_BYTES_MAX, RequiredAuditLines } from '../../../adapters/audit/required-audit-lines.ts';
+import { auditFileProblem, openAuditFile } from '../../../adapters/log/audit-file.ts';
+import { type AuditChange, BUFFER_BYTES, LineWriter } from '../../../adapters/log/line-writer.ts';
 import { UnreadPipe } from '../../support/unread-pipe.ts';
 import { until } from '../../support/until.ts';
 
@@ -27,12 +25,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function open<Lines extends BufferedAuditLines | RequiredAuditLines>(
-  Class: new (options: ConstructorParameters<typeof BufferedAuditLines>[0]) => Lines,
-  file = path,
-): Lines {
+function open(policy: 'drop' | 'throw', file = path): LineWriter {
   const onChange = (change: AuditChange) => changes.push(change);
-  const lines = new Class({ descriptor: openAuditFile(file), onChange, lossLine: (count) => `lost ${count}\n` });
+  const lossLine = (count: number) => `lost ${count}\n`;
+  const lines = new LineWriter({ policy, kind: 'audit', descriptor: openAuditFile(file), onChange, lossLine });
   opened.push(lines);
   return lines;
 }
@@ -43,9 +39,9 @@ function content(file = path): string {
 
 describe('the file of the audit lines', () => {
   it('is created for its owner only, and appended to', () => {
-    const lines = open(RequiredAuditLines);
+    const lines = open('throw');
     lines.write('one\n', 'before_answer');
-    open(RequiredAuditLines).write('two\n', 'before_answer');
+    open('throw').write('two\n', 'before_answer');
     lines.write('three\n', 'before_answer');
     expect(content()).toBe('one\ntwo\nthree\n');
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -69,20 +65,20 @@ describe('the file of the audit lines', () => {
   });
 });
 
-describe('RequiredAuditLines', () => {
+describe('required audit lines', () => {
   it('has written a line when it returns', () => {
-    open(RequiredAuditLines).write('one\n', 'before_answer');
+    open('throw').write('one\n', 'before_answer');
     expect(content()).toBe('one\n');
   });
 
   it('throws while the disk is full, is not ready meanwhile, and then says how many lines are missing', async () => {
-    const lines = open(RequiredAuditLines, '/dev/full');
+    const lines = open('throw', '/dev/full');
     for (const line of ['one\n', 'two\n']) {
       expect(() => lines.write(line, 'before_answer')).toThrow('audit log unavailable');
     }
     expect(lines.readiness()).toEqual({ ready: false, reason: 'audit lines cannot be written: ENOSPC' });
     expect(lines.linesLost).toBe(2);
-    await lines.reopen(path);
+    await lines.reopen(() => openAuditFile(path));
     expect(lines.readiness()).toEqual({ ready: true });
     lines.write('three\n', 'before_answer');
     expect(content()).toBe('\nlost 2\nthree\n');
@@ -94,7 +90,7 @@ describe('RequiredAuditLines', () => {
 
   it('is ready again when the fault is over, although nothing is to be written', async () => {
     const pipe = new UnreadPipe();
-    const lines = open(RequiredAuditLines, pipe.path);
+    const lines = open('throw', pipe.path);
     pipe.closeReader();
     expect(() => lines.write('one\n', 'before_answer')).toThrow('audit log unavailable');
     expect(lines.readiness().ready).toBe(false);
@@ -105,27 +101,27 @@ describe('RequiredAuditLines', () => {
   });
 
   it('keeps lines that no answer waits for, up to a bound', async () => {
-    const lines = open(RequiredAuditLines, '/dev/full');
-    const count = KEPT_BYTES_MAX / KEY_LINE.length;
+    const lines = open('throw', '/dev/full');
+    const count = BUFFER_BYTES.throw / KEY_LINE.length;
     for (let number = 0; number < count + 3; number += 1) lines.write(KEY_LINE, 'soon');
-    expect(lines.bufferedBytes).toBe(KEPT_BYTES_MAX);
+    expect(lines.bufferedBytes).toBe(BUFFER_BYTES.throw);
     expect(lines.linesLost).toBe(3);
-    await lines.reopen(path);
+    await lines.reopen(() => openAuditFile(path));
     expect(content()).toBe(`\n${KEY_LINE.repeat(count)}lost 3\n`);
     expect(lines.bufferedBytes).toBe(0);
   });
 
   it('keeps the old file where the new one cannot be opened', async () => {
-    const lines = open(RequiredAuditLines);
-    await expect(lines.reopen(join(folder, 'absent', 'audit.log'))).rejects.toThrow('ENOENT');
+    const lines = open('throw');
+    await expect(lines.reopen(() => openAuditFile(join(folder, 'absent', 'audit.log')))).rejects.toThrow('ENOENT');
     lines.write('one\n', 'before_answer');
     expect(content()).toBe('one\n');
   });
 });
 
-describe('BufferedAuditLines', () => {
+describe('audit lines that nobody waits for', () => {
   it('writes whole lines in order, and the rest when it is closed', async () => {
-    const lines = open(BufferedAuditLines);
+    const lines = open('drop');
     const all = Array.from({ length: 5_000 }, (_, number) => `${number} ${'x'.repeat(number % 300)}\n`);
     for (const line of all) lines.write(line);
     await lines.close();
@@ -135,12 +131,12 @@ describe('BufferedAuditLines', () => {
 
   it('does not wait for a reader that has stopped: keeps the size of its buffer, counts the rest, and then says how many', async () => {
     const pipe = new UnreadPipe();
-    const lines = open(BufferedAuditLines, pipe.path);
+    const lines = open('drop', pipe.path);
     const line = `${'x'.repeat(499)}\n`;
-    const count = Math.ceil((2 * AUDIT_BUFFER_BYTES) / line.length);
+    const count = Math.ceil((2 * BUFFER_BYTES.drop) / line.length);
     for (let number = 0; number < count; number += 1) lines.write(line);
-    expect(lines.bufferedBytes).toBeLessThanOrEqual(AUDIT_BUFFER_BYTES);
-    expect(lines.bufferedBytes).toBeGreaterThan(0.99 * AUDIT_BUFFER_BYTES);
+    expect(lines.bufferedBytes).toBeLessThanOrEqual(BUFFER_BYTES.drop);
+    expect(lines.bufferedBytes).toBeGreaterThan(0.99 * BUFFER_BYTES.drop);
     expect(lines.linesLost).toBeGreaterThan(count / 3);
     expect(lines.readiness()).toEqual({ ready: true, note: 'audit lines are lost: the disk is too slow' });
     let text = '';
@@ -157,14 +153,14 @@ describe('BufferedAuditLines', () => {
   });
 
   it('loses new lines while the disk is full, writes the older ones afterwards, and then says how many are missing', async () => {
-    const lines = open(BufferedAuditLines, '/dev/full');
+    const lines = open('drop', '/dev/full');
     lines.write('one\n');
     await until(() => 'note' in lines.readiness(), 'the fault is known');
     expect(lines.readiness()).toEqual({ ready: true, note: 'audit lines are lost: ENOSPC' });
     lines.write('two\n');
     lines.write('three\n');
     expect(lines.linesLost).toBe(2);
-    await lines.reopen(path);
+    await lines.reopen(() => openAuditFile(path));
     await until(() => lines.bufferedBytes === 0, 'everything is written');
     lines.write('four\n');
     await until(() => content() === '\none\nlost 2\nfour\n', 'the lines are written');
@@ -176,7 +172,7 @@ describe('BufferedAuditLines', () => {
 
   it('says when it is closed how many lines are missing, if no write has said so yet', async () => {
     const pipe = new UnreadPipe();
-    const lines = open(BufferedAuditLines, pipe.path);
+    const lines = open('drop', pipe.path);
     pipe.closeReader();
     lines.write('one\n');
     await until(() => 'note' in lines.readiness(), 'the fault is known');
@@ -189,7 +185,7 @@ describe('BufferedAuditLines', () => {
   });
 
   it('goes on in a new file after it was renamed and opened again, and loses nothing', async () => {
-    const lines = open(BufferedAuditLines);
+    const lines = open('drop');
     let number = 0;
     const writeSome = () => {
       for (let count = 0; count < 500; count += 1) lines.write(`${number++}\n`);
@@ -197,7 +193,7 @@ describe('BufferedAuditLines', () => {
     writeSome();
     renameSync(path, join(folder, 'old.log'));
     writeSome();
-    await lines.reopen(path);
+    await lines.reopen(() => openAuditFile(path));
     writeSome();
     await lines.close();
     opened.splice(0);
@@ -207,8 +203,8 @@ describe('BufferedAuditLines', () => {
   });
 
   it('keeps the old file where the new one cannot be opened', async () => {
-    const lines = open(BufferedAuditLines);
-    await expect(lines.reopen(join(folder, 'absent', 'audit.log'))).rejects.toThrow('ENOENT');
+    const lines = open('drop');
+    await expect(lines.reopen(() => openAuditFile(join(folder, 'absent', 'audit.log')))).rejects.toThrow('ENOENT');
     lines.write('one\n');
     await until(() => content() === 'one\n', 'the line is written');
   });

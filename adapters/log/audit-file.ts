@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
-import { types } from 'node:util';
+import { codeOf } from './write-whole.ts';
 
 /** Created for its owner only. Lines are appended (O_APPEND), so that several processes can write to one file. A pipe does not block. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -45,9 +45,4 @@ function isPipe(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The system's code of a fault, such as `ENOSPC`. */
-export function codeOf(fault: unknown): string {
-  return types.isNativeError(fault) && 'code' in fault ? String(fault.code) : 'unknown fault';
 }

@@ -1,10 +1,10 @@
-import type { DestinationStream } from 'pino';
+import type { LineWriter } from './line-writer.ts';
 
 /** Far more than a start writes. */
 const LINES_MAX = 1_000;
 
 /** Keeps the lines of a log back until the returned function is called, so that something else can be written first. */
-export function holdLines(destination: DestinationStream): () => void {
+export function holdLines(destination: Pick<LineWriter, 'write'>): () => void {
   const { write } = destination;
   const held: string[] = [];
   const release = () => {
@@ -13,6 +13,7 @@ export function holdLines(destination: DestinationStream): () => void {
   };
   destination.write = (line) => {
     if (held.push(line) >= LINES_MAX) release();
+    return true;
   };
   return release;
 }

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { openAuditFile } from '../../../adapters/audit/audit-file.ts';
-import { BufferedAuditLines } from '../../../adapters/audit/buffered-audit-lines.ts';
-import { auditLine, JsonAuditLog } from '../../../adapters/audit/json-audit-log.ts';
-import { RequiredAuditLines } from '../../../adapters/audit/required-audit-lines.ts';
+import { openAuditFile } from '../../../adapters/log/audit-file.ts';
+import { auditLine, JsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
+import { LineWriter } from '../../../adapters/log/line-writer.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { describeAuditLog } from '../../contracts/audit-log.ts';
 import { auditLinesIn, eventOf, readAuditFile } from '../../support/audit-lines.ts';
@@ -22,16 +21,16 @@ afterEach(async () => {
 });
 
 let files = 0;
-function fixtureOn(Lines: typeof BufferedAuditLines | typeof RequiredAuditLines) {
+function fixtureOn(policy: 'drop' | 'throw') {
   files += 1;
   const path = join(folder, `${files}.log`);
   const lossLine = (lines: number) => auditLine({ event: 'audit_lines_lost', at: 1_800_000_000, lines }, {});
-  const lines = new Lines({ descriptor: openAuditFile(path), onChange: () => {}, lossLine });
+  const lines = new LineWriter({ policy, kind: 'audit', descriptor: openAuditFile(path), lossLine });
   opened.push(lines);
   return {
     auditLog: new JsonAuditLog(lines),
     async setFull(isFull: boolean) {
-      await lines.reopen(isFull ? '/dev/full' : path);
+      await lines.reopen(() => openAuditFile(isFull ? '/dev/full' : path));
       if (!isFull) await until(() => isEqual(lines.readiness(), { ready: true }), 'lines can be written');
     },
     async recorded() {
@@ -43,8 +42,8 @@ function fixtureOn(Lines: typeof BufferedAuditLines | typeof RequiredAuditLines)
   };
 }
 
-describeAuditLog('JsonAuditLog with a buffer', 'optional', () => fixtureOn(BufferedAuditLines));
-describeAuditLog('JsonAuditLog that waits for the disk', 'required', () => fixtureOn(RequiredAuditLines));
+describeAuditLog('JsonAuditLog with a buffer', 'optional', () => fixtureOn('drop'));
+describeAuditLog('JsonAuditLog that waits for the disk', 'required', () => fixtureOn('throw'));
 describe.each(['optional', 'required'] as const)('the log of tests', (need) => {
   describeAuditLog('InMemoryAuditLog', need, () => {
     const auditLog = new InMemoryAuditLog(need);

@@ -1,5 +1,6 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 import { changeMembers } from './change-members.ts';
+import type { LineBase } from './json-log.ts';
 
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
@@ -26,15 +27,12 @@ export interface AuditLines {
   write(line: string, need: 'before_answer' | 'soon'): unknown;
 }
 
-/** Further members of every line, such as the number of the worker or the user of a program. */
-export type AuditLineBase = Readonly<Record<string, unknown>>;
-
 /** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
 export class JsonAuditLog implements AuditLog {
   readonly #lines: AuditLines;
-  readonly #base: AuditLineBase;
+  readonly #base: LineBase;
 
-  constructor(lines: AuditLines, base: AuditLineBase = {}) {
+  constructor(lines: AuditLines, base: LineBase = {}) {
     this.#lines = lines;
     this.#base = base;
   }
@@ -45,7 +43,7 @@ export class JsonAuditLog implements AuditLog {
 }
 
 /** The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one. */
-export function auditLine(event: AuditEvent | LostLines, base: AuditLineBase): string {
+export function auditLine(event: AuditEvent | LostLines, base: LineBase): string {
   const time = new Date().toISOString();
   const line = JSON.stringify({ log: 'audit', level: levelOf(event), time, ...base, ...membersOf(event) });
   return `${ONLY_ASCII.test(line) ? line : escaped(line)}\n`;
