@@ -1,7 +1,7 @@
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { refusalOfIdentity } from '../domain/identity-assertion-rules.ts';
-import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
-import { failure, type Result } from '../domain/result.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
+import type { Result } from '../domain/result.ts';
 import type { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import type { IdentityAuthentication, PresentedAssertion } from './authenticate-client.ts';
 import type { Caller } from './ports/caller.ts';
@@ -51,9 +51,9 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
     const { issuers, issuerKeys, verifyAssertion, clients, clock, maxAgeSeconds } = this.#parts;
     const { assertion, type, clientId } = presented;
     const issuer = issuers.find(type, assertion.claims);
-    if (issuer === undefined) return refuse('assertion_issuer_untrusted');
+    if (issuer === undefined) return refused('assertion_issuer_untrusted');
     const reason = refusalOfIdentity(assertion, issuer, { now: clock.now(), maxAgeSeconds });
-    if (reason !== undefined) return refuse(reason);
+    if (reason !== undefined) return refused(reason);
 
     const { keys, current } = issuerKeys.keysOf(issuer.issuer);
     const claimed = { issuer: issuer.issuer, subject: assertion.claims.sub, clientId };
@@ -72,10 +72,6 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
     }
     return verdict === 'verified'
       ? selectCandidate(issuers, { identity, payload: assertion.readPayload(), candidates })
-      : refuse(REASON_OF_VERDICT[verdict]);
+      : refused(REASON_OF_VERDICT[verdict]);
   }
-}
-
-function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
-  return failure(refusal(reason, clientId));
 }

@@ -1,7 +1,7 @@
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../domain/key-assertion-rules.ts';
-import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
-import { failure, type Result, success } from '../domain/result.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
+import { type Result, success } from '../domain/result.ts';
 import type { PresentedAssertion } from './authenticate-client.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
@@ -45,27 +45,23 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     const { sub, exp, jti: assertionId = '' } = assertion.claims;
     const now = clock.now();
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, clientId });
-    if (reason !== undefined) return refuse(reason);
+    if (reason !== undefined) return refused(reason);
 
     const { registrationId, keys } = await clientKeys.findKeys(sub);
     const current = keys.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
     const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => registrationId !== undefined;
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
-    if (registrationId === undefined) return refuse('client_unknown');
-    if (verdict !== 'verified') return refuse(REASON_OF_VERDICT[verdict], sub);
+    if (registrationId === undefined) return refused('client_unknown');
+    if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
     const lookup = await clients.findByClientId(sub);
-    if (lookup.kind === 'broken') return refuse('registration_broken', sub);
+    if (lookup.kind === 'broken') return refused('registration_broken', sub);
     // The registration may have changed since its keys were looked up.
-    if (lookup.kind === 'unknown' || lookup.registration.id !== registrationId) return refuse('client_unknown');
-    if (lookup.registration.isDisabled) return refuse('client_disabled', sub);
+    if (lookup.kind === 'unknown' || lookup.registration.id !== registrationId) return refused('client_unknown');
+    if (lookup.registration.isDisabled) return refused('client_disabled', sub);
 
     const keptSeconds = Math.ceil(exp) + CLIENT_SKEW_SECONDS + KEPT_LONGER_SECONDS - now;
     const outcome = await useAssertion.execute({ clientId: sub, assertionId, keptSeconds });
-    return outcome === 'first' ? success(lookup.registration) : refuse('assertion_replayed', sub);
+    return outcome === 'first' ? success(lookup.registration) : refused('assertion_replayed', sub);
   }
-}
-
-function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
-  return failure(refusal(reason, clientId));
 }

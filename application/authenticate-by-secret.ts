@@ -1,6 +1,6 @@
 import type { ClientRegistration } from '../domain/client-registration.ts';
-import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
-import { failure, type Result, success } from '../domain/result.ts';
+import { type Refusal, type RefusalReason, refused } from '../domain/refusal.ts';
+import { type Result, success } from '../domain/result.ts';
 import { type StoredSecret, secretIdOf } from '../domain/stored-secret.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
@@ -62,16 +62,16 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     }
 
     const { verdict, stored } = await this.#attempt(presented, cached, { caller, purpose: 'attempt' });
-    if (verdict === 'attempts_exhausted') return refuse(verdict, stored && clientId);
-    if (stored === undefined) return refuse('client_unknown');
-    if (verdict !== 'match') return refuse(REASON_OF_VERDICT[verdict], clientId);
+    if (verdict === 'attempts_exhausted') return refused(verdict, stored && clientId);
+    if (stored === undefined) return refused('client_unknown');
+    if (verdict !== 'match') return refused(REASON_OF_VERDICT[verdict], clientId);
     const lookup = await clients.findByClientId(clientId, presented.secretId);
-    if (lookup.kind === 'broken') return refuse('registration_broken', clientId);
+    if (lookup.kind === 'broken') return refused('registration_broken', clientId);
     // The registration may have changed since its secret was looked up.
-    if (lookup.kind === 'unknown') return refuse('client_unknown');
+    if (lookup.kind === 'unknown') return refused('client_unknown');
     return isSame(lookup.registration.clientSecret, stored)
       ? success(lookup.registration)
-      : refuse('secret_wrong', clientId);
+      : refused('secret_wrong', clientId);
   }
 
   /** The registration, if the cached secret was verified against its stored secret. */
@@ -135,8 +135,4 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
 
 function isSame(one: StoredSecret, other: StoredSecret): boolean {
   return one.kind === other.kind && one.reveal() === other.reveal();
-}
-
-function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
-  return failure(refusal(reason, clientId));
 }

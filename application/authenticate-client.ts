@@ -1,7 +1,7 @@
 import { ClientAssertion } from '../domain/client-assertion.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
-import { type Refusal, refusal } from '../domain/refusal.ts';
-import { failure, type Result } from '../domain/result.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
+import type { Result } from '../domain/result.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type {
@@ -60,10 +60,10 @@ export class AuthenticateClient implements ClientAuthentication<ClientCredential
   ): Promise<Result<ClientRegistration, Refusal>> {
     const { byKey, byIdentity } = this.#parts;
     const assertion = ClientAssertion.parse(compact);
-    if (!assertion.ok) return failure(refusal(assertion.problem));
+    if (!assertion.ok) return refused(assertion.problem);
     const presented = { assertion: assertion.value, type, clientId };
     if (byIdentity?.isResponsibleFor(presented)) return byIdentity.execute(presented, caller);
     if (byKey !== undefined && type === 'jwt-bearer') return byKey.execute(presented, caller);
-    return failure(refusal('assertion_issuer_untrusted'));
+    return refused('assertion_issuer_untrusted');
   }
 }

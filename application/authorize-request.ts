@@ -1,6 +1,6 @@
 import { type AccessTokenClaims, isFor, scopesOf } from '../domain/access-token-claims.ts';
-import { type Refusal, refusal } from '../domain/refusal.ts';
-import { failure, type Result, success } from '../domain/result.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
+import { type Result, success } from '../domain/result.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Clock } from './ports/clock.ts';
 import type { TokenVerifier } from './ports/token-verifier.ts';
@@ -46,20 +46,20 @@ export class AuthorizeRequest {
   /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the verifier throws. */
   async execute({ token, requiredScope }: BearerRequest): Promise<Result<Bearer, Refusal>> {
     const verified = await this.#verifier.verify(token);
-    if (!verified.ok) return failure(refusal(verified.problem));
+    if (!verified.ok) return refused(verified.problem);
     const claims = verified.value;
     const now = this.#clock.now();
     const { issuer, audience, leewaySeconds = 0 } = this.#expected;
 
     // RFC 7519 sections 4.1.1, 4.1.3, 4.1.4 (refused on the second of `exp`) and 4.1.5.
-    if (claims.iss !== issuer) return failure(refusal('token_issuer_foreign'));
+    if (claims.iss !== issuer) return refused('token_issuer_foreign');
     if (audience !== undefined && !isFor(claims, audience === OWN_CLIENT ? claims.sub : audience)) {
-      return failure(refusal('token_audience_foreign', claims.sub));
+      return refused('token_audience_foreign', claims.sub);
     }
-    if (now - leewaySeconds >= claims.exp) return failure(refusal('token_expired', claims.sub));
-    if (now + leewaySeconds < claims.nbf) return failure(refusal('token_not_yet_valid', claims.sub));
+    if (now - leewaySeconds >= claims.exp) return refused('token_expired', claims.sub);
+    if (now + leewaySeconds < claims.nbf) return refused('token_not_yet_valid', claims.sub);
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
-      return failure(refusal('scope_insufficient', claims.sub));
+      return refused('scope_insufficient', claims.sub);
     }
     return success({ clientId: claims.sub, tokenId: claims.jti });
   }

@@ -9,6 +9,7 @@ import type { AssertionCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { FederatedCandidate, FederatedClients, FederatedIdentity } from './ports/federated-clients.ts';
 import { selectCandidate, weaknessOfRule } from './select-candidate.ts';
+import { REASON_OF_VERDICT } from './verify-assertion.ts';
 
 /** A condition that the assertion does not meet. */
 export interface UnmetCondition {
@@ -78,7 +79,7 @@ export class ExplainAssertion {
     const selected = selectCandidate(issuers, { identity, payload: assertion.readPayload(), candidates });
     const reason =
       refusalOfIdentity(assertion, issuer, { now: at, maxAgeSeconds }) ??
-      reasonOfSignature(signature) ??
+      (typeof signature === 'object' || signature === 'verified' ? undefined : REASON_OF_VERDICT[signature]) ??
       (selected.ok ? undefined : selected.problem.reason);
     return {
       ...(reason !== undefined && { reason }),
@@ -110,9 +111,4 @@ export class ExplainAssertion {
     });
     return { clientId, ...(problem !== undefined && { problem }), unmet };
   }
-}
-
-function reasonOfSignature(signature: ExplainedSignature): RefusalReason | undefined {
-  if (signature === 'key_unknown') return 'assertion_key_unknown';
-  return signature === 'signature_wrong' ? 'assertion_signature_wrong' : undefined;
 }

@@ -1,8 +1,8 @@
 import { type AccessTokenClaims, TOKEN_LENGTH_MAX } from '../domain/access-token-claims.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
-import { type Refusal, refusal } from '../domain/refusal.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
 import { isResourceIndicator } from '../domain/resource-indicator.ts';
-import { failure, type Result, success } from '../domain/result.ts';
+import { type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { AuditLog, RequestOrigin } from './ports/audit-log.ts';
@@ -64,8 +64,8 @@ export class IssueToken {
 
     // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
-    if (requested?.ok === false) return failure(refusal('scope_malformed'));
-    if (!resources.every(isResourceIndicator)) return failure(refusal('resource_malformed'));
+    if (requested?.ok === false) return refused('scope_malformed');
+    if (!resources.every(isResourceIndicator)) return refused('resource_malformed');
 
     const client = await authenticateClient.execute(credentials, caller);
     if (!client.ok) return client;
@@ -84,7 +84,7 @@ export class IssueToken {
     });
     const accessToken = await signer.sign(claims);
     if (accessToken.length > TOKEN_LENGTH_MAX) {
-      return failure(refusal(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', claims.sub));
+      return refused(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', claims.sub);
     }
     return success({
       accessToken,

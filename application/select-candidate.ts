@@ -1,7 +1,7 @@
 import { unmetConditions } from '../domain/claim-path.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
-import { type Refusal, type RefusalReason, refusal } from '../domain/refusal.ts';
-import { failure, type Result, success } from '../domain/result.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
+import { type Result, success } from '../domain/result.ts';
 import type { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import {
   FEDERATED_CANDIDATES_MAX,
@@ -25,18 +25,18 @@ export function selectCandidate(
   issuers: TrustedIssuers,
   { identity, payload, candidates }: FoundCandidates,
 ): Result<ClientRegistration, Refusal> {
-  if (candidates.length === 0) return refuse('assertion_subject_unknown');
+  if (candidates.length === 0) return refused('assertion_subject_unknown');
   // A refusal names the client in the log if there is no doubt which one is meant.
   const only = candidates.length === 1 ? candidates[0]?.clientId : undefined;
   const usable = candidates.filter((candidate) => weaknessOfRule(issuers, identity, candidate) === undefined);
-  if (usable.length === 0) return refuse('federated_rule_refused', only);
+  if (usable.length === 0) return refused('federated_rule_refused', only);
   const [match, another] = usable.filter(({ claims = {} }) => unmetConditions(claims, payload).length === 0);
-  if (match === undefined) return refuse('assertion_claims_unmatched', only);
+  if (match === undefined) return refused('assertion_claims_unmatched', only);
   // At the limit there may be further candidates that were not found.
-  if (another !== undefined || candidates.length >= FEDERATED_CANDIDATES_MAX) return refuse('client_ambiguous');
-  if (match.lookup.kind === 'broken') return refuse('registration_broken', match.clientId);
+  if (another !== undefined || candidates.length >= FEDERATED_CANDIDATES_MAX) return refused('client_ambiguous');
+  if (match.lookup.kind === 'broken') return refused('registration_broken', match.clientId);
   const { registration } = match.lookup;
-  return registration.isDisabled ? refuse('client_disabled', match.clientId) : success(registration);
+  return registration.isDisabled ? refused('client_disabled', match.clientId) : success(registration);
 }
 
 /** Why the rule of a candidate counts for nothing; undefined if it counts. */
@@ -46,8 +46,4 @@ export function weaknessOfRule(
   { claims }: FederatedCandidate,
 ): string | undefined {
   return claims === undefined ? 'claims cannot be read' : issuers.problemOf({ issuer, subject, claims });
-}
-
-function refuse(reason: RefusalReason, clientId?: string): Result<never, Refusal> {
-  return failure(refusal(reason, clientId));
 }

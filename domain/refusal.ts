@@ -1,3 +1,5 @@
+import { type Failure, failure } from './result.ts';
+
 /** What is fixed about a reason: the only place that has it. */
 export interface ReasonRow<Code extends string = string> {
   /** For the caller. */
@@ -230,7 +232,7 @@ export interface Refusal {
   readonly clientId?: string;
 }
 
-export function refusal(reason: RefusalReason, clientId?: string): Refusal {
+export function refused(reason: RefusalReason, clientId?: string): Failure<Refusal> {
   const { code } = REASONS[reason];
-  return clientId === undefined ? { code, reason } : { code, reason, clientId };
+  return failure(clientId === undefined ? { code, reason } : { code, reason, clientId });
 }

@@ -1,8 +1,8 @@
 import type { AccessTokenClaims, TokenType } from './access-token-claims.ts';
 import type { ClientRegistration } from './client-registration.ts';
-import { type Refusal, refusal } from './refusal.ts';
+import { type Refusal, refused } from './refusal.ts';
 import { selectResources } from './resource-indicator.ts';
-import { failure, type Result, success } from './result.ts';
+import { type Result, success } from './result.ts';
 import type { Scope } from './scope.ts';
 
 export const LIFETIME_SECONDS_MIN = 1;
@@ -69,7 +69,7 @@ export class TokenPolicy {
     if (requested === undefined) return success(registration.scope);
     return requested.isSubsetOf(registration.scope)
       ? success(requested)
-      : failure(refusal('scope_not_registered', registration.clientId));
+      : refused('scope_not_registered', registration.clientId);
   }
 
   /** The resources that a request gets, in their registered spelling (RFC 8707 section 2). Never an unregistered one. */
@@ -79,7 +79,7 @@ export class TokenPolicy {
     requested: readonly string[],
   ): Result<readonly string[], Refusal> {
     const granted = selectResources(registered, requested);
-    return granted === undefined ? failure(refusal('resource_not_registered', clientId)) : success(granted);
+    return granted === undefined ? refused('resource_not_registered', clientId) : success(granted);
   }
 
   claimsOf({ registration, scope, resources = [], issuedAt, tokenId }: TokenFacts): AccessTokenClaims {

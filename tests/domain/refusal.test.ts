@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type RefusalReason, refusal } from '../../domain/refusal.ts';
+import { type RefusalReason, refused } from '../../domain/refusal.ts';
 
 /** Every reason, by what the caller gets to know of it. */
 const REASONS: Readonly<Record<string, readonly RefusalReason[]>> = {
@@ -30,12 +30,14 @@ describe('refusal', () => {
   it.each(Object.entries(REASONS).flatMap(([code, reasons]) => reasons.map((reason) => [reason, code] as const)))(
     'tells the caller of %s only %s',
     (reason, code) => {
-      expect(refusal(reason)).toEqual({ code, reason });
+      expect(refused(reason).problem).toEqual({ code, reason });
     },
   );
 
   it('names the client for the log, if there is one', () => {
-    expect(refusal('secret_wrong', 'c')).toEqual({ code: 'invalid_client', reason: 'secret_wrong', clientId: 'c' });
-    expect(refusal('secret_wrong')).not.toHaveProperty('clientId');
+    const { ok, problem } = refused('secret_wrong', 'c');
+    expect(ok).toBe(false);
+    expect(problem).toEqual({ code: 'invalid_client', reason: 'secret_wrong', clientId: 'c' });
+    expect(refused('secret_wrong').problem).not.toHaveProperty('clientId');
   });
 });
