@@ -1,5 +1,4 @@
-/** Control, format and surrogate characters, line and paragraph separators: what a terminal executes or does not show. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+import { printableJsonText, UNPRINTABLE } from '../../domain/unprintable.ts';
 
 /** The text with every character escaped that would move the cursor, change colors, reorder the text or stay invisible. */
 export function printable(text: string): string {
@@ -13,10 +12,5 @@ export function shortened(text: string, max: number): string {
 
 /** A JSON document on one line, with the same characters in JSON's own escapes, so that its value stays the same. */
 export function printableJson(document: unknown): string {
-  return JSON.stringify(document).replace(UNPRINTABLE, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+  return printableJsonText(JSON.stringify(document));
 }

@@ -1,12 +1,11 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+import { printableJsonText } from '../../domain/unprintable.ts';
 import { changeMembers } from './change-members.ts';
 import type { LineBase } from './json-log.ts';
 
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
 
-/** Control, format and surrogate characters, line and paragraph separators: what may end a line, or hide in one. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ONLY_ASCII = /^[\x20-\x7e]*$/;
 
 /** What nobody can take back. */
@@ -46,7 +45,7 @@ export class JsonAuditLog implements AuditLog {
 export function auditLine(event: AuditEvent | LostLines, base: LineBase): string {
   const time = new Date().toISOString();
   const line = JSON.stringify({ log: 'audit', level: levelOf(event), time, ...base, ...membersOf(event) });
-  return `${ONLY_ASCII.test(line) ? line : escaped(line)}\n`;
+  return `${ONLY_ASCII.test(line) ? line : printableJsonText(line)}\n`;
 }
 
 /** So many lines are missing before this one, because they could not be written. */
@@ -96,14 +95,4 @@ function membersOf(event: AuditEvent | LostLines): object {
     default:
       return { event: event.event, at: event.at, ...changeMembers(event) };
   }
-}
-
-/** The same JSON value, in ASCII and printable characters where that matters. */
-function escaped(json: string): string {
-  return json.replace(UNPRINTABLE, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
 }
