@@ -6,8 +6,8 @@ import { HTTP_TIMEOUTS, HttpServer } from '../adapters/http/server/http-server.t
 import { Lifecycle, type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { RemoteKeyProvider } from '../adapters/jwks-client/remote-key-provider.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
-import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
 import { createStateLog } from '../adapters/log/state-log.ts';
+import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
 import { FindLocation } from '../application/find-location.ts';

@@ -1,5 +1,5 @@
-import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';

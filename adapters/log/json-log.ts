@@ -29,11 +29,17 @@ export function createJsonLog(destination: DestinationStream, base: LineBase = {
   );
 }
 
+/** So many lines are missing before this one. */
+interface LogLinesLost {
+  readonly event: 'log_lines_lost';
+  readonly lines: number;
+}
+
 /** Standard output as the destination of that log. A log that cannot be written delays no request and does not end the process. */
 export function openLogLines(base: LineBase = {}, descriptor = openStandardOutput()): LineWriter {
   const lossLine = (lines: number) => {
-    const time = new Date().toISOString();
-    return `${JSON.stringify({ level: 'warn', time, ...base, event: 'log_lines_lost', lines })}\n`;
+    const lost: LogLinesLost = { event: 'log_lines_lost', lines };
+    return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), ...base, ...lost })}\n`;
   };
   return new LineWriter({ policy: 'drop', kind: 'log', descriptor, lossLine });
 }

@@ -21,7 +21,7 @@ export function programAuditLines({ open, isRequired, onLost }: ProgramAuditLine
     write(line, need) {
       try {
         descriptor ??= open();
-        writeWhole(descriptor, line, performance.now() + READER_WAIT_MS);
+        writeWhole(descriptor, Buffer.from(line), performance.now() + READER_WAIT_MS);
       } catch (fault) {
         if (isRequired && need === 'before_answer') throw new DependencyUnavailable('audit log', fault);
         onLost(fault instanceof Error ? fault.message : codeOf(fault));

@@ -5,11 +5,11 @@ import { types } from 'node:util';
 export const READER_RETRY_MS = 10;
 
 /**
- * Writes all of a text before it returns. Throws the system's fault; a part of the text may be written then.
+ * Writes all of these bytes before it returns. Throws the system's fault; a part of them may be written then.
  * @param giveUpAt until when to wait for the slow reader of a pipe, in milliseconds of `performance.now()`. Nothing else runs meanwhile.
  */
-export function writeWhole(descriptor: number, text: string, giveUpAt = 0): void {
-  for (let rest = Buffer.from(text); rest.length > 0; ) {
+export function writeWhole(descriptor: number, bytes: Buffer, giveUpAt = 0): void {
+  for (let rest = bytes; rest.length > 0; ) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest));
     } catch (fault) {

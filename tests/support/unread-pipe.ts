@@ -41,17 +41,21 @@ export class UnreadPipe implements Disposable {
 
   /** Everything that is in the pipe now. */
   read(): string {
-    const chunk = Buffer.alloc(65_536);
-    let text = '';
+    return this.readBytes().toString();
+  }
+
+  readBytes(): Buffer {
+    const chunks: Buffer[] = [];
     try {
       for (let size = -1; size !== 0; ) {
+        const chunk = Buffer.alloc(65_536);
         size = readSync(this.#reader ?? -1, chunk);
-        text += chunk.toString('utf8', 0, size);
+        chunks.push(chunk.subarray(0, size));
       }
     } catch {
       // EAGAIN: it is empty.
     }
-    return text;
+    return Buffer.concat(chunks);
   }
 
   /** The writer stays open: what still tries to write to it would write to the next file that gets its number. */

@@ -86,6 +86,19 @@ describe('the lines of the log', () => {
     expect(toFull.readiness()).toEqual({ ready: true, note: 'log lines are lost: ENOSPC' });
   });
 
+  it('goes on in the middle of a line of which the reader has taken a part', async () => {
+    // The system writes what is longer than PIPE_BUF as far as the pipe has room.
+    const all = Array.from({ length: 3 }, (_, number) => `${String(number).repeat(100_000)}\u{20ac}\n`);
+    for (const line of all) destination.write(line);
+    const parts: Buffer[] = [];
+    await until(() => {
+      parts.push(pipe.readBytes());
+      return Buffer.concat(parts).length === Buffer.byteLength(all.join(''));
+    }, 'everything is read');
+    expect(Buffer.concat(parts).toString()).toBe(all.join(''));
+    expect(destination.bufferedBytes).toBe(0);
+  });
+
   it('writes whole lines of at most 4,096 bytes, also for the longest events', async () => {
     const log = createJsonLog(destination, { worker: 1_000 });
     let fault: Error | undefined;
