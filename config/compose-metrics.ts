@@ -13,23 +13,7 @@ import type { Settings } from './settings/settings.ts';
 /** Measures what each process that answers requests holds, whatever its storage. */
 export function measureProcess(container: DependencyContainer, { CLIENT_AUTHENTICATION_METHODS }: Settings): void {
   const metrics = container.resolve(PARTS.processMetrics);
-  const secrets = () => container.resolve(PARTS.verifiedSecrets);
-  metrics.measure({
-    name: 'auth_verified_secrets',
-    help: 'Secrets of clients that are cached as verified.',
-    read: () => secrets().size,
-    max: () => secrets().max,
-  });
-  metrics.countTotal(
-    'auth_verified_secret_lookups_total',
-    'Presented secrets that were looked up in the cache of verified secrets.',
-    () => secrets().lookUps,
-  );
-  metrics.countTotal(
-    'auth_verified_secret_hits_total',
-    'Presented secrets that were found in the cache of verified secrets, and needed no verification.',
-    () => secrets().hits,
-  );
+  metrics.measureCache(() => container.resolve(PARTS.verifiedSecrets));
   const limiter = () => {
     const slots = container.resolve(PARTS.verificationSlots);
     return slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };

@@ -6,6 +6,7 @@ import { RemoteUsedAssertions } from '../adapters/cluster/remote-used-assertions
 import { RemoteVerificationSlots } from '../adapters/cluster/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type PreparedWorker } from '../adapters/cluster/run-worker.ts';
 import { reportHealth } from '../adapters/cluster/worker-health.ts';
+import { TOKEN_PATH } from '../adapters/http/endpoints/discovery-endpoints.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
@@ -93,7 +94,8 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     isRegistered: slots.isRegistered,
     includeCost: (cost) => verifier.includeCost(cost),
     reopenFiles: () => reopenAuditFile(container),
-    metrics: (reader) => metrics.snapshot(reader),
+    metrics: () => metrics.snapshot(),
+    figures: () => metrics.figures(TOKEN_PATH),
     findRefusals: (query) => refusalRecords.find(query),
     stop: async (mode) => service?.stop(mode),
   };

@@ -10,7 +10,6 @@ import { recordRefusedTokenRequests } from '../adapters/http/endpoints/refused-t
 import { clientAddressBehind } from '../adapters/http/parsing/client-address.ts';
 import { ownHosts } from '../adapters/http/parsing/own-hosts.ts';
 import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
-import type { RequestLog } from '../adapters/http/server/request-log.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
 import { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
 import { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
@@ -53,6 +52,7 @@ import { IssueToken } from '../application/issue-token.ts';
 import { KeyRing } from '../application/keys/key-ring.ts';
 import { PublishKeys } from '../application/keys/publish-keys.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { RequestLog } from '../application/ports/telemetry.ts';
 import { UseAssertion } from '../application/use-assertion.ts';
 import { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuthenticationMethod } from '../domain/authentication-method.ts';
@@ -309,7 +309,7 @@ export async function buildContainer(
     return new MetricsScrape({
       process: get(PARTS.processMetrics),
       service: () => serviceState(container, settings, healthChecks()),
-      workers: async (reader) => (await pool()?.metrics(reader)) ?? new Map(),
+      workers: async () => (await pool()?.metrics()) ?? new Map(),
     });
   });
   registerOperatorParts(container, settings, role, healthChecks);

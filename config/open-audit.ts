@@ -2,15 +2,15 @@ import { openAuditFile } from '../adapters/log/audit-file.ts';
 import { type AuditLines, auditLine } from '../adapters/log/json-audit-log.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import { type AuditChange, BUFFER_BYTES, LineWriter } from '../adapters/log/line-writer.ts';
-import type { MeasuredLog } from '../adapters/prom-client/process-metrics.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { LogLoad } from '../application/ports/telemetry.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** Where the audit lines of a process go, and what watches them. */
 export interface AuditOutput {
   readonly lines: AuditLines;
-  readonly measured: MeasuredLog;
+  readonly measured: LogLoad;
   /** None for lines among the log, which has a check of its own. */
   readonly checks: readonly HealthCheck[];
   /** Opens the file again; absent where there is none. Rejects with the reason. */

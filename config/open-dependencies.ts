@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { DependencyContainer } from 'tsyringe';
 import { createStateLog } from '../adapters/log/state-log.ts';
-import type { PoolLoad } from '../adapters/postgres/connection.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import { readTextFileNow } from '../adapters/system/read-text-file.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
+import type { PoolLoad } from '../application/ports/telemetry.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import { followDatabaseUrl } from './settings/database-url.ts';
 import type { Settings } from './settings/settings.ts';

@@ -1,7 +1,7 @@
-import type { RequestLine } from '../adapters/http/server/request-log.ts';
 import type { OpenedTracing } from '../adapters/opentelemetry/open-tracing.ts';
 import type { TraceExportChange } from '../adapters/opentelemetry/span-queue.ts';
 import type { ObservedPorts } from '../adapters/opentelemetry/traced-ports.ts';
+import type { RequestCounter } from '../application/ports/telemetry.ts';
 import type { ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 
@@ -29,11 +29,6 @@ export async function openTracing(
   if (tracing === undefined || role === 'primary') return undefined;
   const opentelemetry = await import('../adapters/opentelemetry/open-tracing.ts');
   return opentelemetry.openTracing(tracing, log);
-}
-
-/** Where the server counts requests. Must not throw. */
-interface RequestCounter {
-  count(line: RequestLine): void;
 }
 
 /** The counter. With tracing, each request is described in its span too. */

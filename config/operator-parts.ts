@@ -2,20 +2,21 @@ import 'reflect-metadata';
 import { hostname } from 'node:os';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe';
 import { OPERATOR_LIMITS, OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
+import { TOKEN_PATH } from '../adapters/http/endpoints/discovery-endpoints.ts';
 import { openApiEndpoint } from '../adapters/http/endpoints/open-api-endpoint.ts';
 import type { Access, Route } from '../adapters/http/server/koa-application.ts';
 import { OperatorAccess } from '../adapters/http/server/operator-access.ts';
-import type { RequestLine } from '../adapters/http/server/request-log.ts';
 import { CLIENTS_MAX, RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import { ServiceStatus } from '../adapters/http/status/service-status.ts';
+import type { StatusQueue } from '../adapters/http/status/status-data.ts';
 import { SAMPLES_MAX } from '../adapters/http/status/status-history.ts';
 import { statusRoutes } from '../adapters/http/status/status-routes.ts';
 import { statusPageRoutes } from '../adapters/http/status-page/status-page-routes.ts';
-import { concurrentVerifications } from '../adapters/secrets/bcrypt-secret-verifier.ts';
-import { VERIFICATION_QUEUE_LIMITS } from '../adapters/secrets/verification-queue.ts';
-import { availableCores } from '../adapters/system/host-limits.ts';
+import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
+import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
+import type { RequestCounter } from '../application/ports/telemetry.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -47,8 +48,9 @@ export function registerOperatorParts(
       baseUrl: settings.BASE_URL,
       issuer: settings.TOKEN_ISSUER,
       checks,
-      measure: () => get(PARTS.metricsScrape).measure(),
-      fifoMax: fifoMax(settings),
+      figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
+      workers: async () => (await pool()?.figures()) ?? new Map(),
+      queue: () => statusQueue(get(PARTS.verificationQueue), get(PARTS.pacedAttempts), settings),
       keys: () => get(PARTS.keyRing).periods(),
       replicas: () => [
         {
@@ -68,12 +70,12 @@ export function registerOperatorParts(
 }
 
 /** Where the public port counts its requests. */
-export function requestCounter(container: DependencyContainer, { MANAGEMENT_TOKEN: token }: Settings) {
+export function requestCounter(container: DependencyContainer, { MANAGEMENT_TOKEN: token }: Settings): RequestCounter {
   const metrics = container.resolve(PARTS.processMetrics);
   if (token === undefined) return metrics;
   const records = container.resolve(PARTS.refusalRecords);
   return {
-    count(line: RequestLine): void {
+    count(line) {
       metrics.count(line);
       records.add(line);
     },
@@ -142,8 +144,13 @@ export function measureOperatorParts(
   }
 }
 
-/** Verifications of the least cost of a refusal that fit in the FIFO queue, which is bounded by its work. */
-function fifoMax({ WORKERS: workers, CLIENT_SECRET_COST: cost }: Settings): number {
-  const concurrent = concurrentVerifications(workers, availableCores());
-  return Math.max(1, Math.floor((VERIFICATION_QUEUE_LIMITS.fifoRounds * concurrent) / 2 ** cost));
+/** The FIFO queue is bounded by its work: its bound is the number of verifications of the least cost of a refusal. */
+function statusQueue(
+  { load, limits }: VerificationQueue,
+  paced: PacedAttempts,
+  { CLIENT_SECRET_COST: cost }: Settings,
+): StatusQueue {
+  const fifo = Math.max(1, Math.floor((limits.fifoRounds * limits.concurrent) / 2 ** cost));
+  const { concurrent: running, overflow, unanswered } = limits;
+  return { ...load, paced: paced.size, bounds: { running, fifo, overflow, paced: paced.max, unanswered } };
 }

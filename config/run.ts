@@ -1,7 +1,8 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
-import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
+import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
+import type { ShutdownMode } from '../application/ports/shutdown-mode.ts';
 import { failure, type Result } from '../domain/result.ts';
 
 /** Milliseconds beyond the grace and drain times in which every process ends. */

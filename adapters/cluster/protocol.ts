@@ -2,6 +2,13 @@ import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
+import type {
+  MetricsSnapshot,
+  ProcessFigures,
+  RefusalQuery,
+  RefusalRecord,
+} from '../../application/ports/telemetry.ts';
 import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
 import type { SharedPort } from './shared-port.ts';
@@ -37,40 +44,6 @@ export type SentIssuerKeys = ReadonlyMap<string, IssuerKeySet>;
 /** The state of something that a worker depends on. */
 export type SentHealth = Readiness & { readonly name: string };
 
-/** The metrics of a worker, as plain data. */
-export type SentMetrics = readonly {
-  readonly name: string;
-  readonly values: readonly {
-    readonly value: number;
-    readonly labels: Readonly<Partial<Record<string, string | number>>>;
-  }[];
-}[];
-
-/** Who reads metrics: what a scrape resets, the status page does not. */
-export type MetricsReader = 'scrape' | 'status';
-
-/** Refused requests to find: of one request id, of one registered client, or of so many clients that were refused last. */
-export type SentRefusalQuery =
-  | { readonly requestId: string }
-  | { readonly clientId: string }
-  | { readonly latestClients: number };
-
-/** A refused request, as the status page shows it. */
-export interface SentRefusal {
-  readonly request_id: string;
-  readonly at: number;
-  readonly status: number;
-  readonly error: string;
-  readonly reason: string;
-  readonly dependency?: string | undefined;
-  readonly route: string;
-  readonly method: string;
-  readonly remote_address: string;
-  readonly client_id?: string | undefined;
-  readonly duration_seconds: number;
-  readonly process: string;
-}
-
 /** Everything that a worker needs before it starts. */
 export interface WorkerStart {
   readonly worker: number;
@@ -90,9 +63,6 @@ export interface WorkerAddress {
   readonly address: string;
   readonly port: number;
 }
-
-/** `planned`: requests are still accepted during the grace time. */
-export type ShutdownMode = 'planned' | 'immediate';
 
 /** What a worker asks of the primary. */
 export interface PrimaryFunctions {
@@ -133,7 +103,8 @@ export interface WorkerFunctions {
   includeCost(cost: number): void;
   /** Opens log files again. Resolves with whether that was possible. */
   reopenFiles(): Promise<boolean>;
-  metrics(reader: MetricsReader): Promise<SentMetrics>;
-  findRefusals(query: SentRefusalQuery): readonly SentRefusal[];
+  metrics(): Promise<MetricsSnapshot>;
+  figures(): Promise<ProcessFigures>;
+  findRefusals(query: RefusalQuery): readonly RefusalRecord[];
   stop(mode: ShutdownMode): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { HealthCheck } from '../../application/ports/health-check.ts';
+import { type HealthCheck, severityOf } from '../../application/ports/health-check.ts';
 import type { SentHealth } from './protocol.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -21,12 +21,7 @@ export function worstHealth(reports: readonly (readonly SentHealth[])[]): readon
   const worst = new Map<string, SentHealth>();
   for (const state of reports.flat()) {
     const known = worst.get(state.name);
-    if (known === undefined || severity(state) > severity(known)) worst.set(state.name, state);
+    if (known === undefined || severityOf(state) > severityOf(known)) worst.set(state.name, state);
   }
   return [...worst.values()].map((state) => ({ name: state.name, readiness: () => state }));
-}
-
-function severity(state: SentHealth): number {
-  if (!state.ready) return 2;
-  return state.note === undefined ? 0 : 1;
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
-import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
+import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type {
-  MetricsReader,
-  SentMetrics,
-  SentRefusal,
-  SentRefusalQuery,
-  ShutdownMode,
-  WorkerAddress,
-} from './protocol.ts';
+  FoundRefusals,
+  MetricsSnapshot,
+  ProcessFigures,
+  RefusalQuery,
+} from '../../application/ports/telemetry.ts';
+import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
+import type { WorkerAddress } from './protocol.ts';
 import type { SharedPort } from './shared-port.ts';
 import { worstHealth } from './worker-health.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -122,19 +122,19 @@ export class WorkerPool implements HealthCheck {
   }
 
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
-  async metrics(reader: MetricsReader): Promise<ReadonlyMap<number, SentMetrics | undefined>> {
-    const answers = [...this.#parts.workers].map(
-      async (worker) => [worker.id, await worker.metrics(reader, ANSWER_WITHIN_MS)] as const,
-    );
-    return new Map(await Promise.all(answers));
+  metrics(): Promise<ReadonlyMap<number, MetricsSnapshot | undefined>> {
+    return this.#askAll((worker) => worker.ask((pipe) => pipe.metrics(), ANSWER_WITHIN_MS));
+  }
+
+  /** What the status shows of each worker, in the same way. */
+  figures(): Promise<ReadonlyMap<number, ProcessFigures | undefined>> {
+    return this.#askAll((worker) => worker.ask((pipe) => pipe.figures(), ANSWER_WITHIN_MS));
   }
 
   /** The refusals of all workers, and whether each of them has answered in time. */
-  async findRefusals(
-    query: SentRefusalQuery,
-  ): Promise<{ readonly records: readonly SentRefusal[]; readonly complete: boolean }> {
-    const workers = [...this.#parts.workers];
-    const answers = await Promise.all(workers.map((worker) => worker.findRefusals(query, ANSWER_WITHIN_MS)));
+  async findRefusals(query: RefusalQuery): Promise<FoundRefusals> {
+    const asked = await this.#askAll((worker) => worker.ask((pipe) => pipe.findRefusals(query), ANSWER_WITHIN_MS));
+    const answers = [...asked.values()];
     return { records: answers.flatMap((records) => records ?? []), complete: !answers.includes(undefined) };
   }
 
@@ -151,9 +151,8 @@ export class WorkerPool implements HealthCheck {
   /** Opens the log files of all workers again. Resolves with the number of workers that could. */
   async reopenFiles(): Promise<number> {
     this.#reopenings += 1;
-    const workers = [...this.#parts.workers];
-    const reopened = await Promise.all(workers.map((worker) => worker.reopenFiles(REOPENED_WITHIN_MS)));
-    return reopened.filter(Boolean).length;
+    const reopened = await this.#askAll((worker) => worker.ask((pipe) => pipe.reopenFiles(), REOPENED_WITHIN_MS));
+    return [...reopened.values()].filter(Boolean).length;
   }
 
   /** Lets all workers finish the requests in flight. Kills those that have not ended within that many milliseconds. */
@@ -167,6 +166,11 @@ export class WorkerPool implements HealthCheck {
     }, withinMs);
     await Promise.all(workers.map((worker) => worker.ended));
     clearTimeout(timer);
+  }
+
+  async #askAll<Answer>(ask: (worker: WorkerProcess) => Promise<Answer>): Promise<ReadonlyMap<number, Answer>> {
+    const answers = [...this.#parts.workers].map(async (worker) => [worker.id, await ask(worker)] as const);
+    return new Map(await Promise.all(answers));
   }
 
   #ofEach<Outcome>(step: (worker: WorkerProcess) => Promise<Outcome>): Promise<Outcome[]> {

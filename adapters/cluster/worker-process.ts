@@ -1,22 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { readCpuUse } from './cpu-use.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
-import type {
-  MetricsReader,
-  PrimaryFunctions,
-  SentHealth,
-  SentIssuerKeys,
-  SentKeys,
-  SentMetrics,
-  SentRefusal,
-  SentRefusalQuery,
-  ShutdownMode,
-  WorkerAddress,
-  WorkerStart,
-} from './protocol.ts';
+import type { PrimaryFunctions, SentHealth, SentIssuerKeys, SentKeys, WorkerAddress, WorkerStart } from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
 
 /**
@@ -144,22 +133,8 @@ export class WorkerProcess {
     return this.#heartbeat.beat();
   }
 
-  /** Its metrics; undefined if it has not started, has ended, or does not answer within that many milliseconds. */
-  metrics(reader: MetricsReader, withinMs: number): Promise<SentMetrics | undefined> {
-    return this.#ask((pipe) => pipe.metrics(reader), withinMs);
-  }
-
-  /** The refusals that it has answered; undefined as above. */
-  findRefusals(query: SentRefusalQuery, withinMs: number): Promise<readonly SentRefusal[] | undefined> {
-    return this.#ask((pipe) => pipe.findRefusals(query), withinMs);
-  }
-
-  /** Opens its log files again. Resolves with whether it could, or with false where it does not answer in that many milliseconds. */
-  async reopenFiles(withinMs: number): Promise<boolean> {
-    return (await this.#ask((pipe) => pipe.reopenFiles(), withinMs)) ?? false;
-  }
-
-  async #ask<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>, withinMs: number): Promise<Answer | undefined> {
+  /** Its answer to a question; undefined if it has not started, has ended, or does not answer within that many milliseconds. */
+  async ask<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>, withinMs: number): Promise<Answer | undefined> {
     if (!this.#started) return undefined;
     const answered = new AbortController();
     try {

@@ -1,21 +1,8 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
+import type { RequestLine } from '../../application/ports/telemetry.ts';
 
 /** The methods that `http.request.method` may name; `_OTHER` stands for the rest. */
 const METHODS = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
-
-/** What the log says about a request. Nothing in it is secret, and it has a client id only if the client is registered. */
-export interface DescribedRequest {
-  readonly request_id: string;
-  readonly method: string;
-  /** The declared path of the matched route, or `none`. */
-  readonly route: string;
-  readonly status: number;
-  readonly remote_address: string;
-  readonly error?: string;
-  readonly reason?: string;
-  readonly client_id?: string;
-  readonly token_id?: string;
-}
 
 export function methodName(method = ''): string {
   return METHODS.includes(method) ? method : '_OTHER';
@@ -31,7 +18,7 @@ export function spanName(method: string | undefined, route?: string): string {
  * Sets the attributes of a request's span: those of the semantic conventions for HTTP, and ours, which begin with `auth.`. A
  * refusal is the fault of the caller, and so no error of the span.
  */
-export function describeRequest(span: Span, line: DescribedRequest): void {
+export function describeRequest(span: Span, line: RequestLine): void {
   const { method, status } = line;
   const route = line.route === 'none' ? undefined : line.route;
   span.updateName(spanName(method, route));

@@ -13,7 +13,8 @@ import {
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { type Sampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
-import { type DescribedRequest, describeRequest, methodName, spanName } from './describe-request.ts';
+import type { RequestLine } from '../../application/ports/telemetry.ts';
+import { describeRequest, methodName, spanName } from './describe-request.ts';
 import type { SpanQueue } from './span-queue.ts';
 import { parseTraceParent } from './trace-parent.ts';
 
@@ -76,7 +77,7 @@ export class RequestTracing implements Dependency {
     };
 
   /** Describes the current request. Called with its line of the log. */
-  describe(line: DescribedRequest): void {
+  describe(line: RequestLine): void {
     const span = this.#current.getStore();
     if (span?.isRecording() === true) describeRequest(span, line);
   }

@@ -3,23 +3,8 @@ import { checkServerIdentity, type ConnectionOptions as TlsOptions } from 'node:
 import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool } from 'pg';
+import type { PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
 import { fixSearchPath } from './search-path.ts';
-
-/** The connections of a pool at one moment. */
-export interface PoolLoad {
-  readonly open: number;
-  readonly max: number;
-  /** Open ones that no statement uses. */
-  readonly idle: number;
-  /** Statements that wait for a connection. */
-  readonly waiting: number;
-}
-
-/** Takes the duration of a statement in seconds, with the wait for a connection, by how it ended. Must not throw. */
-export interface StatementTimes {
-  answered(seconds: number): void;
-  failed(seconds: number): void;
-}
 
 export interface ConnectionOptions {
   /** PostgreSQL connection URL, with its password, or what returns it for each new connection. A secret. */

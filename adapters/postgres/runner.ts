@@ -1,6 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { acquireTimeoutMs, type Connection, type StatementTimes } from './connection.ts';
+import type { StatementTimes } from '../../application/ports/telemetry.ts';
+import { acquireTimeoutMs, type Connection } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { TableHealth } from './table-health.ts';

@@ -1,4 +1,4 @@
-import type { PoolLoad } from './connection.ts';
+import type { PoolLoad } from '../../application/ports/telemetry.ts';
 
 /** At most so many statements wait for a slot of one table: all tables together stay below the requests that a worker handles at once. */
 export const WAITING_MAX = 200;

@@ -1,44 +1,39 @@
-import { type Exposition, exposition, type MetricsSnapshot, mergeSnapshots } from './metrics-snapshot.ts';
-import type { MetricsReader, ProcessMetrics } from './process-metrics.ts';
+import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
+import { WorkerTotals } from '../../application/worker-totals.ts';
+import { type Exposition, exposition, mergeSnapshots } from './metrics-snapshot.ts';
+import type { ProcessMetrics } from './process-metrics.ts';
 import { type ServiceState, serviceMetrics } from './service-metrics.ts';
-import { WorkerTotals } from './worker-totals.ts';
 
 export interface MetricsScrapeParts {
   readonly process: ProcessMetrics;
   readonly service: () => ServiceState;
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
-  readonly workers?: (reader: MetricsReader) => Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
+  readonly workers: () => Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
 }
 
 /** The metrics of the whole service, of all of its processes. Belongs in the process that has the verification queue. */
 export class MetricsScrape {
   readonly #parts: MetricsScrapeParts;
-  readonly #totals = new WorkerTotals();
-  /** The number of readings so far. */
-  #readings = 0;
+  readonly #workers: WorkerTotals<MetricsSnapshot, MetricsSnapshot>;
 
   constructor(parts: MetricsScrapeParts) {
     this.#parts = parts;
+    const totalsOf = (snapshot: MetricsSnapshot) => snapshot.filter((metric) => !isOfProcess(metric));
+    const add = (...both: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> =>
+      mergeSnapshots(both).getMetricsAsJSON();
+    this.#workers = new WorkerTotals({ ask: parts.workers, totalsOf, add });
   }
 
   /** For a worker that does not answer, the totals of its last answer count, and the gauges of its process are left out. */
   async scrape(): Promise<Exposition> {
-    return exposition(await this.#read('scrape'));
-  }
-
-  /** The same as data, for the status page. A scrape does not notice. */
-  async measure(): Promise<MetricsSnapshot> {
-    return mergeSnapshots(await this.#read('status')).getMetricsAsJSON();
-  }
-
-  async #read(reader: MetricsReader): Promise<readonly MetricsSnapshot[]> {
     const { process, service } = this.#parts;
-    this.#readings += 1;
-    const reading = this.#readings;
-    const workers = (await this.#parts.workers?.(reader)) ?? new Map<number, MetricsSnapshot>();
-    const processes = [...workers].map(([id, snapshot]) => (snapshot ? this.#totals.take(id, snapshot, reading) : []));
-    const totals = await this.#totals.all(new Set(workers.keys()));
-    const own = await Promise.all([serviceMetrics(service()), process.snapshot(reader)]);
-    return [...own, ...processes, ...totals];
+    const { answers, totals } = await this.#workers.read();
+    const ofWorkers = [...answers.values()].map((snapshot = []) => snapshot.filter(isOfProcess));
+    const own = await Promise.all([serviceMetrics(service()), process.snapshot()]);
+    return exposition([...own, ...ofWorkers, ...totals]);
   }
+}
+
+function isOfProcess({ values }: MetricsSnapshot[number]): boolean {
+  return values.some(({ labels }) => 'process' in labels);
 }

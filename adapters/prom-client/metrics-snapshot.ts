@@ -1,16 +1,5 @@
 import { type PrometheusContentType, Registry } from '@prometheus-io/client';
-
-/**
- * All metrics of one registry at one moment, as the library gives them in JSON: plain data, which can be sent from process
- * to process. Members that nothing here reads are not declared.
- */
-export type MetricsSnapshot = readonly {
-  readonly name: string;
-  readonly values: readonly {
-    readonly value: number;
-    readonly labels: Readonly<Partial<Record<string, string | number>>>;
-  }[];
-}[];
+import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
 
 /** One registry of all snapshots: values with the same name and the same labels are added up. */
 export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Registry<PrometheusContentType> {

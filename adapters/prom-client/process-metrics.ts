@@ -1,48 +1,59 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { Counter, Registry } from '@prometheus-io/client';
-import { DatabaseMetrics, type MeasuredPool, type StatementTimes } from './database-metrics.ts';
+import { Counter, Gauge, Registry } from '@prometheus-io/client';
+import type {
+  CacheLoad,
+  HttpLoad,
+  LogLoad,
+  MetricsSnapshot,
+  PoolLoad,
+  ProcessFigures,
+  StatementTimes,
+} from '../../application/ports/telemetry.ts';
+import { DatabaseMetrics } from './database-metrics.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
-import { type MeasuredHttpLoad, registerHttpMetrics } from './http-metrics.ts';
 import { addGauge, addTotal, type MeasuredValue, type ReadValue } from './measured-value.ts';
-import type { MetricsSnapshot } from './metrics-snapshot.ts';
-import { createRequestCounter } from './request-counter.ts';
-
-/** Who reads metrics. Each reader gets the event loop delays since its own last reading; those of `status` cover some seconds. */
-export type MetricsReader = 'scrape' | 'status';
+import { RequestMetrics } from './request-metrics.ts';
 
 /** The least that the delays for the status page cover, in milliseconds. Its samples are 5 s apart, with readings between. */
 const STATUS_DELAYS_MS = 4_000;
 
-/** The log of the process, as far as it is measured. */
-export interface MeasuredLog {
-  readonly linesLost: number;
-  readonly bufferedBytes: number;
-  /** The bound of `bufferedBytes`. */
-  readonly bufferedBytesMax: number;
-}
-
-const NO_LOG: MeasuredLog = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
+const NO_LOG: LogLoad = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
 
 /** What one process measures: the requests that it answers, its log, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
+  readonly #requests = new RequestMetrics(this.#registry);
   readonly #process: string;
-  #databases: DatabaseMetrics | undefined;
-  readonly #scrapedDelay: EventLoopDelay;
+  readonly #log: LogLoad;
+  readonly #delay = new EventLoopDelay();
+  readonly #delayGauge: Gauge<'process' | 'quantile'>;
+  /** Made when it is first needed: a monitor has a timer. */
   #statusDelay: EventLoopDelay | undefined;
-  /** Counts a request; see {@link createRequestCounter}. */
-  readonly count = createRequestCounter(this.#registry);
+  #databases: DatabaseMetrics | undefined;
+  #http: (() => HttpLoad) | undefined;
+  #cache: (() => CacheLoad) | undefined;
 
   /** @param process label `process` of the metrics that describe the process itself. */
   constructor(process: string, log = NO_LOG) {
     this.#process = process;
-    this.#scrapedDelay = new EventLoopDelay(process);
+    this.#log = log;
+    this.#delayGauge = new Gauge({
+      name: 'auth_event_loop_delay_seconds',
+      help: 'Seconds by which timers came late since the last scrape: median, 99th percentile and (1) maximum.',
+      labelNames: ['process', 'quantile'],
+      registers: [this.#registry],
+    });
     registerProcessGauges(this.#registry, process, log);
     this.countTotal(
       'auth_log_lines_lost_total',
       'Log lines that were lost because standard output could not be written, or not fast enough.',
       () => log.linesLost,
     );
+  }
+
+  /** Counts a request; see {@link RequestMetrics}. */
+  get count(): RequestMetrics['count'] {
+    return this.#requests.count;
   }
 
   /** Adds the size of something that this process holds. */
@@ -56,23 +67,80 @@ export class ProcessMetrics {
   }
 
   /** Adds what a database is used for. Returns what takes the duration of its statements. */
-  measureDatabase(dependency: string, pool: () => MeasuredPool): StatementTimes {
+  measureDatabase(dependency: string, pool: () => PoolLoad): StatementTimes {
     this.#databases ??= new DatabaseMetrics(this.#registry, this.#process);
     return this.#databases.add(dependency, pool);
   }
 
-  /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
-  measureHttp(read: () => MeasuredHttpLoad): void {
-    registerHttpMetrics(this.#registry, this.#process, read);
+  /** Adds the cache of verified secrets. Called once. */
+  measureCache(read: () => CacheLoad): void {
+    this.#cache = read;
+    const help = 'Secrets of clients that are cached as verified.';
+    this.measure({ name: 'auth_verified_secrets', help, read: () => read().size, max: () => read().max });
+    this.countTotal(
+      'auth_verified_secret_lookups_total',
+      'Presented secrets that were looked up in the cache of verified secrets.',
+      () => read().lookUps,
+    );
+    this.countTotal(
+      'auth_verified_secret_hits_total',
+      'Presented secrets that were found in the cache of verified secrets, and needed no verification.',
+      () => read().hits,
+    );
   }
 
-  /** All metrics of the process now. */
-  async snapshot(reader: MetricsReader = 'scrape'): Promise<MetricsSnapshot> {
-    // Made when it is first needed: a monitor has a timer.
-    if (reader === 'status') this.#statusDelay ??= new EventLoopDelay(this.#process, STATUS_DELAYS_MS);
-    const delay = (reader === 'status' ? this.#statusDelay : undefined) ?? this.#scrapedDelay;
-    const [metrics, delays] = await Promise.all([this.#registry.getMetricsAsJSON(), delay.read()]);
-    return [...metrics, ...delays];
+  /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
+  measureHttp(read: () => HttpLoad): void {
+    this.#http = read;
+    const gauge = (name: string, help: string, member: keyof HttpLoad, bound?: keyof HttpLoad) => {
+      const max = bound && (() => read()[bound]);
+      this.measure({ name: `auth_http_${name}`, help, read: () => read()[member], max });
+    };
+    gauge('connections', 'Open connections to the public port.', 'connections', 'connectionsMax');
+    gauge('requests_in_progress', 'Requests that are being answered.', 'inProgress', 'inProgressMax');
+    gauge('rejections_delayed', 'Requests whose refusal is delayed.', 'delayed', 'delayedMax');
+    gauge('pipelined_requests_waiting', 'Requests that wait for the one before them on their connection.', 'pipelined');
+    gauge(
+      'pipelined_requests_waiting_bytes',
+      'Estimated bytes of the requests that wait for the one before them.',
+      'pipelinedBytes',
+      'pipelinedBytesMax',
+    );
+    const help = 'Connections that were closed because there were too many.';
+    this.countTotal('auth_http_connections_dropped_total', help, () => read().dropped);
+  }
+
+  /** All metrics of the process now. The next event loop delays are those since this call. */
+  snapshot(): Promise<MetricsSnapshot> {
+    for (const [quantile, seconds] of Object.entries(this.#delay.read())) {
+      this.#delayGauge.set({ process: this.#process, quantile }, seconds);
+    }
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  /**
+   * What the status shows of this process. A scrape does not notice.
+   * @param tokenRoute the declared path of the token endpoint.
+   */
+  async figures(tokenRoute: string): Promise<ProcessFigures> {
+    this.#statusDelay ??= new EventLoopDelay(STATUS_DELAYS_MS);
+    const [cache, http] = [this.#cache?.(), this.#http?.()];
+    const lookUps = await this.#databases?.answered('client repository');
+    return {
+      totals: {
+        ...(await this.#requests.totals(tokenRoute)),
+        cacheLookUps: cache?.lookUps ?? 0,
+        cacheHits: cache?.hits ?? 0,
+        connectionsDropped: http?.dropped ?? 0,
+        logLinesLost: this.#log.linesLost,
+        lookUps: lookUps?.count ?? 0,
+        lookUpSeconds: lookUps?.seconds ?? 0,
+      },
+      cpuSeconds: cpuSeconds(),
+      memoryBytes: process.memoryUsage.rss(),
+      eventLoopP99: this.#statusDelay.read()['0.99'],
+      connections: http?.connections,
+    };
   }
 }
 
@@ -80,23 +148,20 @@ export class ProcessMetrics {
  * Registers what a process uses, with a label that names the process: a sum over processes would hide the one that has a
  * problem. These replace the library's default metrics, which come all together and observe every garbage collection.
  */
-function registerProcessGauges(registry: Registry, process: string, log: MeasuredLog): void {
-  const registers = [registry];
-  const labelNames = ['process'];
+function registerProcessGauges(registry: Registry, process: string, log: LogLoad): void {
   const gauge = (name: string, help: string, read: ReadValue, max?: ReadValue) =>
     addGauge(registry, process, { name, help, read, max });
 
-  const { memoryUsage, cpuUsage } = globalThis.process;
+  const { memoryUsage } = globalThis.process;
   gauge('auth_process_resident_memory_bytes', 'Bytes of memory that the process holds.', () => memoryUsage.rss());
   new Counter({
     name: 'auth_process_cpu_seconds_total',
     help: 'Seconds of a core that the process used, all of its threads together.',
-    labelNames,
-    registers,
+    labelNames: ['process'],
+    registers: [registry],
     collect() {
-      const { user, system } = cpuUsage();
       this.reset();
-      this.inc({ process }, (user + system) / 1e6);
+      this.inc({ process }, cpuSeconds());
     },
   });
   gauge(
@@ -113,6 +178,11 @@ function registerProcessGauges(registry: Registry, process: string, log: Measure
     countOpenFiles,
     readOpenFilesLimit,
   );
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
 async function countOpenFiles(): Promise<number | undefined> {

@@ -1,7 +1,6 @@
 import { Gauge, Registry } from '@prometheus-io/client';
-import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
-import { addKeyGauges, type MeasuredKeys } from './key-metrics.ts';
-import type { MetricsSnapshot } from './metrics-snapshot.ts';
+import { type HealthCheck, severityOf } from '../../application/ports/health-check.ts';
+import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
 
 type Verifications = 'running' | 'overflow' | 'shares' | 'paced' | 'unanswered';
 
@@ -26,7 +25,11 @@ export interface ServiceState {
   readonly clockOffsetSeconds: number | undefined;
   /** The offset from which on no key may sign. */
   readonly clockOffsetSecondsMax: number;
-  readonly keys: MeasuredKeys;
+  /** In seconds; undefined where there is nothing to tell. */
+  readonly keys: Readonly<Record<'age' | 'lease' | 'rotation' | 'directoryAge', number | undefined>> & {
+    /** Keys of this service, and of other replicas, with which a token may have been signed that is valid. */
+    readonly trusted: number;
+  };
   /** What the service may use. */
   readonly cores: number;
   readonly memoryBytes: number;
@@ -35,78 +38,64 @@ export interface ServiceState {
 /** The metrics of the service as a whole. They belong to the process that has the verification queue. */
 export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   const registry = new Registry();
-  const gauge = (name: string, help: string, ...labelNames: readonly string[]) =>
-    new Gauge<string>({ name, help, labelNames, registers: [registry] });
-
-  const states = state.checks.map((check) => ({ name: check.name, ...check.readiness() }));
-  gauge('auth_ready', '1 where /readyz answers 200, else 0.').set(states.every(({ ready }) => ready) ? 1 : 0);
-  const severity = gauge(
-    'auth_check_severity',
-    'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.',
-    'check',
-  );
-  for (const { name, ...readiness } of states) severity.set({ check: name }, severityOf(readiness));
-  gauge('auth_workers', 'Processes that should answer requests.').set(state.workers);
-  gauge('auth_workers_listening', 'Processes that answer requests.').set(state.listening);
-  const { running, fifo, overflow, shares, paced, unanswered } = state.verifications;
-  const { verificationsMax: max } = state;
-  const bounded = (name: string, help: string, value: number, most: number) => {
-    gauge(name, help).set(value);
-    gauge(`${name}_max`, `The bound of ${name}.`).set(most);
+  /** None while the value is not known. */
+  const gauge = (name: string, help: string, value: number | undefined, max?: number) => {
+    if (value !== undefined) new Gauge({ name, help, registers: [registry] }).set(value);
+    if (max !== undefined) gauge(`${name}_max`, `The bound of ${name}.`, max);
   };
-  bounded('auth_secret_verifications_running', 'BCrypt verifications that run now.', running, max.running);
-  bounded(
-    'auth_secret_verifications_unanswered',
-    'Requests that wait for a verification or for the time of its answer.',
-    unanswered,
-    max.unanswered,
-  );
-  const waiting = gauge(
+  const gauges = (label: string, name: string, help: string, values: Readonly<Record<string, number>>) => {
+    const gauge = new Gauge<string>({ name, help, labelNames: [label], registers: [registry] });
+    for (const [key, value] of Object.entries(values)) gauge.set({ [label]: key }, value);
+  };
+
+  const { verifications, verificationsMax: max, issuerKeySets, usedAssertions, keys } = state;
+  const states = state.checks.map((check) => ({ name: check.name, readiness: check.readiness() }));
+  const isReady = states.every(({ readiness }) => readiness.ready);
+  gauge('auth_ready', '1 where /readyz answers 200, else 0.', isReady ? 1 : 0);
+  const severities = states.map(({ name, readiness }) => [name, severityOf(readiness)]);
+  const severity = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
+  gauges('check', 'auth_check_severity', severity, Object.fromEntries(severities));
+  gauge('auth_workers', 'Processes that should answer requests.', state.workers);
+  gauge('auth_workers_listening', 'Processes that answer requests.', state.listening);
+  const running = 'BCrypt verifications that run now.';
+  gauge('auth_secret_verifications_running', running, verifications.running, max.running);
+  const unanswered = 'Requests that wait for a verification or for the time of its answer.';
+  gauge('auth_secret_verifications_unanswered', unanswered, verifications.unanswered, max.unanswered);
+  const { fifo, overflow, paced } = verifications;
+  gauges(
+    'queue',
     'auth_secret_verifications_waiting',
     'BCrypt verifications that wait: in the FIFO queue, in the overflow queue that is used when the FIFO queue is full, or for the pace of attempts beyond the limit.',
-    'queue',
+    { fifo, overflow, paced },
   );
-  for (const [queue, size] of Object.entries({ fifo, overflow, paced })) waiting.set({ queue }, size);
-  const waitingMax = gauge(
+  gauges(
+    'queue',
     'auth_secret_verifications_waiting_max',
     'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
-    'queue',
+    { overflow: max.overflow, paced: max.paced },
   );
-  for (const [queue, most] of Object.entries({ overflow: max.overflow, paced: max.paced }))
-    waitingMax.set({ queue }, most);
-  bounded(
-    'auth_secret_verification_shares',
-    'Clients and addresses whose share of the overflow queue is remembered.',
-    shares,
-    max.shares,
-  );
-  if (state.issuerKeySets !== undefined) {
+  const shares = 'Clients and addresses whose share of the overflow queue is remembered.';
+  gauge('auth_secret_verification_shares', shares, verifications.shares, max.shares);
+  if (issuerKeySets !== undefined) {
     const help = 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.';
-    const keySets = gauge('auth_issuer_key_sets', help, 'state');
-    for (const [keySetState, count] of Object.entries(state.issuerKeySets)) keySets.set({ state: keySetState }, count);
+    gauges('state', 'auth_issuer_key_sets', help, issuerKeySets);
   }
-  gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.').set(state.refusalCost);
-  if (state.usedAssertions !== undefined) {
-    const { used, max: most } = state.usedAssertions;
-    const help = 'Used assertions of clients that are kept, so that none is used again.';
-    bounded('auth_used_assertions', help, used, most);
-  }
-  if (state.clockOffsetSeconds !== undefined) {
-    const help = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
-    gauge('auth_clock_offset_seconds', help).set(state.clockOffsetSeconds);
-  }
-  gauge('auth_clock_offset_seconds_max', 'Beyond this clock offset, in seconds, no key may sign.').set(
-    state.clockOffsetSecondsMax,
-  );
-  addKeyGauges(registry, state.keys);
-  gauge('auth_host_cores', 'Cores that the service can use.').set(state.cores);
-  gauge('auth_host_memory_bytes', 'Bytes of memory that the container may use, or that the machine has.').set(
-    state.memoryBytes,
-  );
+  gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.', state.refusalCost);
+  const used = 'Used assertions of clients that are kept, so that none is used again.';
+  gauge('auth_used_assertions', used, usedAssertions?.used, usedAssertions?.max);
+  const offset = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
+  gauge('auth_clock_offset_seconds', offset, state.clockOffsetSeconds);
+  const offsetMax = 'Beyond this clock offset, in seconds, no key may sign.';
+  gauge('auth_clock_offset_seconds_max', offsetMax, state.clockOffsetSecondsMax);
+  gauge('auth_trusted_keys', 'Public keys that tokens are verified with, of all replicas.', keys.trusted);
+  gauge('auth_signing_key_age_seconds', 'Seconds since the key began to sign; negative until it does.', keys.age);
+  const lease = 'Seconds until the key may not sign any more, if the key directory does not answer.';
+  gauge('auth_signing_key_lease_seconds', lease, keys.lease);
+  const rotation = 'Seconds until the next key is due to sign; negative if it is late.';
+  gauge('auth_signing_key_rotation_seconds', rotation, keys.rotation);
+  gauge('auth_key_directory_age_seconds', 'Seconds since the key directory was read.', keys.directoryAge);
+  gauge('auth_host_cores', 'Cores that the service can use.', state.cores);
+  const memory = 'Bytes of memory that the container may use, or that the machine has.';
+  gauge('auth_host_memory_bytes', memory, state.memoryBytes);
   return registry.getMetricsAsJSON();
-}
-
-function severityOf(readiness: Readiness): number {
-  if (!readiness.ready) return 2;
-  return readiness.note === undefined ? 0 : 1;
 }

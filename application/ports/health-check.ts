@@ -10,6 +10,12 @@ export interface HealthCheck {
   readiness(): Readiness;
 }
 
+/** 0 ready, 1 ready with a note, 2 not ready. */
+export function severityOf(readiness: Readiness): number {
+  if (!readiness.ready) return 2;
+  return readiness.note === undefined ? 0 : 1;
+}
+
 /** Something outside the process that was opened for the service, and is closed at its end. */
 export interface Dependency extends HealthCheck {
   close(): Promise<void>;

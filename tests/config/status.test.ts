@@ -179,7 +179,7 @@ describe('the status of the service', () => {
 
   it('resets nothing that a scrape resets', async () => {
     const metrics = service.container.resolve(PARTS.processMetrics);
-    await metrics.snapshot('scrape');
+    await metrics.snapshot();
     // The first interval after a reset is not measured.
     await delay(60);
     const end = performance.now() + 100;

@@ -1,4 +1,5 @@
-import type { RefusalRecord, StatusData } from '../../adapters/http/status/status-data.ts';
+import type { StatusData } from '../../adapters/http/status/status-data.ts';
+import type { RefusalRecord } from '../../application/ports/telemetry.ts';
 import { freePort } from './free-port.ts';
 import { type HttpAnswer, send } from './http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from './running-service.ts';

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { RequestLine } from '../../../application/ports/telemetry.ts';
 import type { Countable, LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
 import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
 import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
 import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
-import type { RequestLine } from './request-log.ts';
 
 /** What one request and its response carry through the middleware. */
 export interface ExchangeState extends Countable {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { HttpLoad } from '../../../application/ports/telemetry.ts';
 import { PipelinedRequests } from '../admission/pipelined-requests.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
@@ -43,25 +44,6 @@ export interface HttpServerParts extends ApplicationParts {
   /** Returns the handler with something around each request, such as a span of a trace. */
   readonly around?: ((handle: RequestHandler) => RequestHandler) | undefined;
   readonly connectionsMax?: number;
-}
-
-/** What a server holds at one moment, and what it has refused to hold. */
-export interface HttpLoad {
-  readonly connections: number;
-  readonly connectionsMax: number;
-  /** Connections closed since the start because there were too many. */
-  readonly dropped: number;
-  /** Requests that are being answered, without those that upload their body or wait. */
-  readonly inProgress: number;
-  /** Fewer while the event loop is late. */
-  readonly inProgressMax: number;
-  /** Requests whose refusal is delayed. */
-  readonly delayed: number;
-  readonly delayedMax: number;
-  /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
-  readonly pipelined: number;
-  readonly pipelinedBytes: number;
-  readonly pipelinedBytesMax: number;
 }
 
 /**

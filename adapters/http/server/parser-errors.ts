@@ -1,10 +1,10 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
+import type { RequestCounter, RequestLog } from '../../../application/ports/telemetry.ts';
 import { connectionAddress } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
 import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
-import type { RequestLine, RequestLog } from './request-log.ts';
 
 /** One open connection, as the server tracks it. */
 export interface Connection {
@@ -18,7 +18,7 @@ export interface ParserErrorParts {
   readonly ids: IdGenerator;
   readonly log: RequestLog;
   /** Where the server counts requests. Must not throw. */
-  readonly metrics?: { count(line: RequestLine): void };
+  readonly metrics?: RequestCounter;
 }
 
 /** The reasons by the code of the parser's error; any other code is a malformed request. */

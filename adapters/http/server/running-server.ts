@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
+import type { ShutdownMode } from '../../../application/ports/shutdown-mode.ts';
 import type { HttpServer } from './http-server.ts';
 import type { ListenOptions } from './listening-sockets.ts';
-
-/** `planned`: a load balancer sends requests here and gets the grace time to stop. `immediate`: a person waits. */
-export type ShutdownMode = 'planned' | 'immediate';
 
 export interface Address {
   readonly address: string;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { RequestLine } from '../server/request-log.ts';
-import type { RefusalRecord } from './status-data.ts';
+import type { RefusalQuery, RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
 
 /** Records of each reason, so that a flood of one reason evicts no record of another. There are about 80 reasons. */
 export const RECORDS_OF_A_REASON = 256;
@@ -10,12 +9,6 @@ export const RECORDS_OF_A_CLIENT = 5;
 
 /** Registered clients that were refused last. */
 export const CLIENTS_MAX = 1_000;
-
-/** Which records to find: of one request, of one registered client, or of so many clients that were refused last. */
-export type RefusalQuery =
-  | { readonly requestId: string }
-  | { readonly clientId: string }
-  | { readonly latestClients: number };
 
 /** The refusals that this process has answered last, in memory. Adding one takes less than 2 µs. */
 export class RefusalRecords {

@@ -1,10 +1,15 @@
 import type { KeyPeriod } from '../../../application/keys/key-period.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { HealthCheck } from '../../../application/ports/health-check.ts';
-import { Measurements, type MetricsOfService } from './measurements.ts';
-import type { RefusalQuery } from './refusal-records.ts';
 import type {
+  FoundRefusals,
+  ProcessFigures,
+  ProcessTotals,
+  RefusalQuery,
   RefusalRecord,
+} from '../../../application/ports/telemetry.ts';
+import { WorkerTotals } from '../../../application/worker-totals.ts';
+import type {
   RefusedClient,
   StatusCheck,
   StatusData,
@@ -14,19 +19,11 @@ import type {
 } from './status-data.ts';
 import { SAMPLE_SECONDS, StatusHistory } from './status-history.ts';
 import type { StatusSource } from './status-routes.ts';
-import { TOTALS } from './totals.ts';
 
 /** The checks of databases, by the names that `/readyz` has. */
 const DATABASE_CHECKS: ReadonlySet<string> = new Set(['client repository', 'key directory', 'used assertions']);
 
 const CLIENTS_MAX = 100;
-
-/** What all processes found. */
-export interface FoundRefusals {
-  readonly records: readonly RefusalRecord[];
-  /** Whether every process has answered. */
-  readonly complete: boolean;
-}
 
 export interface ServiceStatusParts {
   readonly clock: Clock;
@@ -34,10 +31,11 @@ export interface ServiceStatusParts {
   readonly baseUrl: string;
   readonly issuer: string;
   readonly checks: () => readonly HealthCheck[];
-  /** All metrics of the service, without a reset of what a scrape resets. */
-  readonly measure: () => Promise<MetricsOfService>;
-  /** Verifications that fit in the FIFO queue. */
-  readonly fifoMax: number;
+  /** Of this process, without a reset of what a scrape resets. */
+  readonly figures: () => Promise<ProcessFigures>;
+  /** Of each worker by its id; undefined for one that does not answer in time. */
+  readonly workers: () => Promise<ReadonlyMap<number, ProcessFigures | undefined>>;
+  readonly queue: () => StatusQueue;
   readonly keys: () => readonly KeyPeriod[];
   readonly replicas: () => readonly StatusReplica[];
   /** The processes by their names in metrics, and whether they answer requests; `null` if that is not their task. */
@@ -45,16 +43,24 @@ export interface ServiceStatusParts {
   readonly findRefusals: (query: RefusalQuery) => Promise<FoundRefusals>;
 }
 
+/** What all processes have counted, and the figures of each that has answered in time, by its name. */
+interface Reading {
+  readonly totals: ProcessTotals;
+  readonly processes: ReadonlyMap<string, ProcessFigures>;
+}
+
 /** What the service does, collected for the status page from all processes, and a history of the last hour. */
 export class ServiceStatus implements StatusSource {
   readonly #parts: ServiceStatusParts;
   readonly #history = new StatusHistory();
+  readonly #totals: WorkerTotals<ProcessFigures, ProcessTotals>;
   /** As last measured: a worker that hangs keeps its last figures. */
   #workers: readonly StatusWorker[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: ServiceStatusParts) {
     this.#parts = parts;
+    this.#totals = new WorkerTotals({ ask: parts.workers, totalsOf: ({ totals }) => totals, add: addUp });
   }
 
   /** Samples of the history, at most 720. */
@@ -70,8 +76,10 @@ export class ServiceStatus implements StatusSource {
 
   /** Adds a sample to the history. Never rejects: a sample that cannot be taken is left out. */
   async sample(): Promise<void> {
-    const metrics = await this.#parts.measure().catch(() => undefined);
-    if (metrics !== undefined) this.#history.add(this.#parts.clock.now(), metrics);
+    const reading = await this.#read().catch(() => undefined);
+    if (reading === undefined) return;
+    const { fifo, overflow, paced } = this.#parts.queue();
+    this.#history.add(this.#parts.clock.now(), reading.totals, fifo + overflow + paced);
   }
 
   async close(): Promise<void> {
@@ -81,36 +89,33 @@ export class ServiceStatus implements StatusSource {
   async data(since: number, clientId: string | undefined): Promise<StatusData> {
     const { clock, version, baseUrl, issuer, keys, replicas } = this.#parts;
     const query = clientId === undefined ? { latestClients: CLIENTS_MAX } : { clientId };
-    const [metrics, refusals] = await Promise.all([this.#parts.measure(), this.#parts.findRefusals(query)]);
-    const now = new Measurements(metrics);
+    const [{ totals, processes }, refusals] = await Promise.all([this.#read(), this.#parts.findRefusals(query)]);
     const checks = this.#parts.checks().map((check) => ({ name: check.name, ...check.readiness() }));
     return {
       at: clock.now(),
       service: {
         version,
-        started_at: Math.floor(
-          now.value('auth_process_start_time_seconds', ({ process }) => process === 'primary') ?? 0,
-        ),
+        started_at: Math.floor(Math.round(performance.timeOrigin) / 1e3),
         base_url: baseUrl,
         issuer,
         ready: checks.every(({ ready }) => ready),
       },
       checks,
       totals: {
-        tokens: TOTALS.tokens(now),
-        requests: TOTALS.requests(now),
-        refusals: TOTALS.refusalsByReason(now),
-        cache_hits: TOTALS.cacheHits(now),
-        cache_misses: TOTALS.cacheMisses(now),
-        connections_dropped: TOTALS.connectionsDropped(now),
-        log_lines_lost: TOTALS.logLinesLost(now),
+        tokens: totals.tokens,
+        requests: totals.requests,
+        refusals: totals.refusals,
+        cache_hits: totals.cacheHits,
+        cache_misses: totals.cacheLookUps - totals.cacheHits,
+        connections_dropped: totals.connectionsDropped,
+        log_lines_lost: totals.logLinesLost,
       },
-      latency: this.#history.latency(now),
-      queue: this.#queueOf(now),
+      latency: this.#history.latency(totals),
+      queue: this.#parts.queue(),
       keys: keys().map(({ kid, state, from, until }) => ({ kid, state, from: from ?? null, until: until ?? null })),
-      workers: this.#workersOf(now),
+      workers: this.#workersOf(processes),
       replicas: replicas(),
-      database: this.#databaseOf(checks, now),
+      database: this.#databaseOf(checks, totals),
       history: this.#history.since(since),
       clients: byClient(refusals.records),
     };
@@ -121,50 +126,37 @@ export class ServiceStatus implements StatusSource {
     return records[0] ?? (complete ? 'unknown' : 'incomplete');
   }
 
-  #queueOf(now: Measurements): StatusQueue {
-    const verifications = (name: string, queue?: string) =>
-      now.total(`auth_secret_verifications_${name}`, (labels) => labels['queue'] === queue) ?? 0;
-    return {
-      running: verifications('running'),
-      fifo: verifications('waiting', 'fifo'),
-      overflow: verifications('waiting', 'overflow'),
-      paced: verifications('waiting', 'paced'),
-      unanswered: verifications('unanswered'),
-      bounds: {
-        running: verifications('running_max'),
-        fifo: this.#parts.fifoMax,
-        overflow: verifications('waiting_max', 'overflow'),
-        paced: verifications('waiting_max', 'paced'),
-        unanswered: verifications('unanswered_max'),
-      },
-    };
+  async #read(): Promise<Reading> {
+    const [own, { answers, totals }] = await Promise.all([this.#parts.figures(), this.#totals.read()]);
+    const processes = new Map([['primary', own]]);
+    for (const [id, figures] of answers) if (figures !== undefined) processes.set(`worker-${id}`, figures);
+    return { totals: totals.reduce(addUp, own.totals), processes };
   }
 
-  #workersOf(now: Measurements): readonly StatusWorker[] {
+  #workersOf(processes: Reading['processes']): readonly StatusWorker[] {
     this.#workers = this.#parts.processes().map(({ name, listening }) => {
       const known = this.#workers.find((worker) => worker.name === name);
-      const value = (metric: string, quantile?: string) =>
-        now.value(metric, (labels) => labels['process'] === name && labels['quantile'] === quantile);
+      const figures = processes.get(name);
       return {
         name,
         listening,
-        cpu_seconds: value('auth_process_cpu_seconds_total') ?? known?.cpu_seconds ?? null,
-        memory_bytes: value('auth_process_resident_memory_bytes') ?? known?.memory_bytes ?? null,
-        event_loop_p99: value('auth_event_loop_delay_seconds', '0.99') ?? known?.event_loop_p99 ?? null,
-        connections: value('auth_http_connections') ?? known?.connections ?? null,
+        cpu_seconds: figures?.cpuSeconds ?? known?.cpu_seconds ?? null,
+        memory_bytes: figures?.memoryBytes ?? known?.memory_bytes ?? null,
+        event_loop_p99: figures?.eventLoopP99 ?? known?.event_loop_p99 ?? null,
+        connections: figures?.connections ?? known?.connections ?? null,
       };
     });
     return this.#workers;
   }
 
-  #databaseOf(checks: readonly StatusCheck[], now: Measurements): StatusData['database'] {
+  #databaseOf(checks: readonly StatusCheck[], totals: ProcessTotals): StatusData['database'] {
     const states = checks.filter(({ name }) => DATABASE_CHECKS.has(name));
     if (states.length === 0) return null;
     // The others are ready with a note while they are unavailable; that of the clients is about tables that few need.
     const available = states.every(
       ({ name, ready, note }) => ready && (note === undefined || name === 'client repository'),
     );
-    return { state: available ? 'available' : 'unavailable', latency_seconds: this.#history.lookUpSeconds(now) };
+    return { state: available ? 'available' : 'unavailable', latency_seconds: this.#history.lookUpSeconds(totals) };
   }
 }
 
@@ -187,4 +179,14 @@ function byClient(records: readonly RefusalRecord[]): readonly RefusedClient[] {
       remote_address,
     })),
   }));
+}
+
+/** Adds up the numbers of two records, and of the records in them, by their names. */
+function addUp<Totals extends object>(one: Totals, other: Totals): Totals {
+  const sum = new Map<string, unknown>(Object.entries(one));
+  for (const [name, value] of Object.entries(other)) {
+    const known = sum.get(name);
+    sum.set(name, typeof value === 'number' ? Number(known ?? 0) + value : addUp(known ?? {}, value));
+  }
+  return Object.fromEntries(sum) as Totals;
 }

@@ -1,3 +1,5 @@
+import type { RefusalRecord } from '../../../application/ports/telemetry.ts';
+
 /**
  * The answer of `GET /status/data`: what the service does, for the status page. All totals and gauges are those of `/metrics`, read
  * at the moment of the request. Times in seconds since 1970, durations in seconds. `null`: not measured, or not known.
@@ -122,25 +124,4 @@ export interface RefusedClient {
   readonly client_id: string;
   /** At most 5 of each process, the latest first. */
   readonly refusals: readonly Pick<RefusalRecord, 'at' | 'reason' | 'status' | 'request_id' | 'remote_address'>[];
-}
-
-/** One refused request: the answer of `GET /status/refusals/{request_id}`. It has nothing that an unknown caller chose. */
-export interface RefusalRecord {
-  readonly request_id: string;
-  readonly at: number;
-  readonly status: number;
-  /** Member `error` of the answer. */
-  readonly error: string;
-  readonly reason: string;
-  /** What was unavailable, if that was the reason: `client repository`, `secret verification`, … */
-  readonly dependency?: string | undefined;
-  /** The declared path, or `none`. */
-  readonly route: string;
-  readonly method: string;
-  readonly remote_address: string;
-  /** Only of a registered client. */
-  readonly client_id?: string | undefined;
-  readonly duration_seconds: number;
-  /** The process that answered: `primary`, or `worker-3`. */
-  readonly process: string;
 }

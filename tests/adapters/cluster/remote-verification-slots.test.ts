@@ -64,6 +64,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       takeIssuerKeys: notCalled,
       reopenFiles: notCalled,
       metrics: notCalled,
+      figures: notCalled,
       findRefusals: notCalled,
       stop: notCalled,
     });

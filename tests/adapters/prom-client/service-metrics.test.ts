@@ -3,27 +3,10 @@ import { exposition } from '../../../adapters/prom-client/metrics-snapshot.ts';
 import { type ServiceState, serviceMetrics } from '../../../adapters/prom-client/service-metrics.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
-
-const NO_KEYS = { trusted: 0, age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined };
-
-const STATE: ServiceState = {
-  checks: [],
-  workers: 2,
-  listening: 2,
-  verifications: { running: 1, fifo: 2, overflow: 3, shares: 4, paced: 5, unanswered: 6 },
-  verificationsMax: { running: 10, overflow: 30, shares: 40, paced: 50, unanswered: 60 },
-  refusalCost: 10,
-  usedAssertions: undefined,
-  issuerKeySets: undefined,
-  clockOffsetSeconds: undefined,
-  clockOffsetSecondsMax: 10,
-  cores: 2,
-  memoryBytes: 8_000_000_000,
-  keys: NO_KEYS,
-};
+import { SERVICE_STATE } from '../../support/service-state.ts';
 
 async function samplesOf(state: Partial<ServiceState>) {
-  const { text } = await exposition([await serviceMetrics({ ...STATE, ...state })]);
+  const { text } = await exposition([await serviceMetrics({ ...SERVICE_STATE, ...state })]);
   return readSamples(text);
 }
 
@@ -49,7 +32,10 @@ describe('the metrics of the service as a whole', () => {
 
   it('contain no reason and no note of a check', async () => {
     const { text } = await exposition([
-      await serviceMetrics({ ...STATE, checks: [check('log', { ready: true, note: 'log lines are lost: ENOSPC' })] }),
+      await serviceMetrics({
+        ...SERVICE_STATE,
+        checks: [check('log', { ready: true, note: 'log lines are lost: ENOSPC' })],
+      }),
     ]);
     expect(text).not.toContain('ENOSPC');
   });

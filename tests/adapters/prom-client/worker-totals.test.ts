@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { exposition, type MetricsSnapshot } from '../../../adapters/prom-client/metrics-snapshot.ts';
+import { MetricsScrape } from '../../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
-import { WorkerTotals } from '../../../adapters/prom-client/worker-totals.ts';
+import type { MetricsSnapshot } from '../../../application/ports/telemetry.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
+import { SERVICE_STATE } from '../../support/service-state.ts';
 
 const REQUEST = { method: 'POST', route: '/oauth2/token', status: 200, duration_ms: 1 };
 
@@ -14,54 +15,68 @@ async function snapshotOf(worker: number, requests: number): Promise<MetricsSnap
   return structuredClone(await metrics.snapshot());
 }
 
-async function read(snapshots: readonly MetricsSnapshot[]) {
-  return readSamples((await exposition(snapshots)).text);
+type Answers = ReadonlyMap<number, MetricsSnapshot | undefined>;
+
+/** A scrape of a primary, whose workers give one answer after the other. */
+function scrapeOf(...answers: readonly (Answers | Promise<Answers>)[]) {
+  const left = [...answers];
+  const workers = async () => left.shift() ?? new Map();
+  const scrape = new MetricsScrape({ process: new ProcessMetrics('primary'), service: () => SERVICE_STATE, workers });
+  return async () => readSamples((await scrape.scrape()).text);
 }
 
-describe('WorkerTotals', () => {
+describe('the metrics of workers', () => {
   it('add up what the workers counted, and keep the metrics of their processes apart', async () => {
-    const totals = new WorkerTotals();
-    const processes = [totals.take(1, await snapshotOf(1, 3), 1), totals.take(2, await snapshotOf(2, 4), 2)];
-    const samples = await read([...processes, ...(await totals.all(new Set([1, 2])))]);
+    const scrape = scrapeOf(new Map([1, 2].map((id) => [id, undefined])));
+    expect(total(await scrape(), 'auth_requests_total')).toBe(0);
+    const both = new Map([
+      [1, await snapshotOf(1, 3)],
+      [2, await snapshotOf(2, 4)],
+    ]);
+    const samples = await scrapeOf(both)();
     expect(total(samples, 'auth_requests_total')).toBe(7);
     expect(total(samples, 'auth_request_duration_seconds_count')).toBe(7);
     expect(total(samples, 'auth_request_duration_seconds_sum')).toBeCloseTo(0.007);
     const memory = samples.filter(({ name }) => name === 'auth_process_resident_memory_bytes');
-    expect(memory.map(({ labels }) => labels['process'])).toEqual(['worker-1', 'worker-2']);
+    expect(memory.map(({ labels }) => labels['process'])).toEqual(['primary', 'worker-1', 'worker-2']);
   });
 
   it('keep the last totals of a worker that does not answer, but not the metrics of its process', async () => {
-    const totals = new WorkerTotals();
-    totals.take(1, await snapshotOf(1, 3), 3);
-    const samples = await read(await totals.all(new Set([1])));
+    const scrape = scrapeOf(new Map([[1, await snapshotOf(1, 3)]]), new Map([[1, undefined]]));
+    await scrape();
+    const samples = await scrape();
     expect(total(samples, 'auth_requests_total')).toBe(3);
-    expect(samples.filter(({ labels }) => 'process' in labels)).toEqual([]);
+    expect(samples.filter(({ labels }) => labels['process'] === 'worker-1')).toEqual([]);
   });
 
   it('replace the totals of a worker by its newer ones', async () => {
-    const totals = new WorkerTotals();
-    totals.take(1, await snapshotOf(1, 3), 4);
-    totals.take(1, await snapshotOf(1, 5), 5);
-    expect(total(await read(await totals.all(new Set([1]))), 'auth_requests_total')).toBe(5);
+    const scrape = scrapeOf(new Map([[1, await snapshotOf(1, 3)]]), new Map([[1, await snapshotOf(1, 5)]]));
+    await scrape();
+    expect(total(await scrape(), 'auth_requests_total')).toBe(5);
   });
 
   it('do not fall when the answer to an earlier reading arrives after that to a later one', async () => {
-    const totals = new WorkerTotals();
-    totals.take(1, await snapshotOf(1, 5), 2);
-    totals.take(1, await snapshotOf(1, 3), 1);
-    expect(total(await read(await totals.all(new Set([1]))), 'auth_requests_total')).toBe(5);
+    const late = Promise.withResolvers<Answers>();
+    const scrape = scrapeOf(late.promise, new Map([[1, await snapshotOf(1, 5)]]), new Map([[1, undefined]]));
+    const first = scrape();
+    expect(total(await scrape(), 'auth_requests_total')).toBe(5);
+    late.resolve(new Map([[1, await snapshotOf(1, 3)]]));
+    expect(total(await first, 'auth_requests_total')).toBe(5);
+    expect(total(await scrape(), 'auth_requests_total')).toBe(5);
   });
 
-  it('never fall when workers end, and do not grow with the number of ended workers', async () => {
-    const totals = new WorkerTotals();
-    for (let worker = 1; worker <= 20; worker += 1) {
-      totals.take(worker, await snapshotOf(worker, 2), worker);
-      const all = await totals.all(new Set([worker]));
-      expect(total(await read(all), 'auth_requests_total')).toBe(2 * worker);
-      expect(all).toHaveLength(2);
+  it('never fall when workers end', async () => {
+    const answers: Answers[] = [];
+    for (let worker = 1; worker <= 20; worker += 1) answers.push(new Map([[worker, await snapshotOf(worker, 2)]]));
+    const scrape = scrapeOf(...answers);
+    for (const [ended] of answers.entries()) {
+      const samples = await scrape();
+      expect(total(samples, 'auth_requests_total')).toBe(2 * (ended + 1));
+      expect(new Set(samples.flatMap(({ labels }) => labels['process'] ?? []))).toEqual(
+        new Set(['primary', `worker-${ended + 1}`]),
+      );
     }
-    const [one, other] = await Promise.all([totals.all(new Set()), totals.all(new Set())]);
-    expect(total(await read(one), 'auth_requests_total')).toBe(40);
-    expect(total(await read(other), 'auth_requests_total')).toBe(40);
+    const [one, other] = await Promise.all([scrape(), scrape()]);
+    expect([total(one, 'auth_requests_total'), total(other, 'auth_requests_total')]).toEqual([40, 40]);
   });
 });

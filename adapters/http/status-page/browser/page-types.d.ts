@@ -2,7 +2,7 @@
 
 type StatusData = import('../../status/status-data.ts').StatusData;
 type StatusSample = import('../../status/status-data.ts').StatusSample;
-type RefusalRecord = import('../../status/status-data.ts').RefusalRecord;
+type RefusalRecord = import('../../../../application/ports/telemetry.ts').RefusalRecord;
 
 /** Loaded by a script element of its own. */
 declare const uPlot: typeof import('uplot');

@@ -1,0 +1,156 @@
+/** What a process measures, as plain data: it is logged, scraped, and sent between processes. */
+
+/** One request in the log. It holds no secret and no token, and no path or parameter as it was sent: each may contain one. */
+export interface RequestLine {
+  readonly request_id: string;
+  readonly method: string;
+  /** The declared path of the matched route, or `none`. */
+  readonly route: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  readonly remote_address: string;
+  /** Member `error` of the response. */
+  readonly error?: string;
+  /** The reason of the refusal, which the response does not contain. */
+  readonly reason?: string;
+  /** Only of a registered client. */
+  readonly client_id?: string;
+  /** `jti` of the token that was issued or presented. */
+  readonly token_id?: string;
+  /** The error behind a 500 or 503. */
+  readonly fault?: unknown;
+}
+
+/** Where the server writes one line per request; a pino logger is one. Must not throw. */
+export interface RequestLog {
+  info(line: RequestLine): void;
+  /** For statuses from 500 on. */
+  error(line: RequestLine): void;
+}
+
+/** Where the server counts requests. Must not throw. */
+export interface RequestCounter {
+  count(line: RequestLine): void;
+}
+
+/** One refused request: the answer of `GET /status/refusals/{request_id}`. It has nothing that an unknown caller chose. */
+export interface RefusalRecord {
+  readonly request_id: string;
+  readonly at: number;
+  readonly status: number;
+  /** Member `error` of the answer. */
+  readonly error: string;
+  readonly reason: string;
+  /** What was unavailable, if that was the reason: `client repository`, `secret verification`, … */
+  readonly dependency?: string | undefined;
+  /** The declared path, or `none`. */
+  readonly route: string;
+  readonly method: string;
+  readonly remote_address: string;
+  /** Only of a registered client. */
+  readonly client_id?: string | undefined;
+  readonly duration_seconds: number;
+  /** The process that answered: `primary`, or `worker-3`. */
+  readonly process: string;
+}
+
+/** Which records to find: of one request, of one registered client, or of so many clients that were refused last. */
+export type RefusalQuery =
+  | { readonly requestId: string }
+  | { readonly clientId: string }
+  | { readonly latestClients: number };
+
+/** What all processes found. */
+export interface FoundRefusals {
+  readonly records: readonly RefusalRecord[];
+  /** Whether every process has answered. */
+  readonly complete: boolean;
+}
+
+/** What a public port holds at one moment, the most that it can hold, and what it has refused to hold. */
+export interface HttpLoad {
+  readonly connections: number;
+  readonly connectionsMax: number;
+  /** Connections closed since the start because there were too many. */
+  readonly dropped: number;
+  /** Requests that are being answered, without those that upload their body or wait. */
+  readonly inProgress: number;
+  /** Fewer while the event loop is late. */
+  readonly inProgressMax: number;
+  /** Requests whose refusal is delayed. */
+  readonly delayed: number;
+  readonly delayedMax: number;
+  /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
+  readonly pipelined: number;
+  readonly pipelinedBytes: number;
+  readonly pipelinedBytesMax: number;
+}
+
+/** The connections of a pool at one moment. */
+export interface PoolLoad {
+  readonly open: number;
+  readonly max: number;
+  /** Open ones that no statement uses. */
+  readonly idle: number;
+  /** Statements that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** Takes the duration of a statement in seconds, with the wait for a connection, by how it ended. Must not throw. */
+export type StatementTimes = Readonly<Record<'answered' | 'failed', (seconds: number) => void>>;
+
+/** Lines that wait to be written, at most so many bytes, and those that were lost since the process started. */
+export interface LogLoad {
+  readonly linesLost: number;
+  readonly bufferedBytes: number;
+  readonly bufferedBytesMax: number;
+}
+
+/** The verified secrets that a process has cached, at most so many, and what was looked up since it started. */
+export interface CacheLoad {
+  readonly size: number;
+  readonly max: number;
+  readonly lookUps: number;
+  readonly hits: number;
+}
+
+/** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
+export type DurationCounts = Readonly<Record<string, number>>;
+
+/** What a process has counted since it started. Adds up over processes. */
+export interface ProcessTotals {
+  readonly requests: number;
+  readonly tokens: number;
+  /** By reason. */
+  readonly refusals: Readonly<Record<string, number>>;
+  /** How long answers of the token endpoint took. */
+  readonly issued: DurationCounts;
+  readonly refused: DurationCounts;
+  readonly cacheLookUps: number;
+  readonly cacheHits: number;
+  readonly connectionsDropped: number;
+  readonly logLinesLost: number;
+  /** Look-ups of clients that the database has answered, and their seconds together. */
+  readonly lookUps: number;
+  readonly lookUpSeconds: number;
+}
+
+/** What the status shows of one process. */
+export interface ProcessFigures {
+  readonly totals: ProcessTotals;
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+  /** Delay of timers over the last seconds: the 99th percentile. */
+  readonly eventLoopP99: number;
+  /** To the public port; undefined in a process that has none. */
+  readonly connections: number | undefined;
+}
+
+/** All metrics of one registry at one moment, as the scraper's library has them. Members that nothing here reads are not declared. */
+export type MetricsSnapshot = readonly {
+  readonly name: string;
+  readonly values: readonly {
+    readonly value: number;
+    readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  }[];
+}[];
