@@ -7,11 +7,12 @@ const PACKAGES = { path: '^node_modules/' };
 const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
   cluster: 'birpc',
+  files: 'zod',
   http: 'koa|@koa/router|uplot',
   'jwks-client': 'jose',
   jwt: 'jose',
   log: 'pino',
-  memory: 'zod',
+  memory: 'none',
   opentelemetry: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',

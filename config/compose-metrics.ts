@@ -1,5 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
-import { IMPORTED_KEYS_MAX } from '../adapters/jwt/jose-assertion-verifier.ts';
+import { IMPORTED_KEYS_MAX } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { SpanQueue } from '../adapters/opentelemetry/span-queue.ts';
 import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';

@@ -6,7 +6,7 @@ import { findSharedPort } from '../adapters/cluster/shared-port.ts';
 import { WorkerPool } from '../adapters/cluster/worker-pool.ts';
 import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
-import { createKeyFactory, PrivateKeys } from '../adapters/jwt/key-factory.ts';
+import { createKeyFactory, PrivateKeys } from '../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { buildContainer, type Override } from './container.ts';
 import { PARTS } from './parts.ts';

@@ -9,7 +9,7 @@ import { reportHealth } from '../adapters/cluster/worker-health.ts';
 import { TOKEN_PATH } from '../adapters/http/endpoints/discovery-endpoints.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
-import { readPublicKey, readSigningKey } from '../adapters/jwt/key-factory.ts';
+import { readPublicKey, readSigningKey } from '../adapters/jwt/create-key-factory.ts';
 import { openLogLines } from '../adapters/log/json-log.ts';
 import { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
 import { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';

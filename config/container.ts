@@ -12,9 +12,9 @@ import { ownHosts } from '../adapters/http/parsing/own-hosts.ts';
 import { CONNECTIONS_MAX, HttpServer } from '../adapters/http/server/http-server.ts';
 import { Lifecycle } from '../adapters/http/server/running-server.ts';
 import { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
-import { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
+import { createKeyFactory } from '../adapters/jwt/create-key-factory.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
-import { createKeyFactory } from '../adapters/jwt/key-factory.ts';
+import { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { Rs256TokenSigner } from '../adapters/jwt/rs256-token-signer.ts';
 import { JsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
@@ -187,7 +187,7 @@ export async function buildContainer(
     part(PARTS.usedAssertionsStore, () => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
   }
   part(PARTS.usedAssertions, () => get(PARTS.usedAssertionsStore));
-  part(PARTS.assertionVerifier, () => new JoseAssertionVerifier());
+  part(PARTS.assertionVerifier, () => new NodeCryptoAssertionVerifier());
   part(PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(PARTS.verifyAssertion, () => {
     const slots = get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.assertionQueue)));

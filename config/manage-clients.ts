@@ -1,5 +1,5 @@
 import { runClients } from '../adapters/cli/run-clients.ts';
-import { streamClientsFile } from '../adapters/memory/clients-file.ts';
+import { streamClientsFile } from '../adapters/files/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';

@@ -1,6 +1,6 @@
 import type { OpenExplanation } from '../adapters/cli/explain-command.ts';
 import { fetchIssuerKeys } from '../adapters/jwks-client/fetch-issuer-keys.ts';
-import { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
+import { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryFederatedClients } from '../adapters/memory/in-memory-federated-clients.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
@@ -39,7 +39,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
       if (source === undefined) throw new Error('the issuer is not trusted');
       return fetchIssuerKeys(source, AbortSignal.timeout(KEY_SET_TIMEOUT_MS));
     },
-    verifier: new JoseAssertionVerifier(),
+    verifier: new NodeCryptoAssertionVerifier(),
     clients,
     clock: new SystemClock(),
     maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,

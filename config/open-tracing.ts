@@ -1,4 +1,4 @@
-import type { OpenedTracing } from '../adapters/opentelemetry/open-tracing.ts';
+import type { OpenedTracing } from '../adapters/opentelemetry/connect-tracing.ts';
 import type { TraceExportChange } from '../adapters/opentelemetry/span-queue.ts';
 import type { ObservedPorts } from '../adapters/opentelemetry/traced-ports.ts';
 import type { RequestCounter } from '../application/ports/telemetry.ts';
@@ -27,8 +27,8 @@ export async function openTracing(
   log: (change: TraceExportChange) => void,
 ): Promise<OpenedTracing | undefined> {
   if (tracing === undefined || role === 'primary') return undefined;
-  const opentelemetry = await import('../adapters/opentelemetry/open-tracing.ts');
-  return opentelemetry.openTracing(tracing, log);
+  const opentelemetry = await import('../adapters/opentelemetry/connect-tracing.ts');
+  return opentelemetry.connectTracing(tracing, log);
 }
 
 /** The counter. With tracing, each request is described in its span too. */

@@ -10,7 +10,7 @@ import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { RefusalRecords } from '../adapters/http/status/refusal-records.ts';
 import type { ServiceStatus } from '../adapters/http/status/service-status.ts';
 import type { IssuerKeySets } from '../adapters/jwks-client/issuer-key-sets.ts';
-import type { JoseAssertionVerifier } from '../adapters/jwt/jose-assertion-verifier.ts';
+import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
 import type { IssuerKeyCache } from '../adapters/memory/issuer-key-cache.ts';
@@ -82,7 +82,7 @@ export const PARTS = {
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   authenticateBySecret: token<AuthenticateBySecret>('AuthenticateBySecret'),
   clientKeys: token<ClientKeys>('ClientKeys'),
-  assertionVerifier: token<JoseAssertionVerifier>('JoseAssertionVerifier'),
+  assertionVerifier: token<NodeCryptoAssertionVerifier>('NodeCryptoAssertionVerifier'),
   /** Each process that answers requests has its own. */
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),

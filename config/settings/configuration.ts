@@ -1,10 +1,10 @@
+import { readClientsFile } from '../../adapters/files/clients-file.ts';
+import { jsonReader } from '../../adapters/files/json-fault.ts';
 import { HTTP_TIMEOUTS, type HttpTimeouts } from '../../adapters/http/server/http-server.ts';
 import type { IssuerSource } from '../../adapters/jwks-client/fetch-issuer-keys.ts';
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
-import { readClientsFile } from '../../adapters/memory/clients-file.ts';
 import type { TracingOptions } from '../../adapters/opentelemetry/tracing-options.ts';
-import { jsonReader } from '../../adapters/system/json-fault.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';

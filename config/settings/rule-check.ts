@@ -1,5 +1,5 @@
+import { jsonReader } from '../../adapters/files/json-fault.ts';
 import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
-import { jsonReader } from '../../adapters/system/json-fault.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import type { CheckRule } from '../../application/clients/change-details.ts';
 import { weaknessByName } from '../../domain/issuer-preset.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { JoseAssertionVerifier } from '../../adapters/jwt/jose-assertion-verifier.ts';
+import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/in-memory-federated-clients.ts';
 import { IssuerKeyCache } from '../../adapters/memory/issuer-key-cache.ts';
@@ -35,7 +35,7 @@ class Counting implements FederatedClients, AssertionVerifier {
   readonly lookups: FederatedIdentity[] = [];
   verifications = 0;
   readonly #clients: FederatedClients;
-  readonly #verifier = new JoseAssertionVerifier();
+  readonly #verifier = new NodeCryptoAssertionVerifier();
 
   constructor(clients: FederatedClients) {
     this.#clients = clients;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { JoseAssertionVerifier } from '../../adapters/jwt/jose-assertion-verifier.ts';
+import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryClientKeys } from '../../adapters/memory/in-memory-client-keys.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/in-memory-used-assertions.ts';
@@ -47,7 +47,7 @@ function world(limits = { perClient: 10, total: 20 }) {
   ];
   const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
   const keys = new InMemoryClientKeys(repository, clients);
-  const verifier = new JoseAssertionVerifier();
+  const verifier = new NodeCryptoAssertionVerifier();
   const store = new InMemoryUsedAssertions(clock, limits);
   const authenticate = new AuthenticateByKey({
     clientKeys: {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { JoseAssertionVerifier } from '../../adapters/jwt/jose-assertion-verifier.ts';
+import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/in-memory-federated-clients.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
@@ -52,7 +52,7 @@ describe('ExplainAssertion', () => {
     const useCase = new ExplainAssertion({
       issuers: new TrustedIssuers([ISSUER]),
       fetchKeys: fetchKeys ?? (async (issuer) => (issuer === ISSUER.issuer ? [{ ...KEY.jwk, kid: 'a' }] : [])),
-      verifier: new JoseAssertionVerifier(),
+      verifier: new NodeCryptoAssertionVerifier(),
       clients,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,

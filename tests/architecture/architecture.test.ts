@@ -54,6 +54,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/cluster/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },
+  'files-uses-its-own-packages': {
+    file: 'adapters/files/planted.ts',
+    text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
+  },
   'http-uses-its-own-packages': {
     file: 'adapters/http/planted-jose.ts',
     text: "import type { JWK } from 'jose';\nexport type Planted = JWK;",

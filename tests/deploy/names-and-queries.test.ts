@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ALL_REASONS } from '../../adapters/http/server/refusals.ts';
+import { ALL_REASONS } from '../../adapters/http/server/http-refusal.ts';
 import { readAlertRules } from '../support/alert-rules.ts';
 import { readDashboard, withVariables } from '../support/dashboard.ts';
 import { METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
+import { ALL_REASONS, ANSWERS, type AnyReason, refusalBody } from '../../adapters/http/server/http-refusal.ts';
 import type { Route } from '../../adapters/http/server/koa-application.ts';
-import { ALL_REASONS, ANSWERS, type AnyReason, refusalBody } from '../../adapters/http/server/refusals.ts';
 import { PARTS } from '../../config/parts.ts';
 import type { ProducedAnswer } from '../support/answer-record.ts';
 import { API_DOCUMENT, documentedAs, documentedRefusals } from '../support/documented-answers.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
-import { ANSWERS } from '../../adapters/http/server/refusals.ts';
+import { ANSWERS } from '../../adapters/http/server/http-refusal.ts';
 import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { getAccessToken } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
@@ -11,7 +11,7 @@ const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
 const SOURCES = [
   'config/settings/read-environment.ts',
   'adapters/system/read-text-file.ts',
-  'adapters/system/json-fault.ts',
+  'adapters/files/json-fault.ts',
 ];
 
 /** The first cells of the rows of a part of the page. */

@@ -30,6 +30,7 @@ export const AREAS: readonly Area[] = [
   { path: 'adapters/jwt', tests: ['adapters/jwt'], scoreMin: 85 },
   { path: 'adapters/jwks-client', tests: ['adapters/jwks-client'], scoreMin: 85 },
   { path: 'adapters/memory', tests: ['adapters/memory'], scoreMin: 85 },
+  { path: 'adapters/files', tests: ['adapters/files'], scoreMin: 85 },
   { path: 'adapters/http/parsing', tests: HTTP_TESTS, scoreMin: 85 },
   { path: 'adapters/http/admission', tests: HTTP_TESTS, scoreMin: 85 },
 ];

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/refusals.ts';
+import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
 
 /** The parts of pages that are generated from the code, by page and name. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readPublicKey, readSigningKey } from '../../adapters/jwt/key-factory.ts';
+import { readPublicKey, readSigningKey } from '../../adapters/jwt/create-key-factory.ts';
 import type { KeyFactory } from '../../application/ports/key-factory.ts';
 
 /** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */

@@ -4,8 +4,8 @@ import type { AuthenticationMethod } from '../../../domain/authentication-method
 import { GRANT_TYPE } from '../../../domain/client-registration.ts';
 import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
+import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
-import { httpRefusal } from '../server/refusals.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server';
 export const TOKEN_PATH = '/oauth2/token';

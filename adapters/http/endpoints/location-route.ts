@@ -1,8 +1,8 @@
 import type { FindLocation } from '../../../application/find-location.ts';
 import type { Location } from '../../../domain/location.ts';
 import { sendRefusal } from '../server/exchange.ts';
+import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler, Route } from '../server/koa-application.ts';
-import { httpRefusal } from '../server/refusals.ts';
 
 export type LocationFieldOrder = 'declared' | 'alphabetical';
 

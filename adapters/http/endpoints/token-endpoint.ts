@@ -12,8 +12,8 @@ import { type Form, type ReadParameter, readForm } from '../parsing/form.ts';
 import type { Authorization, PresentAuthorization, RequestHead } from '../parsing/request-head.ts';
 import { dropHead, type Exchange, sendRefusal, signalOfClose } from '../server/exchange.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
+import { type HttpRefusal, httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
-import { type HttpRefusal, httpRefusal } from '../server/refusals.ts';
 
 export interface TokenEndpointParts {
   readonly issueToken: IssueToken;

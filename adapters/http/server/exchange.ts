@@ -6,8 +6,8 @@ import type { Countable, LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
 import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
+import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
 import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
-import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
 
 /** What one request and its response carry through the middleware. */
 export interface ExchangeState extends Countable {

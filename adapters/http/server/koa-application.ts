@@ -4,8 +4,8 @@ import type { AuthorizeRequest } from '../../../application/authorize-request.ts
 import type { Scope } from '../../../domain/scope.ts';
 import type { HostCheck } from '../parsing/own-hosts.ts';
 import { type Exchange, type ExchangeParts, type ExchangeState, exchange, sendRefusal } from './exchange.ts';
+import { httpRefusal } from './http-refusal.ts';
 import type { OperatorAccess } from './operator-access.ts';
-import { httpRefusal } from './refusals.ts';
 import { requireBearer } from './require-bearer.ts';
 
 /** Answers a request that has access to its route. */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { OperatorChecks } from '../admission/operator-checks.ts';
 import type { Authorization } from '../parsing/request-head.ts';
 import { type Exchange, sendRefusal, signalOfClose } from './exchange.ts';
-import { httpRefusal } from './refusals.ts';
+import { httpRefusal } from './http-refusal.ts';
 
 /** Two header lines, since not every browser reads two challenges in one. `Basic` makes it ask for a password. */
 const CHALLENGES = ['Basic realm="management", charset="UTF-8"', 'Bearer realm="management"'];

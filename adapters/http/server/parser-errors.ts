@@ -4,7 +4,7 @@ import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import type { RequestCounter, RequestLog } from '../../../application/ports/telemetry.ts';
 import { connectionAddress } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
-import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './refusals.ts';
+import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
 
 /** One open connection, as the server tracks it. */
 export interface Connection {

@@ -1,7 +1,7 @@
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import { type Exchange, sendRefusal } from './exchange.ts';
-import { type HttpRefusal, httpRefusal } from './refusals.ts';
+import { type HttpRefusal, httpRefusal } from './http-refusal.ts';
 
 // RFC 6750 section 2.1: b64token = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="
 const B64TOKEN = /^[\w.~+/-]+=*$/;

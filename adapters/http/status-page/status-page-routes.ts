@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Exchange } from '../server/exchange.ts';
+import { ALL_REASONS } from '../server/http-refusal.ts';
 import type { Access, Route } from '../server/koa-application.ts';
-import { ALL_REASONS } from '../server/refusals.ts';
 
 export const STATUS_PAGE_PATH = '/status';
 

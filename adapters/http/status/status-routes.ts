@@ -1,7 +1,7 @@
 import type { RefusalRecord } from '../../../application/ports/telemetry.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
+import { httpRefusal } from '../server/http-refusal.ts';
 import type { Access, Route } from '../server/koa-application.ts';
-import { httpRefusal } from '../server/refusals.ts';
 import type { StatusData } from './status-data.ts';
 
 /** What an operator can ask about the service. */

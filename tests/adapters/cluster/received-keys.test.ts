@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { KeysForWorkers } from '../../../adapters/cluster/keys-for-workers.ts';
 import { ReceivedKeys } from '../../../adapters/cluster/received-keys.ts';
-import { createKeyFactory, readPublicKey } from '../../../adapters/jwt/key-factory.ts';
+import { createKeyFactory, readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

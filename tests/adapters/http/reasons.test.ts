@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { ALL_REASONS } from '../../../adapters/http/server/refusals.ts';
+import { ALL_REASONS } from '../../../adapters/http/server/http-refusal.ts';
 
 /** The reasons whose meaning has a fault. */
 const withFault = (isFaulty: (text: string) => boolean) =>

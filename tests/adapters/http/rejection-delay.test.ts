@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { type Exchange, sendRefusal } from '../../../adapters/http/server/exchange.ts';
-import { httpRefusal } from '../../../adapters/http/server/refusals.ts';
+import { httpRefusal } from '../../../adapters/http/server/http-refusal.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';

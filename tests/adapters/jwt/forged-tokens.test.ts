@@ -1,8 +1,8 @@
 import { constants, createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
-import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenDefect } from '../../../application/ports/token-verifier.ts';
 import { CLAIMS } from '../../support/claims.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { calculateJwkThumbprint } from 'jose';
-import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyFactory } from '../../../application/ports/key-factory.ts';

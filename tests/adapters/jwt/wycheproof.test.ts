@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { importJWK, type JWK } from 'jose';
-import { JoseAssertionVerifier } from '../../../adapters/jwt/jose-assertion-verifier.ts';
 import { verifyCompactJws } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { algorithmsOf, type PublicJwk, readPublicJwk } from '../../../domain/public-jwk.ts';
 
 interface Vector {
@@ -56,7 +56,7 @@ describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', (
   });
 });
 
-describe('JoseAssertionVerifier by the Wycheproof vectors for JSON Web Signatures', () => {
+describe('NodeCryptoAssertionVerifier by the Wycheproof vectors for JSON Web Signatures', () => {
   // The file has no vectors of ES384 and EdDSA.
   it.each([
     ['RS256', RS256_VECTORS],
@@ -64,7 +64,7 @@ describe('JoseAssertionVerifier by the Wycheproof vectors for JSON Web Signature
     ['ES256', 39],
   ])('takes all %s vectors as they are marked: %d, except those whose header names PS384', async (algorithm, count) => {
     const groups = readGroups().filter((group) => group.public?.alg === algorithm);
-    const verifier = new JoseAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier();
     const disagreements: string[] = [];
     let checked = 0;
     for (const { public: jwk, tests } of groups) {
@@ -92,7 +92,7 @@ describe('JoseAssertionVerifier by the Wycheproof vectors for JSON Web Signature
 });
 
 /** Whether the key signed it by the algorithm of its header, which no caller chooses: vectors are no assertions, and some are no JWS. */
-async function isVerified(verifier: JoseAssertionVerifier, jws: string, key: PublicJwk): Promise<boolean> {
+async function isVerified(verifier: NodeCryptoAssertionVerifier, jws: string, key: PublicJwk): Promise<boolean> {
   const [algorithm] = algorithmsOf(key);
   if (!/^[\w-]+\.[\w-]*\.[\w-]+$/.test(jws) || algorithm === undefined || algOf(jws) !== algorithm) return false;
   return verifier.isSigned(jws, algorithm, key);

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it } from '@jest/globals';
 import { AlwaysOnSampler, type ReadableSpan } from '@opentelemetry/sdk-trace';
 import bcrypt from 'bcrypt';
-import { JoseAssertionVerifier } from '../../../adapters/jwt/jose-assertion-verifier.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
 import { InMemoryClientKeys } from '../../../adapters/memory/in-memory-client-keys.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
@@ -62,8 +62,8 @@ describeSecretVerifier('BcryptSecretVerifier, traced,', () => ({
   verifier: requested(ports.secrets(new BcryptSecretVerifier({ cost: 4, costMax: 6 })), 'verify'),
   store: async (secret) => StoredSecret.parse(await bcrypt.hash(secret, 4)),
 }));
-describeAssertionVerifier('JoseAssertionVerifier, traced,', () =>
-  requested(ports.assertions(new JoseAssertionVerifier()), 'verify'),
+describeAssertionVerifier('NodeCryptoAssertionVerifier, traced,', () =>
+  requested(ports.assertions(new NodeCryptoAssertionVerifier()), 'verify'),
 );
 describeTokenSigner('Rs256TokenSigner, traced,', async () => {
   const keys = await freshKeyRing();

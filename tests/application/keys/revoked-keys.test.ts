@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createKeyFactory } from '../../../adapters/jwt/key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readPublicKey } from '../../../adapters/jwt/key-factory.ts';
+import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonFault, jsonReader } from '../../../adapters/system/json-fault.ts';
+import { jsonFault, jsonReader } from '../../../adapters/files/json-fault.ts';
 import { failure, success } from '../../../domain/result.ts';
 
 function isJson(text: string): boolean {

@@ -11,7 +11,7 @@ export interface OpenedTracing {
 }
 
 /** Loads OpenTelemetry and connects its parts. Sends nothing before the first request. */
-export function openTracing(
+export function connectTracing(
   { exporter, queue, sampler, ratio, resource }: TracingOptions,
   log: (change: TraceExportChange) => void,
 ): OpenedTracing {

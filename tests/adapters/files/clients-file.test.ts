@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readClientsFile, streamClientsFile } from '../../../adapters/memory/clients-file.ts';
+import { readClientsFile, streamClientsFile } from '../../../adapters/files/clients-file.ts';
 import { collect } from '../../support/collect.ts';
 
 const ENTRY = { client_id: 'a', client_secret: '{noop}its-secret', client_name: 'A', scope: 'read' };

@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import {
   IMPORTED_KEYS_MAX,
-  JoseAssertionVerifier,
   KEYS_TRIED_MAX,
-} from '../../../adapters/jwt/jose-assertion-verifier.ts';
+  NodeCryptoAssertionVerifier,
+} from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts';
 import { compactJws, generateSigningKey, parsed } from '../../support/assertions.ts';
 
-describeAssertionVerifier('JoseAssertionVerifier', () => new JoseAssertionVerifier());
+describeAssertionVerifier('NodeCryptoAssertionVerifier', () => new NodeCryptoAssertionVerifier());
 
-describe('JoseAssertionVerifier', () => {
+describe('NodeCryptoAssertionVerifier', () => {
   const assertionBy = ({ algorithm, seal }: ReturnType<typeof generateSigningKey>) =>
     parsed(compactJws({ alg: algorithm }, { sub: 'client', aud: 'issuer', exp: 1 }, seal));
 
   it('keeps the imported keys that verified something, and no others', async () => {
-    const verifier = new JoseAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier();
     const [right, wrong] = [generateSigningKey('ES256'), generateSigningKey('ES256')];
     await verifier.verify(assertionBy(wrong), [right.jwk]);
     await verifier.verify(assertionBy(wrong), []);
@@ -25,7 +25,7 @@ describe('JoseAssertionVerifier', () => {
   });
 
   it(`keeps at most ${IMPORTED_KEYS_MAX} imported keys, and verifies with every other one too`, async () => {
-    const verifier = new JoseAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier();
     const first = generateSigningKey('EdDSA');
     await verifier.verify(assertionBy(first), [first.jwk]);
     for (let count = 0; count < IMPORTED_KEYS_MAX + 10; count += 1) {
@@ -38,7 +38,7 @@ describe('JoseAssertionVerifier', () => {
   });
 
   it('keeps the keys that were used last', async () => {
-    const verifier = new JoseAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier();
     const [used, unused] = [generateSigningKey('RS256'), generateSigningKey('RS256')];
     for (const pair of [used, unused]) await verifier.verify(assertionBy(pair), [pair.jwk]);
     for (let count = 0; count < IMPORTED_KEYS_MAX - 1; count += 1) {
@@ -82,7 +82,7 @@ describe('JoseAssertionVerifier', () => {
           return 'the key';
         },
       };
-      expect(await new JoseAssertionVerifier().verify(forged, [watched])).toBe('signature_wrong');
+      expect(await new NodeCryptoAssertionVerifier().verify(forged, [watched])).toBe('signature_wrong');
       // OpenSSL refuses at once what is not less than the modulus or not as long: a decoy is tried in place of the key.
       expect(imports).toEqual(used);
     },
@@ -91,7 +91,7 @@ describe('JoseAssertionVerifier', () => {
   it('tries keys for two milliseconds in one pass of the event loop, and goes on in the next one', async () => {
     let now = 0;
     // Each key takes a millisecond: the clock is read before and behind it.
-    const verifier = new JoseAssertionVerifier(() => {
+    const verifier = new NodeCryptoAssertionVerifier(() => {
       now += 1;
       return now;
     });
@@ -128,6 +128,6 @@ describe('JoseAssertionVerifier', () => {
   ])('says what an assertion with %s, the key id %s and a signature of %d bytes costs: %s', (alg, kid, bytes, cost) => {
     const header = { alg, ...(kid !== undefined && { kid }) };
     const forged = parsed(compactJws(header, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(bytes)));
-    expect(new JoseAssertionVerifier().cost(forged)).toBe(cost);
+    expect(new NodeCryptoAssertionVerifier().cost(forged)).toBe(cost);
   });
 });

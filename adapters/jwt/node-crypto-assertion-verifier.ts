@@ -45,7 +45,7 @@ interface Signed {
  * What a refusal costs depends on the assertion and not on the keys: each try costs one import and one verification that
  * runs to its end, against a decoy where there is no key or where the key would end it early.
  */
-export class JoseAssertionVerifier implements AssertionVerifier {
+export class NodeCryptoAssertionVerifier implements AssertionVerifier {
   /** The least recently used first. */
   readonly #imported = new Map<string, KeyObject>();
   readonly #decoys = createDecoys();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type JsonEntry, readJsonArray } from '../../../adapters/memory/read-json-array.ts';
+import { type JsonEntry, readJsonArray } from '../../../adapters/files/read-json-array.ts';
 import { collect } from '../../support/collect.ts';
 
 /** The text in chunks of these sizes, the last of which is repeated. */
