@@ -25,7 +25,7 @@ describe('the differential run', () => {
   });
 });
 
-describe('docs/differential.md', () => {
+describe('tests/differential/README.md', () => {
   const requests = new Map(
     [
       ENCODINGS,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Comparison } from './compare.ts';
 
-const DOCUMENT = fileURLToPath(new URL('../../docs/differential.md', import.meta.url));
+const DOCUMENT = fileURLToPath(new URL('README.md', import.meta.url));
 
 /** The differences that the document explains: each row of its tables. */
 export function readExplanations(text = readFileSync(DOCUMENT, 'utf8')): readonly Comparison[] {

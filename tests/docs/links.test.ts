@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,11 @@ import { VFile } from 'vfile';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Every page: those at the root, and all below docs/. Paths from the root. */
+/** Every page: those at the root, all below docs/, and the reports beside the tools. Paths from the root. */
 const PAGES = [
   ...readdirSync(ROOT),
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path)),
+  ...globSync('tests/*/*.md', { cwd: ROOT }),
 ].filter((path) => path.endsWith('.md'));
 
 /** The pages that cite tests for their statements. */

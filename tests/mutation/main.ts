@@ -13,7 +13,7 @@ import { mutationTable, type Report, readSurvivors, scoreOf } from './report.ts'
 
 // npm run mutation [-- [--concurrency N] FOLDER|FILE...]: changes the code of each area (areas.ts) in many small ways and runs
 // the tests of the area for each change. Fails if they notice fewer than the area asks for. The first run installs Stryker, so
-// it needs the network. docs/mutation.md has the figures, and why each change that is not noticed does not matter.
+// it needs the network. README.md has the figures, and why each change that is not noticed does not matter.
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
