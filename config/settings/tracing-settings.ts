@@ -8,7 +8,7 @@ const RATIO = 'must be a number from 0 to 1';
 
 /**
  * The variables of the OpenTelemetry specification that are read here, with its defaults. A test compares them with the
- * table of docs/tracing.md. For each `OTEL_EXPORTER_OTLP_TRACES_…`, the name without `TRACES_` counts if the former is not set.
+ * table of docs/monitoring.md. For each `OTEL_EXPORTER_OTLP_TRACES_…`, the name without `TRACES_` counts if the former is not set.
  */
 export const TRACING_SETTINGS_SCHEMA = z.object({
   OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp'),

@@ -141,7 +141,7 @@ describe('the metrics of the management port', () => {
     expect(total(await samples(), 'auth_http_connections_dropped_total')).toBe(0);
   });
 
-  it('are all in the table of docs/operations.md, and no others', async () => {
+  it('are all in the table of docs/monitoring.md, and no others', async () => {
     const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
     // This service trusts no other issuer.
     const elsewhere = new Set([...METRICS_OF_POSTGRES, 'auth_issuer_key_sets']);

@@ -85,9 +85,9 @@ describe('readTracingSettings', () => {
   });
 });
 
-describe('docs/tracing.md', () => {
+describe('docs/monitoring.md', () => {
   it('lists the variables that are read, with their defaults', () => {
-    const rows = [...readPage('docs/tracing.md').matchAll(/^\| `(OTEL_\w+)` \| (.*?) \|/gm)];
+    const rows = [...readPage('docs/monitoring.md').matchAll(/^\| `(OTEL_\w+)` \| (.*?) \|/gm)];
     const values: Readonly<Record<string, unknown>> = TRACING_SETTINGS_SCHEMA.parse({});
     const { 'service.name': serviceName } = read(ON)?.resource ?? {};
     const expected = Object.keys(TRACING_SETTINGS_SCHEMA.shape).map((name) => {

@@ -98,8 +98,8 @@ describe('docs/audit.schema.json', () => {
   });
 });
 
-describe('docs/audit.md', () => {
-  const page = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
+describe('docs/monitoring.md', () => {
+  const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
 
   it('has a row for each event', () => {
     const rows = [...page.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, kind]) => kind);

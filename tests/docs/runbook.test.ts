@@ -14,7 +14,9 @@ import {
 } from '../support/service-with-everything.ts';
 import { until } from '../support/until.ts';
 
-const [, ...SECTIONS] = readPage('docs/runbook.md').split(/^### /m);
+/** What follows the alerts is about leaks and failovers. */
+const [ALERTS = ''] = readPage('docs/runbook.md').split('\n## After a leak\n');
+const [, ...SECTIONS] = ALERTS.split(/^### /m);
 const COMMANDS = SECTIONS.flatMap((section) =>
   commandsOf(section).map((command) => ({ alert: titleOf(section), command })),
 );

@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('a failover to a standby that lacks the last seconds', () => {
-  it('takes back what was written in them, as docs/incidents.md says, and the service goes on without a restart', async () => {
+  it('takes back what was written in them, as docs/runbook.md says, and the service goes on without a restart', async () => {
     await using server = await DatabaseServer.create();
     const DATABASE_URL = server.urlOf('postgres', 'postgres');
     /** Runs one of our programs, and returns what it prints. */

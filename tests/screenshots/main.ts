@@ -9,7 +9,7 @@ import { runProgram } from '../support/program.ts';
 import { OPERATOR_TOKEN } from '../support/status.ts';
 
 // `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them in a wrong
-// way, and takes the pictures of docs/status-page.md. Needs Chromium.
+// way, and takes the pictures of docs/monitoring.md. Needs Chromium.
 
 const SECONDS = Number(process.argv[2] ?? 220);
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));

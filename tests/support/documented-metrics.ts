@@ -11,8 +11,8 @@ export const METRICS_OF_POSTGRES: readonly string[] = [
   'auth_database_statements_waiting',
 ];
 
-/** The names in the table of metrics of docs/operations.md. A row may have several. */
+/** The names in the table of metrics of docs/monitoring.md. A row may have several. */
 export function documentedMetrics(): readonly string[] {
-  const rows = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| (`auth_\w+`(?:, `auth_\w+`)*) \|/gm);
+  const rows = readFileSync('docs/monitoring.md', 'utf8').matchAll(/^\| (`auth_\w+`(?:, `auth_\w+`)*) \|/gm);
   return [...rows].flatMap(([, names = '']) => names.replaceAll('`', '').split(', '));
 }

@@ -16,6 +16,6 @@ export function inspectStatusPage({ host, port, hasToken }: StatusPageSettings):
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${STATUS_PAGE_PATH}`;
   const text = `the status page is at ${url}, and asks for MANAGEMENT_TOKEN`;
   if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
-  const cure = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/status-page.md)';
+  const cure = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
   return [note(`${text}, which travels unencrypted`, cure)];
 }
