@@ -8,7 +8,7 @@ import ts from 'typescript';
 import { readPage, snippetsOf, writeFiles } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 
-const PAGE = readPage('docs/openapi.md');
+const PAGE = readPage('docs/contracts.md');
 const CLIENT = snippetsOf(PAGE).get('client.ts') ?? '';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -23,7 +23,7 @@ function errorsOf(file: string): readonly string[] {
   return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
 }
 
-describe('docs/openapi.md', () => {
+describe('docs/contracts.md', () => {
   let service: ServiceUnderTest;
   let written: { folder: string } & AsyncDisposable;
   const path = (name: string) => join(written.folder, name);

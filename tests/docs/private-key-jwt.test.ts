@@ -10,7 +10,7 @@ const run = promisify(execFile);
 let folder: string;
 let page: string;
 beforeAll(async () => {
-  page = await readFile('docs/private-key-jwt.md', 'utf8');
+  page = await readFile('docs/client-assertions.md', 'utf8');
   // Inside the project, so that the snippets find its packages.
   folder = await mkdtemp(join('tests', 'docs', 'snippets-'));
 });
@@ -26,7 +26,7 @@ async function runSnippet(name: string, code: string): Promise<string> {
   return (await run(process.execPath, [name], { cwd: folder })).stdout;
 }
 
-it('the snippets of docs/private-key-jwt.md make a key and get a token with it', async () => {
+it('the snippets of docs/client-assertions.md make a key and get a token with it', async () => {
   const [makeKey = '', getToken = '', ...others] = snippets();
   expect(others).toEqual([]);
   await runSnippet('make-key.mjs', makeKey);

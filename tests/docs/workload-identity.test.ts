@@ -12,7 +12,7 @@ import { type ServiceUnderTest, startServiceUnderTest } from '../support/running
 import { until } from '../support/until.ts';
 import { type Platform, WorkloadIssuer } from '../support/workload-issuer.ts';
 
-const PAGE = readFileSync('docs/workload-identity.md', 'utf8');
+const PAGE = readFileSync('docs/client-assertions.md', 'utf8');
 const AUDIENCE = 'https://auth.example';
 
 const SECTIONS: readonly [Platform['name'], string][] = [
@@ -30,7 +30,7 @@ function blocksOf(heading: string, language: string): readonly string[] {
   );
 }
 
-describe.each(SECTIONS)('docs/workload-identity.md: the example of %s', (name, heading) => {
+describe.each(SECTIONS)('docs/client-assertions.md: the example of %s', (name, heading) => {
   const [issuersJson = '', clientsJson = '', ...otherJson] = blocksOf(heading, 'json');
   const [script = '', ...otherScripts] = blocksOf(heading, 'sh');
   let issuer: WorkloadIssuer;
@@ -102,7 +102,7 @@ describe.each(SECTIONS)('docs/workload-identity.md: the example of %s', (name, h
   });
 });
 
-test('docs/workload-identity.md names the defaults of the settings', () => {
+test('docs/client-assertions.md names the defaults of the settings', () => {
   for (const [setting, value] of [
     ['CLIENT_ASSERTION_MAX_AGE_SECONDS', '3600'],
     ['CLIENT_ASSERTION_KEYS_REFRESH_SECONDS', '60'],
