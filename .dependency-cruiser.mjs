@@ -6,19 +6,34 @@ const PACKAGES = { path: '^node_modules/' };
 /** The packages that each adapter may use. */
 const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
-  cluster: 'birpc',
   files: 'zod',
   http: 'koa|@koa/router|uplot',
   'jwks-client': 'jose',
   jwt: 'jose',
   log: 'pino',
   memory: 'none',
-  opentelemetry: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',
   secrets: 'bcrypt|lru-cache',
   system: 'none',
+  tracing: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
+  workers: 'birpc',
 };
+
+/** What a setting or a command adds to the core: a folder of this name in each layer that needs one. */
+const CAPABILITIES = [
+  'clients-program',
+  'doctor',
+  'example-resource',
+  'federated-jwt',
+  'key-directory',
+  'keys-program',
+  'private-key-jwt',
+  'status-page',
+  'tracing',
+  'workers',
+];
+const OF_A_CAPABILITY = `/(${CAPABILITIES.join('|')})/`;
 
 /** A rule that forbids the files of `folder` to import anything except the allowed paths. */
 function onlyFrom(name, folder, allowed, instead) {
@@ -64,6 +79,21 @@ export default {
       comment: 'Two adapters meet only in config/, through a port.',
       from: { path: '^adapters/([^/]+)/' },
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
+    },
+    {
+      name: 'the-core-knows-no-capability',
+      severity: 'error',
+      comment:
+        'The core works without it: put the shared part into the core, or let the capability register what it adds.',
+      from: { path: '^(domain|application|adapters)/', pathNot: OF_A_CAPABILITY },
+      to: { path: OF_A_CAPABILITY },
+    },
+    {
+      name: 'no-capability-imports-another',
+      severity: 'error',
+      comment: 'Each can be deleted alone: put the shared part into the core.',
+      from: { path: OF_A_CAPABILITY, pathNot: '^tests/' },
+      to: { path: OF_A_CAPABILITY, pathNot: '/$1/' },
     },
     ...Object.entries(PACKAGES_OF_ADAPTERS).map(([adapter, packages]) => ({
       name: `${adapter}-uses-its-own-packages`,

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import { LOAD_LIMITS, LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
-import { locationRoute } from '../adapters/http/endpoints/location-route.ts';
+import { locationRoute } from '../adapters/http/example-resource/location-route.ts';
 import { HTTP_TIMEOUTS, HttpServer } from '../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
-import { RemoteKeyProvider } from '../adapters/jwks-client/remote-key-provider.ts';
+import { RemoteKeyProvider } from '../adapters/jwks-client/example-resource/remote-key-provider.ts';
 import { JoseTokenVerifier } from '../adapters/jwt/jose-token-verifier.ts';
 import { createStateLog } from '../adapters/log/state-log.ts';
-import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/in-memory-location-catalog.ts';
+import { InMemoryLocationCatalog, PLACES } from '../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
 import { AuthorizeRequest } from '../application/authorize-request.ts';
-import { FindLocation } from '../application/find-location.ts';
+import { FindLocation } from '../application/example-resource/find-location.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { LocationsSettings } from './settings/locations-settings.ts';
 

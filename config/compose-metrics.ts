@@ -1,9 +1,9 @@
 import type { DependencyContainer } from 'tsyringe';
 import { IMPORTED_KEYS_MAX } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
-import type { SpanQueue } from '../adapters/opentelemetry/span-queue.ts';
 import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
 import { AttemptLimiter } from '../adapters/secrets/attempt-limiter.ts';
 import { availableCores, memoryLimit } from '../adapters/system/host-limits.ts';
+import type { SpanQueue } from '../adapters/tracing/span-queue.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { ExpiringCredentials } from '../domain/client-details.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../domain/clock-offset.ts';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
-import { KeysForWorkers } from '../adapters/cluster/keys-for-workers.ts';
-import { useForWorkers } from '../adapters/cluster/remote-used-assertions.ts';
-import { findSharedPort } from '../adapters/cluster/shared-port.ts';
-import { WorkerPool } from '../adapters/cluster/worker-pool.ts';
-import { WorkerProcess } from '../adapters/cluster/worker-process.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { createKeyFactory, PrivateKeys } from '../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../adapters/system/system.ts';
+import { KeysForWorkers } from '../adapters/workers/keys-for-workers.ts';
+import { useForWorkers } from '../adapters/workers/remote-used-assertions.ts';
+import { findSharedPort } from '../adapters/workers/shared-port.ts';
+import { WorkerPool } from '../adapters/workers/worker-pool.ts';
+import { WorkerProcess } from '../adapters/workers/worker-process.ts';
 import { buildContainer, type Override } from './container.ts';
 import { PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';

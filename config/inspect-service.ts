@@ -1,4 +1,4 @@
-import { runDoctor } from '../adapters/cli/run-doctor.ts';
+import { runDoctor } from '../adapters/cli/doctor/run-doctor.ts';
 import type { TerminalStreams } from '../adapters/cli/terminal.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { openInspections } from './open-inspections.ts';

@@ -1,12 +1,12 @@
-import { runClients } from '../adapters/cli/run-clients.ts';
+import { runClients } from '../adapters/cli/clients-program/run-clients.ts';
 import { streamClientsFile } from '../adapters/files/clients-file.ts';
 import { BcryptSecretEncoder } from '../adapters/secrets/bcrypt-secret-encoder.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { RandomSecretGenerator } from '../adapters/system/random-secret-generator.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
-import { createClientManagement } from '../application/clients/client-management.ts';
-import { RecordClientChanges } from '../application/clients/record-client-changes.ts';
+import { createClientManagement } from '../application/clients-program/client-management.ts';
+import { RecordClientChanges } from '../application/clients-program/record-client-changes.ts';
 import { success } from '../domain/result.ts';
 import { openProgramAudit } from './open-program-audit.ts';
 import type { ProgramStreams } from './program-streams.ts';
@@ -37,7 +37,7 @@ export function manageClients(
     const audit = openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
-    const { PostgresClientStore } = await import('../adapters/postgres/postgres-client-store.ts');
+    const { PostgresClientStore } = await import('../adapters/postgres/clients-program/postgres-client-store.ts');
     const store = await PostgresClientStore.open(url.value, new RecordClientChanges(audit.value));
     const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
     const parts = { store, encoder, checkRule: checkRule.value, ...sources };

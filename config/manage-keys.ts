@@ -1,7 +1,7 @@
-import { runKeys } from '../adapters/cli/run-keys.ts';
+import { runKeys } from '../adapters/cli/keys-program/run-keys.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
-import { RecordKeyChanges } from '../application/keys/record-key-changes.ts';
+import { RecordKeyChanges } from '../application/keys-program/record-key-changes.ts';
 import { success } from '../domain/result.ts';
 import { openProgramAudit } from './open-program-audit.ts';
 import type { ProgramStreams } from './program-streams.ts';
@@ -21,7 +21,7 @@ export function manageKeys(
     const audit = openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
-    const { PostgresKeyRecords } = await import('../adapters/postgres/postgres-key-records.ts');
+    const { PostgresKeyRecords } = await import('../adapters/postgres/keys-program/postgres-key-records.ts');
     return success(await PostgresKeyRecords.open(url.value, new RecordKeyChanges(audit.value)));
   }
 

@@ -1,15 +1,15 @@
-import type { OpenExplanation } from '../adapters/cli/explain-command.ts';
-import { fetchIssuerKeys } from '../adapters/jwks-client/fetch-issuer-keys.ts';
+import type { OpenExplanation } from '../adapters/cli/federated-jwt/explain-command.ts';
+import { fetchIssuerKeys } from '../adapters/jwks-client/federated-jwt/fetch-issuer-keys.ts';
 import { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
+import { InMemoryFederatedClients } from '../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
-import { InMemoryFederatedClients } from '../adapters/memory/in-memory-federated-clients.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
-import { ExplainAssertion } from '../application/explain-assertion.ts';
+import { ExplainAssertion } from '../application/federated-jwt/explain-assertion.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import type { FederatedClients } from '../application/ports/federated-clients.ts';
+import { TrustedIssuers } from '../domain/federated-jwt/trusted-issuers.ts';
 import { type Result, success } from '../domain/result.ts';
-import { TrustedIssuers } from '../domain/trusted-issuers.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
 

@@ -1,17 +1,17 @@
 import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../adapters/http/endpoints/discovery-endpoints.ts';
 import { CONNECTIONS_MAX } from '../adapters/http/server/http-server.ts';
 import { inspectStatusPage } from '../adapters/http/status-page/inspect-status-page.ts';
-import { inspectIssuers } from '../adapters/jwks-client/inspect-issuers.ts';
-import { inspectBaseUrl } from '../adapters/system/inspect-base-url.ts';
+import { inspectIssuers } from '../adapters/jwks-client/federated-jwt/inspect-issuers.ts';
+import { inspectBaseUrl } from '../adapters/system/doctor/inspect-base-url.ts';
+import { inspectPorts } from '../adapters/system/doctor/inspect-ports.ts';
+import { askRunningService, type RunningCheck } from '../adapters/system/doctor/running-service.ts';
 import {
   inspectKeyFile,
   inspectOpenFiles,
   inspectProcesses,
   inspectWritableFile,
 } from '../adapters/system/inspect-host.ts';
-import { inspectPorts } from '../adapters/system/inspect-ports.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
-import { askRunningService, type RunningCheck } from '../adapters/system/running-service.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../application/ports/inspection.ts';
 import { type Configuration, loadConfiguration } from './settings/configuration.ts';
 import { listeningPlaces } from './settings/listening-places.ts';
@@ -99,7 +99,7 @@ function inspectRunning(
 /** OpenTelemetry is loaded only where it is used. */
 async function inspectTracing(tracing: Configuration['tracing']): Promise<readonly Finding[]> {
   if (tracing === undefined) return [];
-  const { inspectCollector } = await import('../adapters/opentelemetry/inspect-collector.ts');
+  const { inspectCollector } = await import('../adapters/tracing/inspect-collector.ts');
   return inspectCollector(tracing.exporter);
 }
 
@@ -109,7 +109,7 @@ function statusPage({ MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, MANAGEMENT_T
 
 /** The ORM is loaded only where it is used. */
 async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]> {
-  const { inspectDatabase } = await import('../adapters/postgres/inspect-database.ts');
+  const { inspectDatabase } = await import('../adapters/postgres/doctor/inspect-database.ts');
   const methods = settings.CLIENT_AUTHENTICATION_METHODS;
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
   const connections =

@@ -1,6 +1,6 @@
-import type { OpenedTracing } from '../adapters/opentelemetry/connect-tracing.ts';
-import type { TraceExportChange } from '../adapters/opentelemetry/span-queue.ts';
-import type { ObservedPorts } from '../adapters/opentelemetry/traced-ports.ts';
+import type { OpenedTracing } from '../adapters/tracing/connect-tracing.ts';
+import type { TraceExportChange } from '../adapters/tracing/span-queue.ts';
+import type { ObservedPorts } from '../adapters/tracing/traced-ports.ts';
 import type { RequestCounter } from '../application/ports/telemetry.ts';
 import type { ProcessRole } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -27,7 +27,7 @@ export async function openTracing(
   log: (change: TraceExportChange) => void,
 ): Promise<OpenedTracing | undefined> {
   if (tracing === undefined || role === 'primary') return undefined;
-  const opentelemetry = await import('../adapters/opentelemetry/connect-tracing.ts');
+  const opentelemetry = await import('../adapters/tracing/connect-tracing.ts');
   return opentelemetry.connectTracing(tracing, log);
 }
 

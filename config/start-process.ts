@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
-import { findSharedPort, type SharedPort } from '../adapters/cluster/shared-port.ts';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { inspectProcesses } from '../adapters/system/inspect-host.ts';
+import { findSharedPort, type SharedPort } from '../adapters/workers/shared-port.ts';
 import { startOperatorParts } from './operator-parts.ts';
 import { PARTS, type ProcessRole } from './parts.ts';
 import type { Settings } from './settings/settings.ts';

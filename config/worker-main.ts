@@ -1,4 +1,4 @@
-import { runWorker } from '../adapters/cluster/run-worker.ts';
+import { runWorker } from '../adapters/workers/run-worker.ts';
 import { startWorker } from './compose-worker.ts';
 
 runWorker(startWorker);

@@ -1,14 +1,14 @@
 import { readClientsFile } from '../../adapters/files/clients-file.ts';
 import { jsonReader } from '../../adapters/files/json-fault.ts';
 import { HTTP_TIMEOUTS, type HttpTimeouts } from '../../adapters/http/server/http-server.ts';
-import type { IssuerSource } from '../../adapters/jwks-client/fetch-issuer-keys.ts';
-import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
+import type { IssuerSource } from '../../adapters/jwks-client/federated-jwt/fetch-issuer-keys.ts';
+import { readIssuersFile } from '../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
 import { type KeyFile, readKeyFile } from '../../adapters/jwt/read-key-file.ts';
-import type { TracingOptions } from '../../adapters/opentelemetry/tracing-options.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
+import type { TracingOptions } from '../../adapters/tracing/tracing-options.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
+import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { type TrustedIssuer, TrustedIssuers } from '../../domain/trusted-issuers.ts';
 import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
 import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';

@@ -1,10 +1,10 @@
 import { jsonReader } from '../../adapters/files/json-fault.ts';
-import { readIssuersFile } from '../../adapters/jwks-client/read-issuers-file.ts';
+import { readIssuersFile } from '../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
-import type { CheckRule } from '../../application/clients/change-details.ts';
-import { weaknessByName } from '../../domain/issuer-preset.ts';
+import type { CheckRule } from '../../application/clients-program/change-details.ts';
+import { weaknessByName } from '../../domain/federated-jwt/issuer-preset.ts';
+import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { TrustedIssuers } from '../../domain/trusted-issuers.ts';
 import type { Environment } from './read-environment.ts';
 
 /**

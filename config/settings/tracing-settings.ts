@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SAMPLERS, type TracingOptions } from '../../adapters/opentelemetry/tracing-options.ts';
+import { SAMPLERS, type TracingOptions } from '../../adapters/tracing/tracing-options.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type Environment, readEnvironment } from './read-environment.ts';
 import { httpUrl, oneOf, text, wholeNumber } from './setting-kinds.ts';

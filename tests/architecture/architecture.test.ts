@@ -51,7 +51,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
   },
   'cluster-uses-its-own-packages': {
-    file: 'adapters/cluster/planted-pino.ts',
+    file: 'adapters/workers/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },
   'files-uses-its-own-packages': {
@@ -79,7 +79,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
   },
   'opentelemetry-uses-its-own-packages': {
-    file: 'adapters/opentelemetry/planted-pino.ts',
+    file: 'adapters/tracing/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },
   'postgres-uses-its-own-packages': {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LocationCatalog } from '../../application/ports/location-catalog.ts';
-import type { Location } from '../../domain/location.ts';
+import type { LocationCatalog } from '../../application/example-resource/location-catalog.ts';
+import type { Location } from '../../domain/example-resource/location.ts';
 
 export function describeLocationCatalog(name: string, fresh: (places: readonly Location[]) => LocationCatalog): void {
   const place: Location = {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { StatusData } from '../../adapters/http/status/status-data.ts';
+import type { StatusData } from '../../adapters/http/status-page/status-data.ts';
 import { requestToken, send } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
 import {

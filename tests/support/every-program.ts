@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { inspectDatabase } from '../../adapters/postgres/inspect-database.ts';
+import { inspectDatabase } from '../../adapters/postgres/doctor/inspect-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { manageClients } from '../../config/manage-clients.ts';
 import { manageKeys } from '../../config/manage-keys.ts';

@@ -1,4 +1,4 @@
-import type { StatusData } from '../../adapters/http/status/status-data.ts';
+import type { StatusData } from '../../adapters/http/status-page/status-data.ts';
 import type { RefusalRecord } from '../../application/ports/telemetry.ts';
 import { freePort } from './free-port.ts';
 import { type HttpAnswer, send } from './http.ts';

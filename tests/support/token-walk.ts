@@ -15,9 +15,9 @@ const REQUESTS = 4;
 
 /** What only timers run: heartbeats every 200 ms, and every 250 ms a worker looks at the health of its dependencies. */
 const OF_TIMERS: ReadonlySet<string> = new Set([
-  'adapters/cluster/cpu-use.ts',
-  'adapters/cluster/heartbeat.ts',
-  'adapters/cluster/worker-health.ts',
+  'adapters/workers/cpu-use.ts',
+  'adapters/workers/heartbeat.ts',
+  'adapters/workers/worker-health.ts',
   'adapters/log/line-writer.ts',
   'adapters/postgres/health.ts',
   'adapters/postgres/table.ts',

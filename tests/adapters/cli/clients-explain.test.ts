@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runClients } from '../../../adapters/cli/run-clients.ts';
+import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts';
 import { openExplain } from '../../../config/open-explain.ts';
 import { runProgram } from '../../support/program.ts';
 import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';

@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { InMemoryUsedAssertions } from '../../../adapters/memory/in-memory-used-assertions.ts';
+import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';

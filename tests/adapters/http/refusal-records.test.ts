@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { CLIENTS_MAX, RECORDS_OF_A_REASON, RefusalRecords } from '../../../adapters/http/status/refusal-records.ts';
+import {
+  CLIENTS_MAX,
+  RECORDS_OF_A_REASON,
+  RefusalRecords,
+} from '../../../adapters/http/status-page/refusal-records.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { RequestLine } from '../../../application/ports/telemetry.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';

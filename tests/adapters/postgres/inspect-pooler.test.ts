@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inspectDatabase } from '../../../adapters/postgres/inspect-database.ts';
+import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
 import { isInstalled } from '../../support/installed.ts';
 import { losingStatements, startPgBouncer } from '../../support/pg-bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

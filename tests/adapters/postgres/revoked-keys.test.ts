@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-tables.ts';
-import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
-import { PostgresKeyRecords } from '../../../adapters/postgres/postgres-key-records.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-directory/key-tables.ts';
+import { PostgresKeyDirectory } from '../../../adapters/postgres/key-directory/postgres-key-directory.ts';
+import { PostgresKeyRecords } from '../../../adapters/postgres/keys-program/postgres-key-records.ts';
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { aKey, kidsIn } from '../../contracts/key-directory.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
+import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { inspectDatabase } from '../../../adapters/postgres/inspect-database.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 

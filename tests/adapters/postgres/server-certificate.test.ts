@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
-import { inspectDatabase } from '../../../adapters/postgres/inspect-database.ts';
+import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { CertificateAuthority } from '../../support/certificates.ts';
 import { DatabaseServer } from '../../support/database-server.ts';

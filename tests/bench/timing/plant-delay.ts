@@ -1,5 +1,5 @@
-import { AuthenticateByKey } from '../../../application/authenticate-by-key.ts';
 import { AuthenticateBySecret } from '../../../application/authenticate-by-secret.ts';
+import { AuthenticateByKey } from '../../../application/private-key-jwt/authenticate-by-key.ts';
 import { idPrefix, PLANTED } from './timing-cases.ts';
 
 // For `node --import`, in the processes of a measured service: one case's refusals take longer, whatever path they take.

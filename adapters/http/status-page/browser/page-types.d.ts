@@ -1,7 +1,7 @@
 // For the type checker only. page.html has what the scripts look for; the tests in a browser show that it is there.
 
-type StatusData = import('../../status/status-data.ts').StatusData;
-type StatusSample = import('../../status/status-data.ts').StatusSample;
+type StatusData = import('../status-data.ts').StatusData;
+type StatusSample = import('../status-data.ts').StatusSample;
 type RefusalRecord = import('../../../../application/ports/telemetry.ts').RefusalRecord;
 
 /** Loaded by a script element of its own. */

@@ -1,0 +1,144 @@
+import { Option } from 'commander';
+import type { AddedClient, NewClientRequest } from '../../../application/clients-program/add-client.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import { type Result, type Success, success } from '../../../domain/result.ts';
+import type { CommandDefinition } from '../command-program.ts';
+import { type Answer, EXIT, type Problem, problem } from '../outcome.ts';
+import { withStorage } from '../with-storage.ts';
+import { clientAnswer } from './client-answer.ts';
+import { type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import {
+  EXPIRY_OPTIONS,
+  type ExpiryOptions,
+  expiryOf,
+  givenSecret,
+  JWKS_OPTION,
+  SECRET_OPTIONS,
+  type SecretOptions,
+  SUBJECT_OPTIONS,
+  type SubjectOptions,
+  subjectOf,
+} from './client-options.ts';
+import { readJwks } from './read-jwks.ts';
+import type { Input } from './read-secret.ts';
+import { SHOWN_ONCE } from './secret-commands.ts';
+
+interface AddOptions extends SecretOptions, ExpiryOptions, Partial<SubjectOptions> {
+  readonly name: string;
+  readonly scope: string;
+  readonly method: AuthenticationMethod;
+  readonly jwks?: string;
+  readonly resource: readonly string[];
+}
+
+const ADD_OPTIONS: readonly Option[] = [
+  new Option('--name <name>', 'name of the client, for people').makeOptionMandatory(),
+  new Option('--scope <scopes>', 'scopes that it may request, separated by single spaces').makeOptionMandatory(),
+  new Option('--method <method>', 'how it authenticates')
+    .choices(AUTHENTICATION_METHODS)
+    .default('client_secret_post' satisfies AuthenticationMethod),
+  JWKS_OPTION,
+  ...SUBJECT_OPTIONS,
+  new Option('--resource <uri>', 'a resource that it may request (RFC 8707); repeatable')
+    .argParser(collected)
+    .default([], 'none'),
+  ...EXPIRY_OPTIONS,
+  ...SECRET_OPTIONS,
+];
+
+/** `add [client-id]`: registers a client for one authentication method, and shows its secret once if it has one. */
+export function addCommand(open: OpenClients, stdin: Input, clock: Clock): CommandDefinition<AddOptions> {
+  return {
+    usage: 'add [client-id]',
+    summary: 'register a client, and show its secret once',
+    description:
+      'Registers a client. Without an id it gets a random one, and without --secret-stdin a secret of 256 bits. With a method other than a secret it gets no secret; the service must have the method in CLIENT_AUTHENTICATION_METHODS.',
+    examples: [
+      `${PROGRAM_NAME} add billing --name 'Billing' --scope 'read write'`,
+      `${PROGRAM_NAME} add --name 'Nightly report' --scope read --json`,
+      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --secret-stdin < secret.txt`,
+      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --expires-in 90d`,
+      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
+      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
+    ],
+    options: ADD_OPTIONS,
+    async run(options, clientId) {
+      const request = await requestOf(options, stdin, clock);
+      if (!request.ok) return request;
+      return withStorage(open, async ({ addClient }) => {
+        const added = await addClient.execute({ clientId, ...request.value });
+        return added.ok ? answerFor(added.value, options) : refusal(added.problem, clientId ?? '');
+      });
+    },
+  };
+}
+
+async function requestOf(
+  options: AddOptions,
+  stdin: Input,
+  clock: Clock,
+): Promise<Result<Omit<NewClientRequest, 'clientId'>, Problem>> {
+  const { name: clientName, scope, method, cost, resource: resources } = options;
+  const misused = misusedOption(options);
+  if (misused !== undefined) return problem(EXIT.usage, misused);
+  const expiresAt = expiryOf(options, clock);
+  if (!expiresAt.ok) return expiresAt;
+  const client = { clientName, scope };
+  if (method === 'private_key_jwt') {
+    const keys = await readJwks(options.jwks ?? '', expiresAt.value);
+    return keys.ok ? success({ ...client, secret: undefined, details: { keys: keys.value, resources } }) : keys;
+  }
+  if (method === 'federated_jwt') {
+    const subject = subjectOf(options);
+    return success({ ...client, secret: undefined, details: { subjects: [subject], resources } });
+  }
+  if (expiresAt.value !== undefined) {
+    const secret = { name: undefined, expiresAt: expiresAt.value, cost };
+    return success({ ...client, secret, details: { resources } });
+  }
+  const secret = await givenSecret(options, stdin);
+  return secret.ok ? success({ ...client, secret: { secret: secret.value, cost }, details: { resources } }) : secret;
+}
+
+/** A client with a secret without an id and nothing else is shown without its credentials. */
+function answerFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Success<Answer> {
+  const { secrets, keys, federated_subjects, resources } = credentials;
+  const isPlain =
+    keys.length + federated_subjects.length + resources.length === 0 &&
+    secrets.every(({ secret_id }) => secret_id === null);
+  const shown = secretStdin ? undefined : secret;
+  const messages = [`Client ${client.client_id} is added.`, ...(shown === undefined ? [] : [SHOWN_ONCE])];
+  return clientAnswer(isPlain ? { client } : { client, credentials }, messages, shown);
+}
+
+/** Options that belong to one method, by their names on the command line. */
+const OPTIONS_OF_METHOD: Readonly<Record<AuthenticationMethod, Partial<Record<keyof AddOptions, string>>>> = {
+  client_secret_post: { secretStdin: '--secret-stdin' },
+  client_secret_basic: { secretStdin: '--secret-stdin' },
+  private_key_jwt: { jwks: '--jwks' },
+  federated_jwt: { issuer: '--issuer', subject: '--subject' },
+};
+
+/** What is wrong with the combination of options, if anything. */
+function misusedOption(options: AddOptions): string | undefined {
+  const own = OPTIONS_OF_METHOD[options.method];
+  for (const [method, names] of Object.entries(OPTIONS_OF_METHOD)) {
+    for (const [member, name] of Object.entries(names) as [keyof AddOptions, string][]) {
+      const isGiven = options[member] !== undefined;
+      if (isGiven && !(member in own)) return `${name} needs --method ${method}.`;
+      if (!isGiven && member in own && member !== 'secretStdin') return `--method ${options.method} needs ${name}.`;
+    }
+  }
+  const expires = options.expiresIn !== undefined || options.expiresAt !== undefined;
+  if (expires && options.method === 'federated_jwt') return 'A federated subject does not expire.';
+  // The id of a secret that expires is a part of it, so the program has to generate it.
+  return expires && options.secretStdin
+    ? 'A secret from standard input cannot expire; only a generated one can.'
+    : undefined;
+}
+
+/** The values of a repeatable option. */
+function collected(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
+}

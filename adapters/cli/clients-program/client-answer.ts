@@ -1,0 +1,109 @@
+import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
+import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
+import { type Success, success } from '../../../domain/result.ts';
+import type { Answer } from '../outcome.ts';
+import { printable, shortened } from '../printable.ts';
+import { textTable } from '../text-table.ts';
+
+const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost', 'authentication_methods'] as const;
+
+/** The longest value that a table for people shows, in characters. `--json` shows more. */
+const CELL_MAX = 200;
+const SINGLE_VALUE_MAX = 2_000;
+
+/** A client, and how it authenticates where an answer shows that. */
+interface ShownClient {
+  readonly client: ClientDocument;
+  readonly credentials?: CredentialsDocument;
+}
+
+/**
+ * One client, with warnings if the service refuses it.
+ *
+ * @param secret a generated secret, to show once.
+ */
+export function clientAnswer(
+  { client, credentials }: ShownClient,
+  messages: readonly string[],
+  secret?: string,
+): Success<Answer> {
+  const { id, client_id, ...rest } = client;
+  const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
+  const problems = [
+    ...(client.problem === null ? [] : [client.problem]),
+    ...(credentials?.authentication_methods.length === 0 ? ['it has nothing valid to authenticate with'] : []),
+  ];
+  return success({
+    document: { ...shown, ...credentials },
+    text: () => tableOf([...rowsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
+    messages: [...messages, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
+  });
+}
+
+/** An object, or a table with a line for each of its members that is not null. */
+export function answerOf(document: object, messages: readonly string[]): Answer {
+  return { document, text: () => tableOf(rowsOf(document)), messages };
+}
+
+/** The secrets of a client. */
+export function secretsAnswer({ secrets }: CredentialsDocument): Success<Answer> {
+  const rows = secrets.map((secret) => [secret.secret_id ?? '(no id)', secret.name ?? '', describeExpiry(secret)]);
+  const table = [['secret_id', 'name', 'validity'], ...rows.map((row) => row.map(printable))];
+  return success({ document: secrets, text: () => textTable(table, { heading: true }), messages: [] });
+}
+
+/** A page of a list: a table with a heading. */
+export function pageOf(clients: readonly ListedClient[]): string {
+  const rows = clients
+    .map((client) => ({ ...client, authentication_methods: client.authentication_methods.join(', ') }))
+    .map((client) => COLUMNS.map((column) => printable(shortened(String(client[column] ?? ''), CELL_MAX))));
+  return `${textTable([COLUMNS, ...rows], { heading: true })}\n`;
+}
+
+/** What is wrong with clients of a list, which is not part of its table: a line for each. */
+export function problemsOf(clients: readonly ClientDocument[]): readonly string[] {
+  return clients
+    .filter(({ problem }) => problem !== null)
+    .map(({ id, client_id, problem }) => {
+      return `Row ${id}, client ${shortened(client_id, CELL_MAX)}: ${problem}; it gets no token.`;
+    });
+}
+
+type Rows = readonly (readonly string[])[];
+
+function tableOf(rows: Rows): string {
+  const cells = rows.map((row) => row.map((text) => printable(shortened(text, SINGLE_VALUE_MAX))));
+  return textTable(cells, { heading: false });
+}
+
+function rowsOf(document: object): Rows {
+  return Object.entries(document)
+    .filter(([, value]) => value !== null)
+    .map(([member, value]) => [member, String(value)]);
+}
+
+function rowsOfCredentials(credentials: CredentialsDocument): Rows {
+  const { authentication_methods, secrets, keys, federated_subjects, resources } = credentials;
+  return [
+    ['authenticates by', authentication_methods.join(', ') || 'nothing'],
+    ...secrets.map((secret) => {
+      const what = secret.secret_id === null ? 'without an id' : `${secret.secret_id} (${secret.name})`;
+      return ['secret', `${what}, ${describeExpiry(secret)}`];
+    }),
+    ...keys.map(({ key_id, kid, algorithms, ...expiry }) => {
+      const named = kid === null ? '' : `kid ${kid}, `;
+      return ['key', `${key_id} (${named}${algorithms.join(' or ')}), ${describeExpiry(expiry)}`];
+    }),
+    ...federated_subjects.map(({ issuer, subject, claims }) => {
+      const conditions = Object.entries(claims).map(([path, value]) => ` with ${path}=${value}`);
+      return ['federated subject', `${subject} of ${issuer}${conditions.join('')}`];
+    }),
+    ...resources.map((resource) => ['resource', resource]),
+  ];
+}
+
+function describeExpiry({ expires_at, expired }: ExpiryDocument): string {
+  if (expires_at === null) return 'never expires';
+  const time = new Date(expires_at * 1_000).toISOString().replace('.000Z', 'Z');
+  return expired ? `expired at ${time}` : `expires at ${time}`;
+}

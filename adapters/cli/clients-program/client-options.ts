@@ -1,0 +1,128 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { FederatedSubject } from '../../../domain/client-details.ts';
+import { type Result, success } from '../../../domain/result.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../../domain/stored-secret.ts';
+import { JSON_OPTION } from '../command-program.ts';
+import { EXIT, type Problem, problem } from '../outcome.ts';
+import type { AnswerOptions } from '../terminal.ts';
+import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from './read-secret.ts';
+
+/** The BCrypt cost of new secrets by default: the same as the service's own default. */
+const DEFAULT_COST = 10;
+
+const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
+
+/** A hundred years: a longer time is a mistake. */
+const SECONDS_MAX = 100 * 365 * 86_400;
+
+/** Options of commands that encode a secret. */
+export interface CostOptions extends AnswerOptions {
+  readonly cost: number;
+}
+
+export const COST_OPTION = new Option('--cost <cost>', `BCrypt cost, ${BCRYPT_COST_MIN} to ${BCRYPT_COST_MAX}`)
+  .argParser(parseCost)
+  .default(DEFAULT_COST);
+
+export interface SecretOptions extends CostOptions, ShortSecretOptions {
+  readonly secretStdin?: true;
+}
+
+export const SECRET_OPTIONS = [
+  new Option('--secret-stdin', 'read the secret from standard input instead of generating one'),
+  SHORT_SECRET_OPTION,
+  COST_OPTION,
+  JSON_OPTION,
+];
+
+/** The secret on standard input if the command line says so; undefined for a generated one. */
+export async function givenSecret(
+  { secretStdin, ...options }: SecretOptions,
+  stdin: Input,
+): Promise<Result<string | undefined, Problem>> {
+  return secretStdin ? readSecret(stdin, options) : success(undefined);
+}
+
+export interface ExpiryOptions {
+  /** Seconds. */
+  readonly expiresIn?: number;
+  /** Seconds since the epoch. */
+  readonly expiresAt?: number;
+}
+
+export const EXPIRY_OPTIONS = [
+  new Option('--expires-in <time>', 'how long it is valid, such as 90d, 12h or 30m').argParser(parseDuration),
+  new Option('--expires-at <time>', 'until when it is valid, such as 2027-01-31 or 2027-01-31T12:00:00Z')
+    .argParser(parseTime)
+    .conflicts('expiresIn'),
+];
+
+/** Seconds since the epoch; undefined if it never expires. */
+export function expiryOf({ expiresIn, expiresAt }: ExpiryOptions, clock: Clock): Result<number | undefined, Problem> {
+  const now = clock.now();
+  const time = expiresIn === undefined ? expiresAt : now + expiresIn;
+  if (time === undefined || time > now) return success(time);
+  return problem(EXIT.usage, 'The time of --expires-at has passed.');
+}
+
+export const JWKS_OPTION = new Option(
+  '--jwks <file>',
+  'file with the public keys of the client, as a JSON Web Key Set',
+);
+
+/** The identity of another issuer. */
+export interface SubjectOptions {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly claim: Readonly<Record<string, string>>;
+}
+
+export const SUBJECT_OPTIONS = [
+  new Option('--issuer <issuer>', 'issuer of its assertions: claim iss, or a SPIFFE trust domain'),
+  new Option('--subject <subject>', 'its identity there: claim sub, compared exactly'),
+  new Option('--claim <path=value>', 'a further claim that must have this value; repeatable')
+    .argParser(parseClaim)
+    .default({}, 'none'),
+];
+
+export function subjectOf({ issuer = '', subject = '', claim = {} }: Partial<SubjectOptions>): FederatedSubject {
+  return { issuer, subject, claims: claim };
+}
+
+/** The option as one that must be given. */
+export function required({ flags, description }: Option): Option {
+  return new Option(flags, description).makeOptionMandatory();
+}
+
+/** Such as `90d`, in seconds. */
+export function parseDuration(text: string): number {
+  const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(count) * SECONDS_OF_UNIT[unit as keyof typeof SECONDS_OF_UNIT];
+  if (seconds <= SECONDS_MAX) return seconds;
+  throw new InvalidArgumentError('It must be a whole number and s, m, h or d: 90d is 90 days.');
+}
+
+/** A date, or a time with its zone. A time without a zone would depend on the machine. */
+function parseTime(text: string): number {
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.test(text);
+  const seconds = isTime ? Math.floor(Date.parse(text) / 1_000) : Number.NaN;
+  if (seconds >= 0) return seconds;
+  throw new InvalidArgumentError(
+    'It must be a date in UTC such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z.',
+  );
+}
+
+function parseCost(text: string): number {
+  const cost = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX) return cost;
+  throw new InvalidArgumentError(`It must be a whole number from ${BCRYPT_COST_MIN} to ${BCRYPT_COST_MAX}.`);
+}
+
+function parseClaim(text: string, earlier: SubjectOptions['claim']): SubjectOptions['claim'] {
+  const end = text.indexOf('=');
+  const path = text.slice(0, end);
+  if (end < 1) throw new InvalidArgumentError('It must be the path of a claim, = and its value.');
+  if (Object.hasOwn(earlier, path)) throw new InvalidArgumentError(`The claim ${path} is given twice.`);
+  return { ...earlier, [path]: text.slice(end + 1) };
+}

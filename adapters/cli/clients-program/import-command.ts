@@ -1,0 +1,127 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { Option } from 'commander';
+import {
+  type ImportEntry,
+  type ImportedClients,
+  type ImportProblem,
+  PROBLEMS_MAX,
+} from '../../../application/clients-program/import-clients.ts';
+import { type Failure, type Result, type Success, success } from '../../../domain/result.ts';
+import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import { type AnswerPart, EXIT, type Problem, problem } from '../outcome.ts';
+import { printableJson } from '../printable.ts';
+import { streamWithStorage } from '../with-storage.ts';
+import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { COST_OPTION, type CostOptions } from './client-options.ts';
+
+/** More clients than this are counted instead of named on standard error. */
+const NAMED_MAX = 100;
+
+/** How much of the file is read at once, in bytes. */
+const CHUNK_SIZE = 262_144;
+
+/** Reads a clients file of any size in batches of entries. */
+export type StreamClientsFile = (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<readonly ImportEntry[]>;
+
+interface Options extends CostOptions {
+  readonly replace?: true;
+}
+
+/** `import <file>`: registers the clients of a clients file, all or none. */
+export function importCommand(open: OpenClients, streamClientsFile: StreamClientsFile): CommandDefinition<Options> {
+  return {
+    usage: 'import <file>',
+    summary: 'register every client of a clients file, or none',
+    description:
+      'Registers the clients of a JSON file in the format of CLIENTS_FILE, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file; disabled ones stay disabled.',
+    examples: [`${PROGRAM_NAME} import clients.json`, `${PROGRAM_NAME} import clients.json --replace --json`],
+    options: [
+      new Option('--replace', 'change existing clients instead of refusing the file'),
+      COST_OPTION,
+      JSON_OPTION,
+    ],
+    async *run(options, path = '') {
+      const file = await openFile(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? 'unknown fault');
+      if (typeof file === 'string') return yield unreadable(path, file);
+      try {
+        yield* streamWithStorage(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
+      } catch (fault) {
+        if (!isReadFault(fault)) throw fault;
+        yield unreadable(path, fault.code);
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+async function* importFile(
+  { importClients }: ClientUseCases,
+  file: FileHandle,
+  path: string,
+  { replace, cost, json }: Options,
+  streamClientsFile: StreamClientsFile,
+): AsyncGenerator<Result<AnswerPart, Problem>> {
+  const hash = createHash('sha256');
+  const chunks = hashed(file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false }), hash);
+  const imported = await importClients.execute(streamClientsFile(chunks), {
+    cost,
+    existing: replace ? 'replace' : 'refuse',
+    file: () => ({ name: basename(path), sha256: hash.digest('hex') }),
+  });
+  if (!imported.ok) return yield refusal(path, imported.problem);
+  yield* messages(imported.value);
+  if (json) yield* documentOf(imported.value);
+}
+
+async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+async function* messages({ counts, ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {
+  yield success({ message: `${counts.added} added, ${counts.replaced} replaced.` });
+  let left = NAMED_MAX;
+  for await (const page of ids('locked')) {
+    for (const clientId of page.slice(0, left)) yield success({ message: `Client ${clientId} stays disabled.` });
+    left -= Math.min(left, page.length);
+    if (left === 0) break;
+  }
+  const more = counts.locked - NAMED_MAX;
+  if (more > 0) yield success({ message: `${more} more clients stay disabled; --json names them all.` });
+}
+
+/** One object with three arrays of client ids, of any length. */
+async function* documentOf({ ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {
+  const members = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
+  let opening = '{';
+  for (const [member, kind] of Object.entries(members)) {
+    yield success({ text: `${opening}"${member}":[` });
+    opening = '],';
+    let separator = '';
+    for await (const page of ids(kind)) {
+      yield success({ text: separator + page.map(printableJson).join(',') });
+      separator = ',';
+    }
+  }
+  yield success({ text: ']}\n' });
+}
+
+function unreadable(path: string, code: string): Failure<Problem> {
+  return problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
+}
+
+function refusal(path: string, problems: readonly ImportProblem[]): Failure<Problem> {
+  const lines = problems.map(({ position, text }) => `  ${position === undefined ? '' : `entry ${position}: `}${text}`);
+  const more = problems.length >= PROBLEMS_MAX ? ['There may be more problems.'] : [];
+  return problem(EXIT.refused, `The file ${path} is refused; nothing was changed:`, ...lines, ...more);
+}
+
+/** A directory can be opened, but not read. */
+function isReadFault(fault: unknown): fault is { readonly code: string } {
+  return fault instanceof Error && 'code' in fault && 'syscall' in fault && fault.syscall === 'read';
+}

@@ -1,0 +1,76 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { ClientDocument } from '../../../domain/client-document.ts';
+import { type Success, success } from '../../../domain/result.ts';
+import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import type { AnswerPart } from '../outcome.ts';
+import { printableJson } from '../printable.ts';
+import type { AnswerOptions } from '../terminal.ts';
+import { streamWithStorage } from '../with-storage.ts';
+import { pageOf, problemsOf } from './client-answer.ts';
+import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+
+interface Options extends AnswerOptions {
+  readonly prefix: string;
+  readonly after?: string;
+  readonly limit?: number;
+  readonly state?: ClientDocument['state'];
+}
+
+/** `list`: the clients, including broken ones, in pages. */
+export function listCommand(open: OpenClients): CommandDefinition<Options> {
+  return {
+    usage: 'list',
+    summary: 'show clients',
+    description:
+      'Shows clients in the order of their ids, and what is wrong with those that the service refuses. Never a hash. All clients, unless options select some; long values are cut.',
+    examples: [
+      `${PROGRAM_NAME} list --prefix billing- --state broken`,
+      `${PROGRAM_NAME} list --limit 100 --after billing-7`,
+      `npm run --silent clients -- list --json | jq -r '.[].client_id'`,
+    ],
+    options: [
+      new Option('--prefix <text>', 'only ids that begin with this text').default('', 'all ids'),
+      new Option('--after <client-id>', 'only ids behind this one'),
+      new Option('--limit <count>', 'the most clients to show').argParser(parseLimit),
+      new Option('--state <state>', 'only clients of this state').choices(['enabled', 'disabled', 'broken']),
+      JSON_OPTION,
+    ],
+    run: (options) =>
+      streamWithStorage(open, (clients) =>
+        options.json ? listAsJson(clients, options) : listAsTables(clients, options),
+      ),
+  };
+}
+
+async function* listAsTables({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
+  let count = 0;
+  let last: string | undefined;
+  for await (const page of listClients.execute(options)) {
+    yield success({ text: pageOf(page) });
+    for (const message of problemsOf(page)) yield success({ message });
+    count += page.length;
+    last = page.at(-1)?.client_id;
+  }
+  if (count === 0) yield success({ message: isSelection(options) ? 'No client matches.' : 'No client is registered.' });
+  if (count === options.limit) yield success({ message: `Stopped at --limit ${count}; continue with --after ${last}` });
+}
+
+/** An array with a line for each client. If a fault ends the list, the array is not closed. */
+async function* listAsJson({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
+  let separator = '[';
+  for await (const page of listClients.execute(options)) {
+    yield success({ text: separator + page.map(printableJson).join(',\n') });
+    separator = ',\n';
+    for (const message of problemsOf(page)) yield success({ message });
+  }
+  yield success({ text: separator === '[' ? '[]\n' : ']\n' });
+}
+
+function isSelection({ prefix, after, limit, state }: Options): boolean {
+  return prefix !== '' || after !== undefined || limit !== undefined || state !== undefined;
+}
+
+function parseLimit(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999999999.');
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { SecretEncoder } from '../../../application/ports/secret-encoder.ts';
+import { runCommand } from '../command-program.ts';
+import { explainCommand, type OpenExplain } from '../federated-jwt/explain-command.ts';
+import { Terminal, type TerminalStreams } from '../terminal.ts';
+import { addCommand } from './add-command.ts';
+import { type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { detailCommands } from './detail-commands.ts';
+import { importCommand, type StreamClientsFile } from './import-command.ts';
+import { listCommand } from './list-command.ts';
+import { hashCommand, rotateCommand, secretCommands } from './secret-commands.ts';
+import { stateCommands } from './state-commands.ts';
+
+/** What the commands need. */
+export interface CommandParts {
+  /** Called by the commands that need stored clients. */
+  readonly open: OpenClients;
+  readonly encoder: SecretEncoder;
+  readonly clock: Clock;
+  readonly streamClientsFile: StreamClientsFile;
+  readonly openExplain: OpenExplain;
+  readonly version: string;
+}
+
+const NOTES = `
+The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE; its table clients is created if it is missing.
+Secrets are never arguments: they are generated here, or read from standard input.
+
+Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong usage; 3 the database cannot be used.`;
+
+/** `npm run clients`: manages the registrations. Returns the exit code. Rejects only on a bug. */
+export function runClients(
+  args: readonly string[],
+  streams: TerminalStreams,
+  { open, encoder, clock, streamClientsFile, openExplain, version }: CommandParts,
+): Promise<number> {
+  const terminal = new Terminal(streams);
+  const { stdin } = terminal;
+  const commands = [
+    addCommand(open, stdin, clock),
+    listCommand(open),
+    rotateCommand(open, stdin),
+    ...stateCommands(open),
+    ...secretCommands(open, clock),
+    ...detailCommands(open, clock),
+    importCommand(open, streamClientsFile),
+    hashCommand(encoder, stdin),
+    explainCommand(openExplain, stdin),
+  ];
+  const description = 'Manages the clients that the authorization service issues tokens to.';
+  return runCommand({ name: PROGRAM_NAME, version, description, notes: NOTES, commands }, args, terminal);
+}

@@ -1,0 +1,154 @@
+import { Option } from 'commander';
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { SecretEncoder } from '../../../application/ports/secret-encoder.ts';
+import { success } from '../../../domain/result.ts';
+import type { CommandDefinition } from '../command-program.ts';
+import { EXIT, problem } from '../outcome.ts';
+import { withStorage } from '../with-storage.ts';
+import { clientAnswer, secretsAnswer } from './client-answer.ts';
+import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import {
+  COST_OPTION,
+  type CostOptions,
+  EXPIRY_OPTIONS,
+  type ExpiryOptions,
+  expiryOf,
+  givenSecret,
+  parseDuration,
+  SECRET_OPTIONS,
+  type SecretOptions,
+} from './client-options.ts';
+import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from './read-secret.ts';
+
+export const SHOWN_ONCE = 'The secret is shown only this once: the table stores only its BCrypt hash.';
+
+interface RotateOptions extends SecretOptions {
+  /** Seconds. */
+  readonly keepOldFor?: number;
+}
+
+/** `rotate <client-id>`: replaces the secrets of a client. */
+export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinition<RotateOptions> {
+  return {
+    usage: 'rotate <client-id>',
+    summary: 'give a client a new secret, and show it once',
+    description:
+      'Gives a client a new secret. Its old ones are refused from the next request on, or after the time of --keep-old-for; a disabled client stays disabled.',
+    examples: [
+      `${PROGRAM_NAME} rotate billing`,
+      `${PROGRAM_NAME} rotate billing --secret-stdin < secret.txt`,
+      `${PROGRAM_NAME} rotate billing --keep-old-for 24h`,
+    ],
+    options: [
+      new Option('--keep-old-for <time>', 'how long the old secret stays valid, such as 24h; it must have an id')
+        .argParser(parseDuration)
+        .conflicts('secretStdin'),
+      ...SECRET_OPTIONS,
+    ],
+    async run({ keepOldFor: keepOldSeconds, ...options }, clientId = '') {
+      const { cost, secretStdin } = options;
+      const given = await givenSecret(options, stdin);
+      if (!given.ok) return given;
+      return withStorage(open, async ({ giveSecret }) => {
+        const request = keepOldSeconds === undefined ? { secret: given.value, cost } : { keepOldSeconds, cost };
+        const rotated = await giveSecret.execute(clientId, request);
+        if (!rotated.ok) return refusal(rotated.problem, clientId);
+        const { client, credentials, secret } = rotated.value;
+        const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
+        const messages = [`Client ${clientId} has a new secret.${stillDisabled}`];
+        if (secretStdin) return clientAnswer({ client }, messages);
+        const shown = keepOldSeconds === undefined ? { client } : { client, credentials };
+        return clientAnswer(shown, [...messages, SHOWN_ONCE], secret);
+      });
+    },
+  };
+}
+
+interface NamedOptions extends CostOptions, ExpiryOptions {
+  readonly name?: string;
+  readonly withoutId?: true;
+}
+
+/** `secrets add`, `secrets list` and `secrets remove`: the two secrets that a client may have. */
+export function secretCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<NamedOptions>[] {
+  return clientCommands(open, [addSecret(clock), LIST_SECRETS, REMOVE_SECRET]);
+}
+
+function addSecret(clock: Clock): ClientCommand<NamedOptions> {
+  return {
+    group: 'secrets',
+    usage: 'add <client-id>',
+    summary: 'give a client a second secret, and show it once',
+    description:
+      'Generates a second secret while the first one stays valid, so that a client can change over without a failed request. It begins with an id that is not secret. Expired secrets are removed.',
+    examples: [
+      `${PROGRAM_NAME} secrets add billing`,
+      `${PROGRAM_NAME} secrets add billing --name spring --expires-in 90d`,
+    ],
+    options: [
+      new Option('--name <name>', 'name of the secret, for people').default(undefined, 'the day'),
+      ...EXPIRY_OPTIONS,
+      COST_OPTION,
+    ],
+    async run({ giveSecret }, { name, cost, ...options }, clientId) {
+      const expiresAt = expiryOf(options, clock);
+      if (!expiresAt.ok) return expiresAt;
+      const added = await giveSecret.execute(clientId, { name, expiresAt: expiresAt.value, cost });
+      if (!added.ok) return refusal(added.problem, clientId);
+      return clientAnswer(added.value, [`Client ${clientId} has another secret.`, SHOWN_ONCE], added.value.secret);
+    },
+  };
+}
+
+const LIST_SECRETS: ClientCommand<NamedOptions> = {
+  group: 'secrets',
+  usage: 'list <client-id>',
+  summary: 'show the ids of its secrets, and when they expire',
+  description: 'Shows the secrets of a client by their ids and names. Never a hash.',
+  examples: [`${PROGRAM_NAME} secrets list billing`],
+  options: [],
+  async run({ showClient }, _options, clientId) {
+    const shown = await showClient.execute(clientId);
+    return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(shown.problem, clientId);
+  },
+};
+
+const REMOVE_SECRET: ClientCommand<NamedOptions> = {
+  group: 'secrets',
+  usage: 'remove <client-id> [secret-id]',
+  summary: 'remove one secret of a client',
+  description: 'Removes one secret. It is refused from the next request on.',
+  examples: [
+    `${PROGRAM_NAME} secrets remove billing Xb3kQ9aLw2`,
+    `${PROGRAM_NAME} secrets remove billing --without-id`,
+  ],
+  options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
+  async run({ changeDetails }, { withoutId }, clientId, secretId) {
+    if ((secretId === undefined) !== (withoutId === true)) {
+      return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
+    }
+    const removed = await changeDetails.execute(clientId, { remove: { secretId } });
+    if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
+    return removed.problem === 'entry_unknown'
+      ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)
+      : refusal(removed.problem, clientId);
+  },
+};
+
+/** `hash`: prints the BCrypt encoding of a secret, for a clients file or another program. */
+export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefinition<CostOptions & ShortSecretOptions> {
+  return {
+    usage: 'hash',
+    summary: 'print the BCrypt encoding of a secret from standard input',
+    description:
+      'Prints the BCrypt encoding of the secret on standard input, as a clients file contains it. Needs no database.',
+    examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
+    options: [COST_OPTION, SHORT_SECRET_OPTION],
+    async run({ cost, ...options }) {
+      const secret = await readSecret(stdin, options);
+      if (!secret.ok) return secret;
+      const encoded = await encoder.encode(secret.value, cost);
+      return success({ document: encoded, text: () => encoded, messages: [] });
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { success } from '../../../domain/result.ts';
+import type { CommandDefinition } from '../command-program.ts';
+import { answerOf, clientAnswer } from './client-answer.ts';
+import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+
+/** `show`, `disable`, `enable` and `remove`. */
+export function stateCommands(open: OpenClients): readonly CommandDefinition[] {
+  return clientCommands(open, [SHOW, ...CHANGES.map(changeCommand)]);
+}
+
+const SHOW: ClientCommand = {
+  usage: 'show <client-id>',
+  summary: 'show one client',
+  description:
+    'Shows one client: how it authenticates, what expires when, and what is wrong with it if the service refuses it. Never its hash.',
+  examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
+  options: [],
+  async run({ showClient }, _options, clientId) {
+    const shown = await showClient.execute(clientId);
+    return shown.ok ? clientAnswer(shown.value, []) : refusal(shown.problem, clientId);
+  },
+};
+
+interface StateChange {
+  readonly change: 'disable' | 'enable' | 'remove';
+  readonly summary: string;
+  readonly description: string;
+  /** What is said of the client afterwards; and if there was nothing to change. */
+  readonly done: string;
+  readonly unchanged: string;
+}
+
+const CHANGES: readonly StateChange[] = [
+  {
+    change: 'disable',
+    summary: 'refuse a client until it is enabled again',
+    description:
+      'Locks the client: it gets no token from the next request on. It keeps its secret for enable. Tokens that it holds stay valid until they expire.',
+    done: 'is disabled.',
+    unchanged: 'was disabled already; nothing was changed.',
+  },
+  {
+    change: 'enable',
+    summary: 'accept a disabled client again, with its old secret',
+    description: 'Unlocks a disabled client: its old secret is valid from the next request on.',
+    done: 'is enabled.',
+    unchanged: 'was not disabled; nothing was changed.',
+  },
+  {
+    change: 'remove',
+    summary: 'delete a client',
+    description:
+      'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
+    done: 'is removed.',
+    unchanged: '',
+  },
+];
+
+function changeCommand({ change, done, unchanged, ...help }: StateChange): ClientCommand {
+  return {
+    ...help,
+    usage: `${change} <client-id>`,
+    examples: [`${PROGRAM_NAME} ${change} billing`],
+    options: [],
+    async run({ changeState }, _options, clientId) {
+      const result = await changeState.execute(clientId, change);
+      if (!result.ok) return refusal(result.problem, clientId);
+      const { client, changed } = result.value;
+      const messages = [`Client ${clientId} ${changed ? done : unchanged}`];
+      if (change === 'remove') return success(answerOf({ ...client, state: 'removed' }, messages));
+      return clientAnswer({ client }, messages);
+    },
+  };
+}

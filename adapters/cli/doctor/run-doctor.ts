@@ -1,0 +1,82 @@
+import { Option } from 'commander';
+import { type Finding, type Inspection, problem } from '../../../application/ports/inspection.ts';
+import { createProgram, runProgram } from '../command-program.ts';
+import { EXIT } from '../outcome.ts';
+import { printable, printableJson } from '../printable.ts';
+import { Terminal, type TerminalStreams } from '../terminal.ts';
+
+const DESCRIPTION = `Checks the settings of the service in this environment, and what they depend on: files, ports, limits, the database, the
+public URL and the key sets of trusted issuers. Says what to do about each problem. It changes nothing, and prints no secret.`;
+
+const NOTES = `
+Run it where the service runs, as the same user and with the same environment; before the start or beside a running service.
+
+Exit codes: 0 no problem; 1 at least one problem; 2 wrong usage.`;
+
+/** The longest that one inspection may take, in milliseconds. */
+const INSPECTION_MS = 15_000;
+
+interface DoctorParts {
+  /** The inspections for the settings of the environment. */
+  readonly inspections: () => Promise<readonly Inspection[]>;
+  readonly version: string;
+}
+
+type Named = Finding & { readonly name: string };
+
+/** `npm run doctor`. Returns the exit code. Rejects only on a bug. */
+export async function runDoctor(
+  args: readonly string[],
+  streams: TerminalStreams,
+  { inspections, version }: DoctorParts,
+): Promise<number> {
+  const terminal = new Terminal(streams);
+  const page = { name: 'npm run doctor --', version, description: DESCRIPTION, notes: NOTES };
+  const program = createProgram(page, terminal).addOption(new Option('--json', 'print one JSON document'));
+  let hasProblem = false;
+  program.action(async () => {
+    const results = await Promise.all((await inspections()).map(findingsOf));
+    const findings = results.flat();
+    hasProblem = findings.some(({ state }) => state === 'problem');
+    const { json } = program.opts<{ readonly json?: true }>();
+    streams.stdout.write(json ? `${printableJson(findings.map(documentOf))}\n` : reportOf(findings));
+  });
+  const exitCode = await runProgram(program, args, terminal);
+  return exitCode === EXIT.done && hasProblem ? EXIT.refused : exitCode;
+}
+
+async function findingsOf({ name, inspect }: Inspection): Promise<readonly Named[]> {
+  const timeout = AbortSignal.timeout(INSPECTION_MS);
+  const late = new Promise<never>((_resolve, reject) => {
+    timeout.addEventListener('abort', () => reject(new Error(`no answer within ${INSPECTION_MS / 1_000} s`)));
+  });
+  const findings = await Promise.race([inspect(), late]).catch((fault: unknown) => [
+    problem(`this could not be checked: ${messageOf(fault)}`, 'look at the fault; it may be a bug of the doctor'),
+  ]);
+  return findings.map((finding) => ({ name, ...finding }));
+}
+
+function messageOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : 'unknown fault';
+}
+
+function documentOf({ name, state, text, cure }: Named) {
+  return { check: name, state, text, ...(cure !== undefined && { cure }) };
+}
+
+function reportOf(findings: readonly Named[]): string {
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ name, state, text, cure }) => [
+    `${STATES[state]}  ${name.padEnd(width)}  ${printable(text)}\n`,
+    ...(cure === undefined ? [] : [`${' '.repeat(9)}${' '.repeat(width)}  -> ${printable(cure)}\n`]),
+  ]);
+  const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
+  return `${lines.join('')}\n${plural(count('problem'), 'problem')}, ${plural(count('note'), 'note')}.\n`;
+}
+
+/** Of the same width. */
+const STATES = { ok: 'ok     ', note: 'note   ', problem: 'PROBLEM' } as const;
+
+function plural(count: number, what: string): string {
+  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
+}

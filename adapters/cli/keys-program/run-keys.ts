@@ -1,0 +1,100 @@
+import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
+import { success } from '../../../domain/result.ts';
+import { answerOf } from '../clients-program/client-answer.ts';
+import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
+import { EXIT, type Outcome, problem } from '../outcome.ts';
+import { printable } from '../printable.ts';
+import { Terminal, type TerminalStreams } from '../terminal.ts';
+import { textTable } from '../text-table.ts';
+import { type OpenStorage, withStorage } from '../with-storage.ts';
+
+const NAME = 'npm run keys --';
+
+const NOTES = `
+The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE. The service creates its
+tables with KEY_DIRECTORY=postgres. Private keys are not in it.
+
+Exit codes: 0 done; 1 refused: no key has this id; 2 wrong usage; 3 the database cannot be used.`;
+
+const TABLES = 'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing.';
+
+const COLUMNS = ['kid', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
+
+/** Opens the key directory, or returns what is wrong with the environment. */
+export type OpenKeys = OpenStorage<KeyRecords & { close(): Promise<void> }>;
+
+/** `npm run keys`: shows the keys of the shared directory, and revokes one. Returns the exit code. Rejects only on a bug. */
+export function runKeys(
+  args: readonly string[],
+  streams: TerminalStreams,
+  { open, version }: { readonly open: OpenKeys; readonly version: string },
+): Promise<number> {
+  const description = 'Shows and revokes the keys that the replicas of the authorization service share.';
+  const commands = [listCommand(open), revokeCommand(open)];
+  return runCommand({ name: NAME, version, description, notes: NOTES, commands }, args, new Terminal(streams));
+}
+
+function listCommand(open: OpenKeys): CommandDefinition {
+  return {
+    usage: 'list',
+    summary: 'show every key',
+    description: 'Shows every key that is trusted or revoked: its replica, as host and process, and its times in UTC.',
+    examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "active").kid'`],
+    options: [JSON_OPTION],
+    run: () =>
+      withKeys(open, async (keys) => {
+        const documents = (await keys.list()).map(documentOf);
+        const messages = documents.length === 0 ? ['No key is published.'] : [];
+        return success({ document: documents, text: () => tableOf(documents), messages });
+      }),
+  };
+}
+
+function revokeCommand(open: OpenKeys): CommandDefinition {
+  return {
+    usage: 'revoke <kid>',
+    summary: 'revoke a key for good',
+    description:
+      'Revokes a key: within 15 s no replica trusts its tokens, signs with it or publishes it. This cannot be undone.',
+    examples: [`${NAME} revoke 0b5e5f8e-6d1c-4a51-9c0e-6d3f8e4b2a10`, `${NAME} revoke -- -an-id-with-a-dash`],
+    options: [JSON_OPTION],
+    run: (_options, kid = '') =>
+      withKeys(open, async (keys) => {
+        const record = await keys.revoke(kid);
+        if (record === undefined) return problem(EXIT.refused, `No key has the id ${kid}.`);
+        const messages = [
+          `The key ${kid} is revoked. Replicas that reach the directory drop it within 15 s.`,
+          'A resource server that caches the key set accepts tokens of this key until it fetches the set again.',
+        ];
+        return success(answerOf(documentOf(record), messages));
+      }),
+  };
+}
+
+function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>): Promise<Outcome> {
+  return withStorage(open, work, 'The key directory cannot be used', TABLES);
+}
+
+/** A key as `--json` prints it. */
+function documentOf({ kid, replica, publishedAt, trustedUntil, revokedAt }: KeyRecord) {
+  return {
+    kid,
+    state: revokedAt === undefined ? 'active' : 'revoked',
+    replica: replica ?? null,
+    published_at: timeOf(publishedAt),
+    trusted_until: timeOf(trustedUntil),
+    revoked_at: timeOf(revokedAt),
+  };
+}
+
+/** RFC 3339, in UTC; null if there is none, or if it is out of range. */
+function timeOf(seconds: number | undefined): string | null {
+  if (seconds === undefined || Math.abs(seconds) > 8.64e12) return null;
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+function tableOf(documents: readonly ReturnType<typeof documentOf>[]): string {
+  if (documents.length === 0) return '';
+  const rows = documents.map((key) => COLUMNS.map((column) => printable(String(key[column] ?? ''))));
+  return textTable([[...COLUMNS], ...rows], { heading: true });
+}

@@ -1,0 +1,23 @@
+import type { TrustedIssuer } from '../../../domain/federated-jwt/trusted-issuers.ts';
+import type { PublicJwk } from '../../../domain/public-jwk.ts';
+import { fetchKeySet } from '../fetch-key-set.ts';
+import { readIssuerKeys } from './read-issuer-keys.ts';
+
+/** An issuer, and where its keys are: at a URL, or in the file. */
+export type IssuerSource = Pick<TrustedIssuer, 'issuer' | 'algorithms' | 'preset'> & {
+  readonly source: { readonly uri: string } | { readonly keys: readonly PublicJwk[] };
+};
+
+/**
+ * The keys of an issuer now. Throws if they cannot be fetched, or are none. A redirect is refused: it would name a URL that
+ * the operator does not trust.
+ */
+export async function fetchIssuerKeys(issuer: IssuerSource, signal: AbortSignal): Promise<readonly PublicJwk[]> {
+  if ('keys' in issuer.source) return issuer.source.keys;
+  const headers = { accept: 'application/jwk-set+json, application/json' };
+  const response = await fetchKeySet(issuer.source.uri, { redirect: 'manual', signal, headers });
+  // The parser's message would quote the text.
+  const read = readIssuerKeys(await response.json().catch(() => undefined), issuer);
+  if (!read.ok) throw new Error(`the key set ${read.problem}`);
+  return read.value;
+}

@@ -1,0 +1,24 @@
+import { type Finding, fine, problem } from '../../../application/ports/inspection.ts';
+import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';
+
+/** Milliseconds that one key set may take, as in the service. */
+const WITHIN_MS = 5_000;
+
+/** Whether the key set of each trusted issuer can be fetched now, and has a key to verify assertions with. */
+export function inspectIssuers(issuers: readonly IssuerSource[]): Promise<readonly Finding[]> {
+  return Promise.all(issuers.map(inspectIssuer));
+}
+
+async function inspectIssuer(issuer: IssuerSource): Promise<Finding> {
+  const name = issuer.issuer;
+  try {
+    const keys = await fetchIssuerKeys(issuer, AbortSignal.timeout(WITHIN_MS));
+    return fine(`${name}: ${keys.length} usable keys`);
+  } catch (fault) {
+    const { message, cause } = fault as Error & { readonly cause?: NodeJS.ErrnoException };
+    return problem(
+      `${name}: the key set cannot be fetched: ${cause?.code ?? message}`,
+      'correct jwks_uri in CLIENT_ASSERTION_ISSUERS_FILE, or the network between here and the issuer',
+    );
+  }
+}

@@ -1,0 +1,134 @@
+import type { Dependency, Readiness } from '../../../application/ports/health-check.ts';
+import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
+import type { PublicJwk } from '../../../domain/public-jwk.ts';
+import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';
+
+/** After a failure, the next attempt starts this long after the last one; then after twice as long, up to the usual interval. */
+const FIRST_RETRY_MS = 1_000;
+
+/** A change of state of one issuer's key set, for the log of the process; not every failed attempt. */
+export type IssuerKeySetEvent =
+  | { readonly event: 'key_set_unavailable'; readonly issuer: string; readonly fault: unknown }
+  | { readonly event: 'key_set_available'; readonly issuer: string; readonly keys: number }
+  | { readonly event: 'key_set_expired'; readonly issuer: string };
+
+export interface IssuerKeySetsOptions {
+  /** The longest that one attempt may take, from the connection to the last byte. */
+  readonly timeoutMs: number;
+  /** Between the starts of two attempts. */
+  readonly refreshMs: number;
+  /** How long a set is used after the last attempt that succeeded. */
+  readonly staleMs: number;
+  /** Called with all sets when one has changed. Must not throw. */
+  readonly onChange: (sets: ReadonlyMap<string, IssuerKeySet>) => void;
+  /** Must not throw. */
+  readonly log: (event: IssuerKeySetEvent) => void;
+  /** Milliseconds of a clock that nobody can set. */
+  readonly now?: () => number;
+}
+
+/** How many key sets are as they should be, are older than that, or are missing. */
+export type KeySetCounts = Readonly<Record<'current' | 'stale' | 'absent', number>>;
+
+interface Fetched {
+  readonly keys: readonly PublicJwk[];
+  readonly fetchedMs: number;
+}
+
+/**
+ * Fetches the key sets of the trusted issuers: at the start, and again and again in the background, each issuer by itself. No
+ * request makes it fetch, so nobody outside can. While an issuer is unavailable its last set stays in use, until it is stale.
+ */
+export class IssuerKeySets implements Dependency {
+  readonly name = 'issuer key sets';
+  readonly #sources: readonly IssuerSource[];
+  readonly #options: IssuerKeySetsOptions;
+  readonly #now: () => number;
+  readonly #closing = new AbortController();
+  readonly #fetched = new Map<string, Fetched>();
+  readonly #faulty = new Set<string>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(sources: readonly IssuerSource[], options: IssuerKeySetsOptions) {
+    this.#sources = sources;
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Resolves when the first attempt for each issuer has succeeded or failed. */
+  async start(): Promise<void> {
+    this.#options.onChange(this.sets());
+    const fetched = this.#sources.filter(({ source }) => 'uri' in source);
+    await Promise.all(fetched.map((source) => this.#attempt(source, 0)));
+  }
+
+  /** The usable sets, by issuer. */
+  sets(): ReadonlyMap<string, IssuerKeySet> {
+    const sets = new Map<string, IssuerKeySet>();
+    for (const { issuer, source } of this.#sources) {
+      const keys = 'keys' in source ? source.keys : this.#fetched.get(issuer)?.keys;
+      if (keys !== undefined) sets.set(issuer, { keys, current: !this.#faulty.has(issuer) });
+    }
+    return sets;
+  }
+
+  counts(): KeySetCounts {
+    const sets = [...this.sets().values()];
+    const current = sets.filter((set) => set.current).length;
+    return { current, stale: sets.length - current, absent: this.#sources.length - sets.length };
+  }
+
+  /** Always ready: other issuers and other methods work without one issuer. The note counts what is missing. */
+  readiness(): Readiness {
+    const { stale, absent } = this.counts();
+    const notes = [...(absent > 0 ? [`${absent} missing`] : []), ...(stale > 0 ? [`${stale} not current`] : [])];
+    return notes.length === 0 ? { ready: true } : { ready: true, note: notes.join(', ') };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the service stops'));
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+  }
+
+  /** @param failures how many attempts in a row have failed before. */
+  async #attempt(source: IssuerSource, failures: number): Promise<void> {
+    const { refreshMs, timeoutMs } = this.#options;
+    const begin = this.#now();
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]);
+    const failed = await fetchIssuerKeys(source, signal).then(
+      (keys) => this.#succeeded(source.issuer, keys),
+      (fault) => this.#failed(source.issuer, fault),
+    );
+    if (this.#closing.signal.aborted) return;
+    const intervalMs = failed ? Math.min(refreshMs, FIRST_RETRY_MS * 2 ** Math.min(failures, 20)) : refreshMs;
+    const leftMs = Math.max(0, intervalMs - (this.#now() - begin));
+    const next = () => void this.#attempt(source, failed ? failures + 1 : 0);
+    this.#timers.set(source.issuer, setTimeout(next, leftMs));
+  }
+
+  #succeeded(issuer: string, keys: readonly PublicJwk[]): false {
+    const before = this.#fetched.get(issuer);
+    const wasFaulty = this.#faulty.delete(issuer);
+    this.#fetched.set(issuer, { keys, fetchedMs: this.#now() });
+    if (before === undefined || wasFaulty) {
+      this.#options.log({ event: 'key_set_available', issuer, keys: keys.length });
+    }
+    if (wasFaulty || JSON.stringify(before?.keys) !== JSON.stringify(keys)) this.#options.onChange(this.sets());
+    return false;
+  }
+
+  #failed(issuer: string, fault: unknown): true {
+    if (this.#closing.signal.aborted) return true;
+    const isNew = !this.#faulty.has(issuer);
+    this.#faulty.add(issuer);
+    if (isNew) this.#options.log({ event: 'key_set_unavailable', issuer, fault });
+    const fetched = this.#fetched.get(issuer);
+    const isStale = fetched !== undefined && this.#now() - fetched.fetchedMs > this.#options.staleMs;
+    if (isStale) {
+      this.#fetched.delete(issuer);
+      this.#options.log({ event: 'key_set_expired', issuer });
+    }
+    if (isNew || isStale) this.#options.onChange(this.sets());
+    return true;
+  }
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { PoolClient } from 'pg';
+import type { CredentialsSummary, StoredDetails, StoredKey } from '../../../application/ports/client-store.ts';
+import {
+  type ClientDetails,
+  type FederatedSubject,
+  type NamedSecret,
+  NO_DETAILS,
+} from '../../../domain/client-details.ts';
+import { thumbprintInput } from '../../../domain/public-jwk.ts';
+import { TableUnusable } from '../fault.ts';
+import { DETAIL_TABLES, DETAIL_STATEMENTS as SQL } from './detail-statements.ts';
+
+/** A registration, by its client id and the id of its row. A new registration of the same client id has none of these rows. */
+interface RowOfClient {
+  readonly clientId: string;
+  readonly id: string;
+}
+
+/** The lists of JSON that one row of `find` has. */
+type DetailRecord = Readonly<Record<keyof ClientDetails, string>>;
+
+/** One row of `summarize`. */
+interface SummaryRecord {
+  readonly secretsUntil: number | null;
+  readonly keysUntil: number | null;
+  readonly hasSubjects: boolean;
+}
+
+/** The tables of details, within a transaction of their user. Without the tables there is nothing to read or to remove. */
+export class DetailRows {
+  readonly #connection: PoolClient;
+  readonly #missing: readonly string[];
+
+  private constructor(connection: PoolClient, missing: readonly string[]) {
+    this.#connection = connection;
+    this.#missing = missing;
+  }
+
+  static async on(connection: PoolClient): Promise<DetailRows> {
+    const { rows } = await connection.query<{ readonly name: string }>(SQL.findMissing);
+    return new DetailRows(
+      connection,
+      rows.map(({ name }) => name),
+    );
+  }
+
+  async find({ clientId, id }: RowOfClient): Promise<StoredDetails> {
+    if (this.#missing.length > 0) return { ...NO_DETAILS, keys: [] };
+    const { rows } = await this.#connection.query<DetailRecord>(SQL.find, [clientId, id]);
+    const [row] = rows;
+    return {
+      secrets: listOf<NamedSecret>(row?.secrets).map(withoutNulls),
+      keys: listOf<StoredKey>(row?.keys).map(withoutNulls),
+      subjects: listOf<FederatedSubject>(row?.subjects),
+      resources: listOf<string>(row?.resources),
+    };
+  }
+
+  /** One for each of the clients, in their order. */
+  async summarize(clients: readonly RowOfClient[]): Promise<readonly CredentialsSummary[]> {
+    if (this.#missing.length > 0) {
+      return clients.map(() => ({ secretsUntil: undefined, keysUntil: undefined, hasSubjects: false }));
+    }
+    const columns = (['clientId', 'id'] as const).map((field) => clients.map((client) => client[field]));
+    const { rows } = await this.#connection.query<SummaryRecord>(SQL.summarize, columns);
+    return rows.map(({ secretsUntil, keysUntil, hasSubjects }) => ({
+      secretsUntil: secretsUntil ?? undefined,
+      keysUntil: keysUntil ?? undefined,
+      hasSubjects,
+    }));
+  }
+
+  /**
+   * Stores the details instead of those before, and writes only the kinds that differ. Throws TableUnusable if there are
+   * details but no tables.
+   */
+  async replace({ clientId, id }: RowOfClient, before: ClientDetails, details: ClientDetails): Promise<StoredDetails> {
+    const stored = { ...details, keys: details.keys.map((key) => ({ ...key, keyId: thumbprintOf(key.jwk) })) };
+    for (const { kind, remove, store } of SQL.replace) {
+      if (JSON.stringify(stored[kind]) === JSON.stringify(before[kind])) continue;
+      if (this.#missing.length > 0) throw missingTables(this.#missing);
+      const values = [clientId, id, JSON.stringify(stored[kind])];
+      await this.#connection.query(remove, values);
+      if (stored[kind].length > 0) await this.#connection.query(store, values);
+    }
+    return stored;
+  }
+
+  async remove(clientId: string): Promise<void> {
+    for (const table of DETAIL_TABLES) {
+      if (!this.#missing.includes(table)) await this.#connection.query(SQL.remove(table), [clientId]);
+    }
+  }
+}
+
+function missingTables(names: readonly string[]): TableUnusable {
+  return new TableUnusable(`table ${names.join(', ')} does not exist: run npm run migrate first`);
+}
+
+function thumbprintOf(jwk: StoredKey['jwk']): string {
+  return createHash('sha256').update(thumbprintInput(jwk)).digest('base64url');
+}
+
+function listOf<Entry>(json: string | undefined): readonly Entry[] {
+  return JSON.parse(json ?? '[]');
+}
+
+/** The entry without an expiry that is null. */
+function withoutNulls<Entry extends { readonly expiresAt?: number | null }>({ expiresAt, ...entry }: Entry) {
+  return { ...entry, ...(typeof expiresAt === 'number' && { expiresAt }) };
+}

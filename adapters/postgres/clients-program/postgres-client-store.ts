@@ -1,0 +1,235 @@
+import type { PoolClient } from 'pg';
+import type { ChangeRecorder } from '../../../application/ports/change-event.ts';
+import type {
+  ChangedClients,
+  ChangedCredentials,
+  ChangedRegistration,
+  ClientAfterChange,
+  ClientChange,
+  ClientImport,
+  ClientRange,
+  ClientStore,
+  CredentialsSummary,
+  StoredCredentials,
+  StoredDetails,
+} from '../../../application/ports/client-store.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
+import type { ClientRegistrationFields, NewClient } from '../../../domain/client-registration.ts';
+import { failure, type Result, success } from '../../../domain/result.ts';
+import { CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
+import { type Connection, openConnection } from '../connection.ts';
+import { commitRecorded } from '../recorded-commit.ts';
+import { storeFault } from '../store-fault.ts';
+import { probeTable } from '../table.ts';
+import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
+import { DetailRows } from './detail-rows.ts';
+import { PostgresClientImport } from './postgres-client-import.ts';
+
+/** How long a statement may take; half of it for a connection, and for a lock. */
+const DEADLINE_MS = 10_000;
+
+/** An import keeps its connection, and everything else needs one at a time. */
+const POOL_SIZE = 2;
+
+const PAGE_SIZE = 500;
+
+/** The table `clients`, to manage it. Each change is one transaction that locks the rows before it changes them. */
+export class PostgresClientStore implements ClientStore {
+  readonly #connection: Connection;
+  readonly #recorder: ChangeRecorder<ClientChange> | undefined;
+  #prepared: Promise<unknown> | undefined;
+  #import: ClientImport | undefined;
+
+  private constructor(connection: Connection, recorder: ChangeRecorder<ClientChange> | undefined) {
+    this.#connection = connection;
+    this.#recorder = recorder;
+    // A connection that breaks between two statements fails at the second.
+    connection.pool.on('error', () => {});
+  }
+
+  /** Connects at the first use, and then creates the table if it is missing. */
+  static async open(url: string, recorder?: ChangeRecorder<ClientChange>): Promise<PostgresClientStore> {
+    const options = { url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS };
+    return new PostgresClientStore(await openConnection(options, CLIENTS.schema), recorder);
+  }
+
+  async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly ClientRegistrationFields[]> {
+    const pattern = `${prefix.replace(/[\\%_]/g, '\\$&')}%`;
+    let [first, skipped] = [after ?? prefix, 0];
+    for (let page: readonly ClientRegistrationFields[] | undefined; page === undefined || page.length === PAGE_SIZE; ) {
+      const values = [first, skipped, after, pattern, PAGE_SIZE];
+      page = await this.#withConnection((connection) => query(connection, SQL.list, values));
+      const last = page.at(-1)?.clientId ?? first;
+      // An id may have more rows than a page, in a table that another application created.
+      const ofLast = page.filter(({ clientId }) => clientId === last).length;
+      skipped = last === first ? skipped + ofLast : ofLast;
+      first = last;
+      if (page.length > 0) yield page;
+    }
+    if (prefix === '') yield* this.#listNulls();
+  }
+
+  summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]> {
+    return this.#withConnection(async (connection) => (await DetailRows.on(connection)).summarize(clients));
+  }
+
+  find(clientId: string): Promise<readonly ClientRegistrationFields[]> {
+    return this.#withConnection((connection) => query(connection, SQL.find, [clientId]));
+  }
+
+  add({ details, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
+    const { clientId, clientSecret, clientName, scope } = client;
+    return this.#transaction(async (connection, note) => {
+      const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
+      if (added === undefined) return undefined;
+      const stored = details && {
+        details: await (await DetailRows.on(connection)).replace({ clientId, id: added.id }, NO_DETAILS, details),
+      };
+      note({ after: { client: added, ...stored } });
+      return added;
+    });
+  }
+
+  async startImport(): Promise<ClientImport> {
+    await this.#import?.close();
+    const connection = await this.#connect();
+    this.#import = await PostgresClientImport.start(connection, this.#recorder);
+    return this.#import;
+  }
+
+  changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients> {
+    return this.#transaction(async (connection, note) => {
+      const stored = await query(connection, SQL.findAndLock, [clientId]);
+      const clients = stored.map((client) => ({ ...client, clientSecret: change(client.clientSecret) }));
+      // A table without a unique index may have an id twice, and perhaps only one of the rows changes.
+      const changed = stored.some(({ clientSecret }, index) => clientSecret !== clients[index]?.clientSecret);
+      if (changed) await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
+      for (const [index, before] of stored.entries()) {
+        const after = clients[index];
+        if (after && after.clientSecret !== before.clientSecret) {
+          note({ before: { client: before }, after: { client: after } });
+        }
+      }
+      return { clients, changed };
+    });
+  }
+
+  findDetails(clientId: string): Promise<StoredDetails> {
+    return this.#withConnection(async (connection) => {
+      const [client] = await query(connection, SQL.find, [clientId]);
+      if (client === undefined) return { ...NO_DETAILS, keys: [] };
+      return (await DetailRows.on(connection)).find({ clientId, id: client.id });
+    });
+  }
+
+  changeDetails<Problem>(
+    clientId: string,
+    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>> {
+    return this.#transaction(async (connection, note) => {
+      const stored = await query(connection, SQL.findAndLock, [clientId]);
+      const rows = await DetailRows.on(connection);
+      const changed: {
+        readonly client: ClientRegistrationFields;
+        readonly before: StoredDetails;
+        readonly next: ChangedCredentials;
+      }[] = [];
+      for (const client of stored) {
+        const before = await rows.find({ clientId, id: client.id });
+        const next = change({ clientSecret: client.clientSecret, details: before });
+        if (!next.ok) return next;
+        changed.push({ client, before, next: next.value });
+      }
+      if (changed.length === 0) return failure('client_unknown');
+      const clients = changed.map(({ client, next }) => ({ ...client, clientSecret: next.clientSecret }));
+      await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
+      const afterwards: StoredDetails[] = [];
+      for (const { client, before, next } of changed) {
+        const details = await rows.replace({ clientId, id: client.id }, before, next.details);
+        const after = { client: { ...client, clientSecret: next.clientSecret }, details };
+        note({ before: { client, details: before }, after });
+        afterwards.push(details);
+      }
+      return success({ clients, details: afterwards[0] ?? { ...NO_DETAILS, keys: [] } });
+    });
+  }
+
+  remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
+    return this.#transaction(async (connection, note) => {
+      const removed = await query(connection, SQL.remove, [clientId]);
+      const rows = await DetailRows.on(connection);
+      for (const client of removed) {
+        note({ before: { client, details: await rows.find({ clientId, id: client.id }) } });
+      }
+      await rows.remove(clientId);
+      return removed;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#import?.close();
+    await this.#connection.close();
+  }
+
+  async *#listNulls(): AsyncGenerator<readonly ClientRegistrationFields[]> {
+    for (let start = 0, size = PAGE_SIZE; size === PAGE_SIZE; start += size) {
+      const values = [start, PAGE_SIZE];
+      const page = await this.#withConnection((connection) => query(connection, SQL.listNulls, values));
+      size = page.length;
+      if (size > 0) yield page;
+    }
+  }
+
+  /** @param work calls `note` with each client that it has changed. */
+  #transaction<Outcome>(
+    work: (connection: PoolClient, note: (changed: ChangedRegistration) => void) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    return this.#withConnection(async (connection) => {
+      // The rows are read as they are once they are locked, whatever level the database has by default.
+      await connection.query('begin isolation level read committed');
+      const clients: ChangedRegistration[] = [];
+      const outcome = await work(connection, (changed) => {
+        clients.push(changed);
+      });
+      const change = clients.length === 0 ? undefined : ({ kind: 'clients', clients } as const);
+      await commitRecorded(connection, change, this.#recorder);
+      return outcome;
+    });
+  }
+
+  async #withConnection<Outcome>(work: (connection: PoolClient) => Promise<Outcome>): Promise<Outcome> {
+    const connection = await this.#connect();
+    try {
+      const outcome = await work(connection);
+      connection.release();
+      return outcome;
+    } catch (fault) {
+      // Closing the connection ends the transaction.
+      connection.release(true);
+      throw storeFault(fault);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      this.#prepared ??= probeTable(CLIENTS, this.#connection).prepare();
+      await this.#prepared;
+      return await this.#connection.pool.connect();
+    } catch (fault) {
+      throw storeFault(fault);
+    }
+  }
+}
+
+async function query(
+  connection: PoolClient,
+  statement: string,
+  values: readonly unknown[],
+): Promise<readonly ClientRegistrationFields[]> {
+  const { rows } = await connection.query<ClientRecord>(statement, [...values]);
+  return rows.map(fieldsOf);
+}
+
+function secretsOf(clients: readonly NewClient[]): readonly string[] {
+  return clients.map(({ clientSecret }) => clientSecret);
+}

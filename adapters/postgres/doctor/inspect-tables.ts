@@ -1,0 +1,137 @@
+import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
+import { CLIENTS } from '../client-entity.ts';
+import type { Connection } from '../connection.ts';
+import { TableUnusable } from '../fault.ts';
+import { CLIENT_SUBJECTS } from '../federated-jwt/subject-table.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
+import { CLIENT_KEYS } from '../private-key-jwt/client-key-table.ts';
+import { USED_ASSERTIONS } from '../private-key-jwt/used-assertion-table.ts';
+import { runStatement } from '../runner.ts';
+import { type FoundTable, findTable } from '../search-path.ts';
+import { probeTable, type TableDefinition } from '../table.ts';
+import type { DatabaseUse, Session } from './database-session.ts';
+
+/** Tables that `npm run migrate` creates, and that the service can do without. */
+const OPTIONAL = ['client_secrets', 'client_resources'];
+
+const COUNT_MAX = 1_000;
+
+/** Whether the role can use each table as the service does with these settings. */
+export async function* inspectTables(
+  connection: Connection,
+  session: Session,
+  { hasClients, hasKeys, methods }: DatabaseUse,
+): AsyncGenerator<Finding> {
+  const [signsAssertions, isFederated] = [methods.includes('private_key_jwt'), methods.includes('federated_jwt')];
+  const needed = [
+    ...(hasClients ? [CLIENTS] : []),
+    ...(hasClients && signsAssertions ? [CLIENT_KEYS] : []),
+    ...(hasClients && isFederated ? [CLIENT_SUBJECTS] : []),
+    ...(hasKeys ? [SIGNING_KEYS, SIGNING_KEY_STATES] : []),
+    ...(hasKeys && signsAssertions ? [USED_ASSERTIONS] : []),
+  ];
+  for (const table of needed) {
+    const finding = await inspectTable(connection, session, table);
+    yield finding;
+    if (table === CLIENTS && finding.state === 'ok') yield* await inspectClients(connection, session);
+  }
+  if (hasClients) yield* await inspectOptional(connection, session);
+}
+
+async function inspectTable(connection: Connection, session: Session, table: TableDefinition): Promise<Finding> {
+  const { role, schema, mayCreate } = session;
+  const { name, access, columns } = table;
+  const privileges =
+    access === 'read' ? `select (${Object.values(columns).join(', ')})` : 'select, insert, update, delete';
+  const grant = `grant ${privileges} on ${name} to ${role};`;
+  const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
+  if (!found?.exists && table.schema === undefined) {
+    return problem(
+      `the table ${name} does not exist`,
+      `npm run migrate, with a role that may create tables; then ${grant}`,
+    );
+  }
+  if (!found?.exists && mayCreate) {
+    return note(
+      `the table ${name} does not exist: the service creates it when it starts, and owns it`,
+      'to give the role fewer rights, create it first: docs/operations.md has the statement',
+    );
+  }
+  if (!found?.exists) {
+    const create = `create it as docs/operations.md shows, and ${grant}`;
+    const text = `the role ${role} finds no table ${name} in the schema ${schema ?? 'of its search_path'}, and may not create it`;
+    return problem(text, `${create} or, if it is there: grant usage on schema ${schema ?? 'public'} to ${role};`);
+  }
+  try {
+    await probeTable(table, connection).check();
+    if (found.hidden) return hiddenRows(role, name);
+    return fine(`the table ${name} has the columns and the grants that the service needs`);
+  } catch (fault) {
+    if (!(fault instanceof TableUnusable)) throw fault;
+    const isShape = / lacks the column /.test(fault.message);
+    const change = 'add it: docs/operations.md has the table, and the service never changes one that exists';
+    return problem(fault.message, isShape ? change : grant);
+  }
+}
+
+function hiddenRows(role: string, table: string): Finding {
+  const text = `row-level security of the table ${table} hides all rows from the role ${role}`;
+  return problem(text, `create policy authorization_service on ${table} to ${role} using (true);`);
+}
+
+const READ_CLIENTS = `select relkind = 'v' as "isView",
+    exists (select from pg_catalog.pg_index join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
+      where indrelid = pg_class.oid and indisunique and indisvalid and indnkeyatts = 1 and attname = 'client_id') as "isUnique",
+    pg_catalog.has_table_privilege(oid, 'INSERT') or pg_catalog.has_table_privilege(oid, 'UPDATE')
+      or pg_catalog.has_table_privilege(oid, 'DELETE') as "isWritable"
+  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('$schema.clients')::oid`;
+
+async function inspectClients(connection: Connection, { role, isSuperuser }: Session): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const [table] = await runStatement<Readonly<Record<'isView' | 'isUnique' | 'isWritable', boolean>>>(connection, {
+    text: READ_CLIENTS,
+  });
+  if (table?.isView === false && !table.isUnique) {
+    findings.push(
+      note(
+        'no unique index is on clients (client_id): each request scans the table',
+        'create unique index on clients (client_id);',
+      ),
+    );
+  }
+  if (table?.isWritable && !isSuperuser) {
+    const cure = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
+    findings.push(note(`the role ${role} may change clients, and the service only reads them`, cure));
+  }
+  const [row] = await runStatement<{ readonly count: number }>(connection, {
+    text: `select pg_catalog.count(*)::int as "count" from (select client_id from $schema.clients limit ${COUNT_MAX + 1}) as counted`,
+  });
+  const count = row?.count ?? 0;
+  if (count === 0)
+    findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
+  else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
+  return findings;
+}
+
+async function inspectOptional(connection: Connection, { role }: Session): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const missing: string[] = [];
+  const unreadable: string[] = [];
+  for (const name of OPTIONAL) {
+    const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
+    if (!found?.exists) missing.push(name);
+    else if (!found.readable) unreadable.push(name);
+    else if (found.hidden) findings.push(hiddenRows(role, name));
+  }
+  if (missing.length > 0) {
+    const text = `${missing.join(' and ')} do not exist: clients have one secret and no resources`;
+    findings.push(note(text, 'npm run migrate, with a role that may create tables, then restart the service'));
+  }
+  if (unreadable.length > 0) {
+    const names = unreadable.join(', ');
+    const cure = `grant select on ${names} to ${role}; then restart the service`;
+    findings.push(problem(`the role ${role} may not read ${names}`, cure));
+  }
+  if (findings.length === 0) findings.push(fine('the tables of npm run migrate are there, and may be read'));
+  return findings;
+}

@@ -1,0 +1,55 @@
+import { FEDERATED_CANDIDATES_MAX, type FederatedCandidate } from '../../../application/ports/federated-clients.ts';
+import { CLIENTS, type ClientRecord, lookupOf } from '../client-entity.ts';
+import { migratedTable } from '../table.ts';
+
+/** The table of rules for identities of other issuers, as `npm run migrate` creates it. */
+export const CLIENT_SUBJECTS = migratedTable(
+  'client_subjects',
+  'read',
+  ...['client_id', 'registration_id', 'issuer', 'subject', 'claims'],
+);
+
+/** A client with the rule that was found. */
+export interface SubjectRecord extends ClientRecord {
+  readonly ruleClientId: string;
+  readonly claims: string;
+}
+
+const CLIENT = Object.entries(CLIENTS.columns)
+  .map(([property, column]) => `clients.${column}::text as "${property}"`)
+  .join(', ');
+
+/**
+ * One round trip, by the index of identities and then by the clients' own. Parameters: issuer, subject, and a client id or an
+ * empty text for all. A text that was written and read has no collation of its own, so the comparison takes the collation of
+ * the column of `clients`, which another application may have chosen, and can use the index of that column.
+ */
+export const FIND_BY_SUBJECT = {
+  name: 'find_by_subject',
+  text: `select ${CLIENT}, rule.client_id as "ruleClientId", rule.claims
+    from $schema.client_subjects rule join $schema.clients
+      on clients.${CLIENTS.columns.clientId} operator(pg_catalog.=) pg_catalog.textin(pg_catalog.textout(rule.client_id))
+        and clients.${CLIENTS.columns.id}::text = rule.registration_id
+    where rule.issuer = $1 and rule.subject = $2 and ($3::text = '' or rule.client_id = $3)
+    order by rule.client_id limit ${FEDERATED_CANDIDATES_MAX}`,
+} as const;
+
+/** The candidate that a row means. None if the column of ids ignores case or spaces, and the row is of another client. */
+export function candidateOf(record: SubjectRecord): readonly FederatedCandidate[] {
+  const clientId = record.ruleClientId;
+  const lookup = lookupOf([record], clientId);
+  return lookup.kind === 'unknown' ? [] : [{ clientId, lookup, claims: readConditions(record.claims) }];
+}
+
+/** Undefined unless the text is a JSON object of texts: a row that was changed by hand may hold anything. */
+function readConditions(json: string): FederatedCandidate['claims'] {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && Object.values(value).every((text) => typeof text === 'string')
+      ? (value as Readonly<Record<string, string>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+import { hostname } from 'node:os';
+import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../../application/ports/key-directory.ts';
+import type { Runner, Statement } from '../runner.ts';
+import { publishKeys, READ_KEYS } from './key-statements.ts';
+
+/** An answer as it is read, all columns as text; without keys they are null. */
+interface AnswerRecord {
+  readonly time: string;
+  readonly keys: string | null;
+  readonly revoked: string | null;
+}
+
+/** A key as it is read. A table that another application created may contain nulls. */
+type KeyRecord = Readonly<Record<'kid' | 'n' | 'e', string | null>> & { readonly trustedSeconds: number };
+
+/** Public keys in the table `signing_keys`, which the replicas of the service write, and the program that revokes keys. */
+export class PostgresKeyDirectory implements KeyDirectory {
+  readonly #runner: Runner;
+  readonly #replica = `${hostname()}:${process.pid}`;
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
+    return this.#run(publishKeys(keys, this.#replica));
+  }
+
+  read(): Promise<DirectoryAnswer> {
+    return this.#run(READ_KEYS);
+  }
+
+  async #run(statement: Statement): Promise<DirectoryAnswer> {
+    const [answer] = await this.#runner.run<AnswerRecord>(statement);
+    if (answer === undefined) throw new Error('a statement that always has a row had none');
+    const { time, keys, revoked } = answer;
+    return {
+      keys: sharedKeysOf(JSON.parse(keys ?? '[]')),
+      revoked: JSON.parse(revoked ?? '[]'),
+      time: Number(time),
+    };
+  }
+}
+
+/** The keys of these rows, without rows that contain a null. The reader checks whether a key can be trusted. */
+function sharedKeysOf(records: readonly KeyRecord[]): readonly SharedKey[] {
+  return records.flatMap(({ kid, n, e, trustedSeconds }) =>
+    kid === null || n === null || e === null
+      ? []
+      : [{ jwk: { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e }, trustedSeconds }],
+  );
+}

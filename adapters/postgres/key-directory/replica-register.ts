@@ -1,0 +1,86 @@
+import { hostname } from 'node:os';
+import type { Runner } from '../runner.ts';
+
+/** Between two reports of this replica, in milliseconds. */
+const INTERVAL_MS = 10_000;
+
+/** A replica that has not reported for so long is left out, and later deleted, in seconds. */
+const SHOWN_SECONDS = 600;
+const KEPT_SECONDS = 3_600;
+
+const SHOWN_MAX = 100;
+
+const NOW = 'pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
+
+/** Whether the table is there, and this role may use it. */
+const IS_USABLE = `select ${['select', 'insert', 'update', 'delete']
+  .map(
+    (right) =>
+      `coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('$schema.service_replicas'), '${right}'), false)`,
+  )
+  .join(' and ')} as "usable"`;
+
+/** Writes the row of this replica, deletes those of replicas that have ended, and reads the others. */
+const REPORT = `with own as (
+    insert into $schema.service_replicas (name, clock_offset_ms, seen_at) values ($1, nullif($2::text, '')::bigint, ${NOW})
+      on conflict (name) do update set clock_offset_ms = excluded.clock_offset_ms, seen_at = excluded.seen_at
+  ), ended as (delete from $schema.service_replicas where name <> $1 and seen_at < ${NOW} - ${KEPT_SECONDS})
+  select name, clock_offset_ms::text as "offsetMs", seen_at::text as "seenAt" from $schema.service_replicas
+    where name <> $1 and seen_at > ${NOW} - ${SHOWN_SECONDS} order by seen_at desc, name limit ${SHOWN_MAX}`;
+
+interface ReplicaRow {
+  readonly name: string;
+  readonly offsetMs: string | null;
+  readonly seenAt: string;
+}
+
+/** Another replica, as it last reported itself. */
+export interface OtherReplica {
+  /** Host and process, as in the key directory. */
+  readonly name: string;
+  /** By how much its clock is ahead of the database's; `null` if it did not know. */
+  readonly clock_offset_seconds: number | null;
+  /** By the clock of the database. */
+  readonly seen_at: number;
+}
+
+/**
+ * Lets the replicas of a service know of each other, for the status page, with the table that `npm run migrate` creates.
+ * Without it, and while the database is unavailable, there is nothing to know, and no fault.
+ */
+export class ReplicaRegister {
+  readonly #runner: Runner;
+  readonly #name = `${hostname()}:${process.pid}`;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** The others that have reported in the last ten minutes, at most 100, as last read. */
+  latest: readonly OtherReplica[] = [];
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  /** @param clockOffset by how many seconds the clock of this replica is ahead of the database's; undefined while nothing tells. */
+  async start(clockOffset: () => number | undefined, intervalMs = INTERVAL_MS): Promise<void> {
+    this.latest = await this.#report(clockOffset());
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.start(clockOffset, intervalMs), intervalMs).unref();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #report(offset: number | undefined): Promise<readonly OtherReplica[]> {
+    const [found] = (await this.#runner.tryRun<{ readonly usable: boolean }>({ text: IS_USABLE })) ?? [];
+    if (!found?.usable) return [];
+    const values = [this.#name, offset === undefined ? '' : String(Math.round(offset * 1_000))];
+    const rows = await this.#runner.tryRun<ReplicaRow>({ text: REPORT, values });
+    return (rows ?? []).map(({ name, offsetMs, seenAt }) => ({
+      name,
+      clock_offset_seconds: offsetMs === null ? null : Number(offsetMs) / 1_000,
+      seen_at: Number(seenAt),
+    }));
+  }
+}

@@ -1,0 +1,88 @@
+import type { QueryResult } from 'pg';
+import type { ChangeRecorder } from '../../../application/ports/change-event.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
+import { type Connection, openConnection } from '../connection.ts';
+import { loggableFault } from '../fault.ts';
+import { LIST_KEYS, revokeKey } from '../key-directory/key-statements.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
+import { commitRecorded } from '../recorded-commit.ts';
+import { runStatement } from '../runner.ts';
+import { probeTable } from '../table.ts';
+
+/** How long a statement may take; half of it for a connection, and for a lock. */
+const DEADLINE_MS = 10_000;
+
+/** A record as it is read, all columns as text. */
+type KeyRow = { readonly kid: string } & Readonly<Record<keyof Omit<KeyRecord, 'kid'>, string | null>>;
+
+/** The tables of the key directory, for an operator. They have to exist: the service creates them. */
+export class PostgresKeyRecords implements KeyRecords {
+  readonly #connection: Connection;
+  readonly #recorder: ChangeRecorder<KeyRecord> | undefined;
+
+  private constructor(connection: Connection, recorder: ChangeRecorder<KeyRecord> | undefined) {
+    this.#connection = connection;
+    this.#recorder = recorder;
+    connection.pool.on('error', () => {});
+  }
+
+  /** Connects at the first use. */
+  static async open(url: string, recorder?: ChangeRecorder<KeyRecord>): Promise<PostgresKeyRecords> {
+    const options = { url, poolSize: 1, deadlineMs: DEADLINE_MS };
+    return new PostgresKeyRecords(
+      await openConnection(options, SIGNING_KEYS.schema, SIGNING_KEY_STATES.schema),
+      recorder,
+    );
+  }
+
+  list(): Promise<readonly KeyRecord[]> {
+    return this.#run(async () => (await runStatement<KeyRow>(this.#connection, { text: LIST_KEYS })).map(recordOf));
+  }
+
+  async revoke(kid: string): Promise<KeyRecord | undefined> {
+    const before = (await this.list()).find((key) => key.kid === kid);
+    const change = before?.revokedAt === undefined ? before : undefined;
+    return this.#run(async () => {
+      const connection = await this.#connection.pool.connect();
+      try {
+        await connection.query('begin');
+        // Several statements have several results, although the types do not say so.
+        const results: QueryResult<KeyRow> | readonly QueryResult<KeyRow>[] = await connection.query(revokeKey(kid));
+        const [row] = [results].flat().at(-1)?.rows ?? [];
+        await commitRecorded(connection, change, this.#recorder);
+        connection.release();
+        return row && recordOf(row);
+      } catch (fault) {
+        // Closing the connection ends the transaction.
+        connection.release(true);
+        throw fault;
+      }
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #run<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+    try {
+      for (const table of [SIGNING_KEYS, SIGNING_KEY_STATES]) await probeTable(table, this.#connection).check();
+      return await work();
+    } catch (fault) {
+      if (fault instanceof DependencyUnavailable) throw fault;
+      throw new DependencyUnavailable('key directory', loggableFault(fault));
+    }
+  }
+}
+
+function recordOf({ kid, replica, publishedAt, trustedUntil, revokedAt }: KeyRow): KeyRecord {
+  const seconds = (text: string | null) => (text === null ? undefined : Number(text));
+  return {
+    kid,
+    replica: replica ?? undefined,
+    publishedAt: seconds(publishedAt),
+    trustedUntil: revokedAt === null ? seconds(trustedUntil) : undefined,
+    revokedAt: seconds(revokedAt),
+  };
+}

@@ -1,0 +1,75 @@
+import { type ClientKey, DETAILS_MAX } from '../../../domain/client-details.ts';
+import { readPublicJwk } from '../../../domain/public-jwk.ts';
+import { failure, type Result, success } from '../../../domain/result.ts';
+import { CLIENTS, IS_EXACTLY_CLIENT } from '../client-entity.ts';
+import { migratedTable } from '../table.ts';
+
+/** The table of the keys of clients, as `npm run migrate` creates it. */
+export const CLIENT_KEYS = migratedTable(
+  'client_keys',
+  'read',
+  ...['client_id', 'registration_id', 'key_id', 'jwk', 'expires_at', 'created_at'],
+);
+
+/** The one row of FIND_KEYS. */
+export interface KeysRecord {
+  /** Null for an unknown client id. */
+  readonly registrationId: string | null;
+  /** How many registrations have the client id. */
+  readonly rows: string;
+  /** JSON; of a client without keys, of one that is not its own, and false. */
+  readonly keys: string;
+}
+
+/** In the place of keys while the table is empty. No point has these coordinates. */
+const NO_KEY = JSON.stringify({
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'A'.repeat(43),
+  y: 'A'.repeat(43),
+  kid: 'none',
+  alg: 'ES256',
+});
+
+const { id: ID } = CLIENTS.columns;
+
+/**
+ * Only the keys, the newest first, as one row whether the client id is registered or not. A client without keys costs as much
+ * as one with a key: the first key of the table is read in its place. Parameters: the client id, twice, since the column of
+ * `clients` may have another type. As in FIND_SECRET, an aggregate without rows gives null, and the id is compared once more
+ * as text.
+ */
+export const FIND_KEYS = {
+  name: 'find_keys',
+  text: `with found as materialized (select pg_catalog.min(${ID}::text) as id, pg_catalog.count(*)::text as rows
+        from $schema.clients where ${IS_EXACTLY_CLIENT}),
+      newest as materialized (select jwk, expires_at from $schema.client_keys
+        where client_id = $2 and registration_id = (select coalesce(id, '') from found)
+        order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
+      other as materialized (select jwk, expires_at from $schema.client_keys where not exists (select from newest)
+        order by client_id, registration_id, key_id limit 1)
+    select id as "registrationId", rows as "rows",
+      (select pg_catalog.json_agg(pg_catalog.json_build_array(jwk, expires_at, own))::text from (
+        select *, true as own from newest union all select *, false from other
+        union all select '${NO_KEY}', 0, false where not exists (select from newest) and not exists (select from other)
+      ) as keys) as "keys"
+    from found`,
+} as const;
+
+/** The keys of a record. Each is checked, since a row that was changed by hand may contain anything. */
+export function readKeys({ keys }: KeysRecord): readonly Result<ClientKey, string>[] {
+  const rows: readonly (readonly [string, number | null, boolean])[] = JSON.parse(keys);
+  const checked = rows.map(([jwk, expiresAt]) => {
+    const read = readPublicJwk(parseJson(jwk));
+    return read.ok ? success({ jwk: read.value, ...(expiresAt !== null && { expiresAt }) }) : failure(read.problem);
+  });
+  return rows[0]?.[2] === true ? checked : [];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,147 @@
+import { hash, randomUUID } from 'node:crypto';
+import type { Clock } from '../../../application/ports/clock.ts';
+import {
+  type AssertionUse,
+  USED_ASSERTIONS_LIMITS,
+  type UsedAssertionsLoad,
+  type UsedAssertionsStore,
+  type UseOutcome,
+} from '../../../application/ports/used-assertions.ts';
+import type { Runner } from '../runner.ts';
+import { COUNT_USES, DELETE_ENDED, RECORD_USES } from './used-assertion-table.ts';
+
+/** How often rows are deleted and counted, and how many are deleted at once. */
+const SWEEP_EVERY_MS = 5_000;
+const DELETED_AT_ONCE = 5_000;
+
+/**
+ * How long a use is kept after its end, in seconds, while the table has room: a replica whose clock is behind by less, or
+ * clocks that jump ahead together and back, find it.
+ */
+const MARGIN_SECONDS = 3_600;
+
+/** A client with less than this share of its limit is not counted one by one. */
+const COUNTED_SHARE = 0.1;
+
+/**
+ * Used assertions in the table `used_assertions`, which all replicas share. A batch is one transaction. The limits are
+ * approximate: the table is counted every five seconds, and between that only what this process adds is known.
+ */
+export class PostgresUsedAssertions implements UsedAssertionsStore {
+  readonly #runner: Pick<Runner, 'run' | 'tryRun'>;
+  readonly #clock: Clock;
+  readonly #limits: typeof USED_ASSERTIONS_LIMITS;
+  #total = 0;
+  /** The uses of the clients that have many, as counted last, and what was added since, by client id. */
+  #counted: ReadonlyMap<string, number> = new Map();
+  #added = new Map<string, number>();
+  #sweeping = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param clock the one by which assertions are valid. */
+  constructor(runner: Pick<Runner, 'run' | 'tryRun'>, clock: Clock, limits = USED_ASSERTIONS_LIMITS) {
+    this.#runner = runner;
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get load(): UsedAssertionsLoad {
+    return { used: this.#total, max: this.#limits.total };
+  }
+
+  /** Deletes and counts now and from now on, until `close`. */
+  start(): void {
+    const sweep = async () => {
+      if (this.#sweeping) return;
+      this.#sweeping = true;
+      // A fault is reported by the health of the table, and the next sweep does the rest.
+      await this.sweep().catch(() => {});
+      this.#sweeping = false;
+    };
+    void sweep();
+    this.#timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]> {
+    const outcomes = new Array<UseOutcome>(uses.length).fill('replayed');
+    /** Only the first of equal uses can be the first. */
+    const recorded = new Map<string, number>();
+    for (const [position, use] of uses.entries()) {
+      const full = this.#fullFor(use.clientId);
+      const digest = digestOf(use);
+      if (full !== undefined) outcomes[position] = full;
+      else if (!recorded.has(digest)) recorded.set(digest, position);
+    }
+    for (const digest of await this.#record(uses, recorded)) {
+      const position = recorded.get(digest) ?? -1;
+      outcomes[position] = 'first';
+      this.#count(uses[position]);
+    }
+    return outcomes;
+  }
+
+  /**
+   * Deletes what has ended, in batches, and counts the rest. The margin is shorter the fuller the table is, and none if it is
+   * half full. If the count takes longer than a statement may, the last one and
+   * what this process has added and deleted since are what is known. Throws DependencyUnavailable.
+   */
+  async sweep(): Promise<void> {
+    const margin = Math.floor(MARGIN_SECONDS * Math.max(0, 1 - (2 * this.#total) / this.#limits.total));
+    for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
+      const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE), this.#now(), String(margin)] };
+      const [answer] = await this.#runner.run<{ readonly deleted: string }>(statement);
+      deleted = Number(answer?.deleted);
+      this.#total = Math.max(0, this.#total - deleted);
+    }
+    const least = String(Math.ceil(this.#limits.perClient * COUNTED_SHARE));
+    const added = this.#added;
+    this.#added = new Map();
+    const counts = await this.#runner.tryRun<{ readonly clientId: string | null; readonly uses: string | null }>({
+      ...COUNT_USES,
+      values: [least, this.#now()],
+    });
+    if (counts === undefined) {
+      for (const [clientId, count] of added) this.#added.set(clientId, count + (this.#added.get(clientId) ?? 0));
+      return;
+    }
+    this.#total = Number(counts.find(({ clientId }) => clientId === null)?.uses ?? 0);
+    this.#counted = new Map(counts.map(({ clientId, uses }) => [clientId ?? '', Number(uses)]));
+  }
+
+  async #record(uses: readonly AssertionUse[], positions: ReadonlyMap<string, number>): Promise<readonly string[]> {
+    const rows = [...positions].flatMap(([digest, position]) => {
+      const use = uses[position];
+      return use === undefined ? [] : { digest, client_id: use.clientId, seconds: use.keptSeconds };
+    });
+    if (rows.length === 0) return [];
+    const statement = { ...RECORD_USES, values: [JSON.stringify(rows), randomUUID(), this.#now()] };
+    const first = await this.#runner.run<{ readonly digest: string }>(statement);
+    return first.map(({ digest }) => digest);
+  }
+
+  #now(): string {
+    return String(this.#clock.now());
+  }
+
+  #fullFor(clientId: string): UseOutcome | undefined {
+    const { total, perClient } = this.#limits;
+    if (this.#total >= total) return 'full';
+    const uses = (this.#counted.get(clientId) ?? 0) + (this.#added.get(clientId) ?? 0);
+    return uses >= perClient ? 'client_full' : undefined;
+  }
+
+  #count(use: AssertionUse | undefined): void {
+    if (use === undefined) return;
+    this.#total += 1;
+    this.#added.set(use.clientId, (this.#added.get(use.clientId) ?? 0) + 1);
+  }
+}
+
+/** A client id has no control character, so no other pair has this text. */
+function digestOf({ clientId, assertionId }: AssertionUse): string {
+  return hash('sha256', `${clientId}\0${assertionId}`, 'base64url');
+}

@@ -1,0 +1,119 @@
+import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
+import { AnswerTooLong, readAnswer } from './read-answer.ts';
+
+/** Milliseconds that an answer may take. */
+const WITHIN_MS = 5_000;
+
+const ELSEWHERE = 'BASE_URL leads to another service, or a proxy changes the path: correct BASE_URL or the proxy';
+
+export interface PublicUrls {
+  /** `BASE_URL`. */
+  readonly baseUrl: string;
+  /** `TOKEN_ISSUER`. */
+  readonly issuer: string;
+  readonly tokenUrl: string;
+  readonly metadataUrl: string;
+  readonly keySetUrl: string;
+  /** `PUBLIC_METADATA`: whether metadata and key set are for callers without a token. */
+  readonly isPublic: boolean;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly allow: string | null;
+  /** A member of the JSON object in the body; undefined if there is none. */
+  member(name: string): unknown;
+}
+
+/**
+ * Whether callers reach this service at its public URL: it has to answer there as this service does, with its own issuer.
+ *
+ * @param isRunning whether the service runs. Otherwise nothing can answer.
+ */
+export async function inspectBaseUrl(urls: PublicUrls, isRunning: boolean): Promise<readonly Finding[]> {
+  const cure = 'put a proxy with TLS in front, and set BASE_URL to its https URL';
+  const unencrypted = isUnencrypted(urls.baseUrl)
+    ? [note('BASE_URL is http: secrets and tokens travel unencrypted', cure)]
+    : [];
+  return [await inspectAnswers(urls, isRunning), ...unencrypted];
+}
+
+async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Finding> {
+  const { tokenUrl, metadataUrl, isPublic } = urls;
+  let url = tokenUrl;
+  try {
+    const token = await ask(tokenUrl);
+    // Only POST gets tokens.
+    if (token.status !== 405 || token.allow !== 'POST') return elsewhere(url, token);
+    if (!isPublic) return fine(`${tokenUrl} answers; metadata and key set require a token (PUBLIC_METADATA=false)`);
+    url = metadataUrl;
+    const metadata = await ask(url);
+    if (metadata.status !== 200) return elsewhere(url, metadata);
+    if (metadata.member('issuer') !== urls.issuer) {
+      return problem(
+        `the metadata at ${url} has another issuer than TOKEN_ISSUER`,
+        'BASE_URL leads to another service, or to one with other settings: correct BASE_URL or TOKEN_ISSUER',
+      );
+    }
+    url = urls.keySetUrl;
+    return describeKeySet(url, await ask(url));
+  } catch (fault) {
+    if (fault instanceof AnswerTooLong)
+      return problem(`${url} does not answer as this service: ${fault.message}`, ELSEWHERE);
+    const code = codeOf(fault);
+    const text = `nothing usable answers at ${url} (${code})`;
+    if (!isRunning) return note(`${text}: the service does not run`, 'start the service, then run the doctor again');
+    if (isLoopback(urls.baseUrl)) {
+      return note(
+        text,
+        'in a container this is right, since localhost is the container itself; otherwise correct BASE_URL',
+      );
+    }
+    const hint = /CERT|TLS|SSL/.test(code)
+      ? '; the authority of its certificate is in NODE_EXTRA_CA_CERTS if it is your own'
+      : '';
+    return problem(text, `correct BASE_URL, or the proxy and the name server that lead to it${hint}`);
+  }
+}
+
+/** The ids are what an operator compares with the `kid` of a token that a resource server refuses. */
+function describeKeySet(url: string, answer: Answer): Finding {
+  const keys = answer.member('keys');
+  if (answer.status !== 200 || !Array.isArray(keys)) {
+    return problem(
+      `the metadata answers, but the key set at ${url} has status ${answer.status}`,
+      'let the proxy pass on every path of the service; 503 means that the service has no key',
+    );
+  }
+  return fine(`${url} answers, with the keys ${keys.map((key) => String(key?.kid)).join(', ')}`);
+}
+
+function elsewhere(url: string, { status }: Answer): Finding {
+  const redirect = status >= 300 && status < 400 ? ': a redirect, and callers lose their request' : '';
+  return problem(`${url} answers with status ${status}, not as this service${redirect}`, ELSEWHERE);
+}
+
+async function ask(url: string): Promise<Answer> {
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) });
+  const body = await readAnswer(response);
+  return {
+    status: response.status,
+    allow: response.headers.get('allow'),
+    member: (name) => (typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined),
+  };
+}
+
+function isUnencrypted(baseUrl: string): boolean {
+  return new URL(baseUrl).protocol === 'http:' && !isLoopback(baseUrl);
+}
+
+function isLoopback(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}
+
+/** `fetch` hides the code of the system in the cause. */
+function codeOf(fault: unknown): string {
+  const { cause, name } = fault as Error & { readonly cause?: NodeJS.ErrnoException };
+  return cause?.code ?? name;
+}

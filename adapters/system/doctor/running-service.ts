@@ -1,0 +1,32 @@
+import { LOOPBACK } from '../health-probe.ts';
+import { readAnswer } from './read-answer.ts';
+
+/** Milliseconds that the service has to answer. */
+const WITHIN_MS = 2_000;
+
+/** The state of a check of `/readyz`. */
+export interface RunningCheck {
+  readonly name: string;
+  readonly ready: boolean;
+  readonly reason?: string;
+  readonly note?: string;
+}
+
+/** The checks of the service whose management port is here; undefined if none answers. */
+export async function askRunningService(host: string, port: number): Promise<readonly RunningCheck[] | undefined> {
+  if (port === 0) return undefined;
+  const address = LOOPBACK[host] ?? host;
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/readyz`;
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(WITHIN_MS) });
+    const { checks } = (await readAnswer(answer)) as { readonly checks?: unknown };
+    return Array.isArray(checks) && checks.every(isCheck) ? checks : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isCheck(value: unknown): value is RunningCheck {
+  const { name, ready } = (value ?? {}) as Partial<RunningCheck>;
+  return typeof name === 'string' && typeof ready === 'boolean';
+}

@@ -1,0 +1,67 @@
+import type { ClientRegistration } from '../../domain/client-registration.ts';
+import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../../domain/private-key-jwt/key-assertion-rules.ts';
+import { type Refusal, refused } from '../../domain/refusal.ts';
+import { type Result, success } from '../../domain/result.ts';
+import type { PresentedAssertion } from '../authenticate-client.ts';
+import type { Caller } from '../ports/caller.ts';
+import type { ClientAuthentication } from '../ports/client-authentication.ts';
+import type { ClientKeys } from '../ports/client-keys.ts';
+import type { ClientRepository } from '../ports/client-repository.ts';
+import type { Clock } from '../ports/clock.ts';
+import { REASON_OF_VERDICT, type VerifyAssertion } from '../verify-assertion.ts';
+import type { UseAssertion } from './use-assertion.ts';
+
+/** Seconds beyond its end that a used assertion is kept: the clock of a replica may be set back by so much. */
+const KEPT_LONGER_SECONDS = 60;
+
+export interface AuthenticateByKeyParts {
+  readonly clientKeys: ClientKeys;
+  readonly clients: Pick<ClientRepository, 'findByClientId'>;
+  readonly verifyAssertion: VerifyAssertion;
+  readonly useAssertion: UseAssertion;
+  readonly clock: Clock;
+  /** The audiences of which an assertion must have exactly one. */
+  readonly audiences: readonly string[];
+}
+
+/** `private_key_jwt`: a client authenticates with an assertion that it signed with its own key (RFC 7523 section 2.2). */
+export class AuthenticateByKey implements ClientAuthentication<PresentedAssertion> {
+  readonly #parts: AuthenticateByKeyParts;
+
+  constructor(parts: AuthenticateByKeyParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What the assertion itself shows is refused first, without a look-up. A caller without a key of the client is refused
+   * after the same work, with or without a registration: one look-up of keys and one verification. Only a verified
+   * assertion of an enabled client is recorded as used, so nobody else can fill the store.
+   */
+  async execute(
+    { assertion, clientId }: PresentedAssertion,
+    caller: Caller,
+  ): Promise<Result<ClientRegistration, Refusal>> {
+    const { clientKeys, clients, verifyAssertion, useAssertion, clock, audiences } = this.#parts;
+    const { sub, exp, jti: assertionId = '' } = assertion.claims;
+    const now = clock.now();
+    const reason = refusalOfKeyAssertion(assertion, { now, audiences, clientId });
+    if (reason !== undefined) return refused(reason);
+
+    const { registrationId, keys } = await clientKeys.findKeys(sub);
+    const current = keys.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+    const jwks = current.map(({ jwk }) => jwk);
+    const isRegistered = async () => registrationId !== undefined;
+    const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
+    if (registrationId === undefined) return refused('client_unknown');
+    if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
+    const lookup = await clients.findByClientId(sub);
+    if (lookup.kind === 'broken') return refused('registration_broken', sub);
+    // The registration may have changed since its keys were looked up.
+    if (lookup.kind === 'unknown' || lookup.registration.id !== registrationId) return refused('client_unknown');
+    if (lookup.registration.isDisabled) return refused('client_disabled', sub);
+
+    const keptSeconds = Math.ceil(exp) + CLIENT_SKEW_SECONDS + KEPT_LONGER_SECONDS - now;
+    const outcome = await useAssertion.execute({ clientId: sub, assertionId, keptSeconds });
+    return outcome === 'first' ? success(lookup.registration) : refused('assertion_replayed', sub);
+  }
+}

@@ -1,0 +1,56 @@
+import type { ClientAssertion } from '../client-assertion.ts';
+import { isClientId } from '../client-registration.ts';
+import { readAlgorithm } from '../public-jwk.ts';
+import type { RefusalReason } from '../refusal.ts';
+
+/** The furthest that `exp` may be ahead, in seconds: client libraries send up to so many. */
+const LIFETIME_SECONDS_MAX = 300;
+
+/** By how much the clock of a client may differ from ours, in seconds. */
+export const CLIENT_SKEW_SECONDS = 30;
+
+const ASSERTION_ID_MAX_LENGTH = 255;
+
+/** A JWT, or explicitly one for this purpose (draft-ietf-oauth-rfc7523bis section 4). */
+const TYPES = ['jwt', 'client-authentication+jwt'];
+
+export interface KeyAssertionLimits {
+  /** Now, in seconds since the epoch. */
+  readonly now: number;
+  /** An assertion must have exactly one of these: our issuer, which is the audience of no other server. */
+  readonly audiences: readonly string[];
+  /** The `client_id` parameter. */
+  readonly clientId?: string | undefined;
+}
+
+/**
+ * Why an assertion that a client signed itself is refused, apart from its signature; undefined if it is not. RFC 7523
+ * section 3, as draft-ietf-oauth-rfc7523bis narrows it: with another audience, a malicious server could have a client sign an
+ * assertion that it presents here (CVE-2025-27370).
+ */
+export function refusalOfKeyAssertion(
+  { header, claims }: ClientAssertion,
+  { now, audiences, clientId }: KeyAssertionLimits,
+): RefusalReason | undefined {
+  const { iss, sub, aud, exp, iat = 0, nbf = 0, jti } = claims;
+  if (readAlgorithm(header.alg) === undefined) return 'assertion_algorithm_refused';
+  if (!TYPES.includes(mediaTypeOf(header.typ ?? 'JWT'))) return 'assertion_type_refused';
+  if (iss !== sub) return 'assertion_issuer_untrusted';
+  if (!isClientId(sub) || jti === undefined || jti.length > ASSERTION_ID_MAX_LENGTH) return 'assertion_malformed';
+  if (clientId !== undefined && clientId !== sub) return 'assertion_client_contradictory';
+  const isAudience = (one: string) => audiences.some((other) => withoutSlash(one) === withoutSlash(other));
+  if (aud.length !== 1 || !aud.every(isAudience)) return 'assertion_audience_wrong';
+  if (exp + CLIENT_SKEW_SECONDS <= now) return 'assertion_expired';
+  if (exp > now + LIFETIME_SECONDS_MAX + CLIENT_SKEW_SECONDS) return 'assertion_lifetime_too_long';
+  return Math.max(iat, nbf) > now + CLIENT_SKEW_SECONDS ? 'assertion_not_yet_valid' : undefined;
+}
+
+/** Compared without regard to case, and `application/` may be left out (RFC 7515 section 4.1.9). */
+function mediaTypeOf(typ: string): string {
+  return typ.toLowerCase().replace(/^application\//, '');
+}
+
+/** The text without one trailing slash: libraries disagree about it. */
+function withoutSlash(url: string): string {
+  return url.endsWith('/') ? url.slice(0, -1) : url;
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { InMemoryUsedAssertions } from '../../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
+import { describeUsedAssertions, SMALL_LIMITS } from '../../../contracts/used-assertions.ts';
+import { FixedClock } from '../../../support/fixed-clock.ts';
+
+describeUsedAssertions('InMemoryUsedAssertions', async () => {
+  const clock = new FixedClock();
+  const store = new InMemoryUsedAssertions(clock, SMALL_LIMITS);
+  const wait = async (seconds: number) => clock.advance(seconds);
+  return { stores: [store, store], wait, setClocks: async () => {}, settle: async () => {} };
+});
+
+describe('InMemoryUsedAssertions', () => {
+  const useOf = (id: number, keptSeconds: number) => ({ clientId: `c${id % 7}`, assertionId: String(id), keptSeconds });
+
+  it('removes at most 1000 entries at once, and counts what is left', async () => {
+    const clock = new FixedClock();
+    const store = new InMemoryUsedAssertions(clock, { perClient: 2_000, total: 3_000 });
+    await store.use(Array.from({ length: 3_000 }, (_, id) => useOf(id, 1 + (id % 40))));
+    expect(store.load).toEqual({ used: 3_000, max: 3_000 });
+    clock.advance(60);
+    expect([store.load.used, store.load.used, store.load.used, store.load.used]).toEqual([2_000, 1_000, 0, 0]);
+  });
+
+  it('finds a replay in every second before its time is over, and none from then on', async () => {
+    const clock = new FixedClock();
+    const store = new InMemoryUsedAssertions(clock);
+    const use = useOf(1, 30);
+    expect(await store.use([use])).toEqual(['first']);
+    for (let second = 0; second < 30; second += 1) {
+      expect(await store.use([use])).toEqual(['replayed']);
+      clock.advance(1);
+    }
+    expect(await store.use([use])).toEqual(['first']);
+    expect(await store.use([use])).toEqual(['replayed']);
+  });
+
+  it('keeps an entry for less than ten seconds after its end', async () => {
+    const clock = new FixedClock();
+    for (let begin = 0; begin < 10; begin += 1) {
+      const store = new InMemoryUsedAssertions(clock);
+      await store.use([useOf(1, 25)]);
+      clock.advance(24);
+      expect(store.load.used).toBe(1);
+      clock.advance(10);
+      expect(store.load.used).toBe(0);
+      clock.advance(7);
+    }
+  });
+
+  it('has room for the share of each client, whatever others have used, and again when an entry of its own ends', async () => {
+    const clock = new FixedClock();
+    const store = new InMemoryUsedAssertions(clock, { perClient: 2, total: 10 });
+    const of = (clientId: string, assertionId: string) => ({ clientId, assertionId, keptSeconds: 10 });
+    expect(await store.use([of('a', '1'), of('a', '2'), of('a', '3')])).toEqual(['first', 'first', 'client_full']);
+    expect(await store.use([of('b', '1'), of('b', '2'), of('b', '3')])).toEqual(['first', 'first', 'client_full']);
+    clock.advance(20);
+    expect(await store.use([of('a', '3'), of('a', '4'), of('a', '5')])).toEqual(['first', 'first', 'client_full']);
+  });
+
+  it('makes room as fast as it fills: a full store accepts a use as soon as the time of one is over', async () => {
+    const clock = new FixedClock();
+    const store = new InMemoryUsedAssertions(clock, { perClient: 20, total: 20 });
+    for (let id = 0; id < 2_000; id += 1) {
+      clock.advance(1);
+      expect(await store.use([useOf(id, 5)])).toEqual(['first']);
+    }
+    expect(store.load.used).toBeLessThanOrEqual(20);
+  });
+
+  it('counts an id that is used again after its time once for its client', async () => {
+    const clock = new FixedClock();
+    const store = new InMemoryUsedAssertions(clock, { perClient: 1, total: 10 });
+    for (let round = 0; round < 30; round += 1) {
+      expect(await store.use([useOf(1, 5)])).toEqual(['first']);
+      clock.advance(20);
+    }
+    expect(store.load.used).toBe(0);
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../../adapters/postgres/key-directory/key-tables.ts';
+import { PostgresKeyDirectory } from '../../../../adapters/postgres/key-directory/postgres-key-directory.ts';
+import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
+import { SystemMonotonicClock } from '../../../../adapters/system/system.ts';
+import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
+import { aKey, describeKeyDirectory, kidsIn } from '../../../contracts/key-directory.ts';
+import { FaultyProxy } from '../../../support/faulty-proxy.ts';
+import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
+import { until } from '../../../support/until.ts';
+
+const DEADLINE_MS = 2_000;
+
+let database: TestDatabase;
+let lines: DatabaseLine[];
+let opened: OpenTable[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  await database.query('drop table if exists signing_keys, signing_key_states');
+  lines = [];
+  opened = [];
+});
+afterEach(() => closeAll());
+
+async function open(url = database.url): Promise<PostgresKeyDirectory> {
+  const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
+  const log = (line: DatabaseLine) => lines.push(line);
+  const table = await openTable('key directory', SIGNING_KEYS, options, log, undefined, SIGNING_KEY_STATES);
+  opened.push(table);
+  return new PostgresKeyDirectory(table.runner);
+}
+
+async function closeAll(): Promise<void> {
+  await Promise.all(opened.splice(0).map((table) => table.close()));
+}
+
+async function pass(seconds: number): Promise<void> {
+  await database.query('update signing_keys set trusted_until = trusted_until - $1', [seconds]);
+  await database.query('update signing_key_states set kept_until = kept_until - $1', [seconds]);
+}
+
+const events = () => lines.map(({ event }) => event);
+
+describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), pass, close: closeAll }));
+
+describe('the table signing_keys', () => {
+  it('is created if it is missing, with public members only', async () => {
+    await open();
+    const columns = await database.query(
+      `select column_name, data_type, is_nullable, collation_name from information_schema.columns
+        where table_name = 'signing_keys' order by ordinal_position`,
+    );
+    expect(columns.map((column) => Object.values(column))).toEqual([
+      ['kid', 'text', 'NO', 'C'],
+      ['n', 'text', 'NO', null],
+      ['e', 'text', 'NO', null],
+      ['trusted_until', 'bigint', 'NO', null],
+    ]);
+    expect(lines).toEqual([{ event: 'table_created' }, { event: 'table_created', table: 'signing_key_states' }]);
+  });
+
+  it('is created once by many replicas that start at the same time, without the table clients', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => open()));
+    // Each of the two tables is created once, perhaps by different replicas.
+    expect(lines).toHaveLength(2);
+    expect(lines).toContainEqual({ event: 'table_created' });
+    expect(lines).toContainEqual({ event: 'table_created', table: 'signing_key_states' });
+    expect(await database.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
+  });
+
+  it('requires only SELECT, INSERT, UPDATE and DELETE', async () => {
+    await open();
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on signing_keys, signing_key_states to ${role.name}`);
+    const directory = await open(role.url);
+    await directory.publish([aKey('one'), aKey('two')]);
+    await pass(86_400);
+    await directory.publish([aKey('one')]);
+    expect(await kidsIn(directory)).toEqual(['one']);
+  });
+
+  it.each(['insert', 'update', 'delete'])('prevents the start if its role may not %s', async (privilege) => {
+    await open();
+    const role = await database.createRole();
+    await database.query(`grant select, insert, update, delete on signing_keys, signing_key_states to ${role.name}`);
+    await database.query(`revoke ${privilege} on signing_keys from ${role.name}`);
+    await expect(open(role.url)).rejects.toThrow(
+      'the database role may not insert, update and delete rows of table signing_keys',
+    );
+  });
+
+  it('prevents the start if it lacks a column', async () => {
+    await database.query('create table signing_keys (kid text primary key, n text, e text)');
+    await expect(open()).rejects.toThrow('table signing_keys lacks the column trusted_until');
+  });
+});
+
+describe('PostgresKeyDirectory', () => {
+  it('finds no other key for exactly one of eight replicas that publish at the same time', async () => {
+    const directories = await Promise.all(Array.from({ length: 8 }, () => open()));
+    for (let round = 0; round < 10; round += 1) {
+      await database.query('delete from signing_keys');
+      const answers = await Promise.all(
+        directories.map((directory, number) => directory.publish([aKey(`key-${number}`)])),
+      );
+      expect(answers.map(({ keys }) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+  });
+
+  it('does so too if the database isolates transactions more strictly by default', async () => {
+    const role = await database.createRole();
+    await open();
+    await database.query(`grant select, insert, update, delete on signing_keys, signing_key_states to ${role.name}`);
+    await database.query(`alter role ${role.name} set default_transaction_isolation = 'serializable'`);
+    const directories = await Promise.all(Array.from({ length: 8 }, () => open(role.url)));
+    const answers = await Promise.all(
+      directories.map((directory, number) => directory.publish([aKey(`key-${number}`)])),
+    );
+    expect(answers.map(({ keys }) => keys.length).sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it('returns only complete rows of a table of another application, and a key ring trusts only valid keys among them', async () => {
+    await database.query('create table signing_keys (kid text primary key, n text, e text, trusted_until bigint)');
+    const directory = await open();
+    await database.query(
+      `insert into signing_keys values ('no-modulus', null, 'AQAB', $1), ('no-key', '***', 'AQAB', $1)`,
+      [4_000_000_000],
+    );
+    expect(await kidsIn(directory)).toEqual(['no-key']);
+    const ring = await freshKeyRing({ clock: new SystemMonotonicClock(), directory });
+    expect(await ring.publicKeys()).toHaveLength(1);
+  });
+
+  it('reports within its deadline that it cannot be reached, and recovers by itself', async () => {
+    await using proxy = await FaultyProxy.to(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    url.hostname = '127.0.0.1';
+    const directory = await open(url.href);
+    await directory.publish([aKey('one')]);
+
+    proxy.network = { kind: 'silent' };
+    const begin = performance.now();
+    const asked = [directory.publish([aKey('one')]), directory.read()];
+    const refused = { status: 'rejected', reason: expect.any(DependencyUnavailable) };
+    expect(await Promise.allSettled(asked)).toEqual([refused, refused]);
+    expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
+    await until(() => opened.at(-1)?.readiness().ready === false, 'the fault has lasted');
+    expect(opened.at(-1)?.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
+
+    proxy.network = { kind: 'well' };
+    await until(() => opened.at(-1)?.readiness().ready === true, 'it is back');
+    expect(await kidsIn(directory)).toEqual(['one']);
+    await until(() => events().includes('database_available'), 'it has been back for as long as it takes');
+    expect(events()).toEqual(['table_created', 'table_created', 'database_unavailable', 'database_available']);
+    await closeAll();
+  });
+
+  it('opens while the database cannot be reached, and creates its table afterwards', async () => {
+    const role = await database.createRole();
+    await database.query(`grant create on schema public to ${role.name}`);
+    await database.query(`alter role ${role.name} nologin`);
+    const directory = await open(role.url);
+    await expect(directory.publish([aKey('one')])).rejects.toMatchObject({ dependency: 'key directory' });
+    await database.query(`alter role ${role.name} login`);
+    await until(() => opened.at(-1)?.readiness().ready === true, 'it is there');
+    await directory.publish([aKey('one')]);
+    expect(await kidsIn(directory)).toEqual(['one']);
+    await until(() => events().includes('database_available'), 'it has been there for as long as it takes');
+    expect(events()).toEqual(['database_unavailable', 'table_created', 'table_created', 'database_available']);
+    await database.query('drop table signing_keys, signing_key_states');
+    await database.query(`revoke create on schema public from ${role.name}`);
+  });
+});

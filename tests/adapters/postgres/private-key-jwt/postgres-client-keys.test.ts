@@ -1,0 +1,125 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
+import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
+import { openClientRepository } from '../../../../adapters/postgres/open-adapters.ts';
+import type { NewClient } from '../../../../domain/client-registration.ts';
+import { describeClientKeys } from '../../../contracts/client-keys.ts';
+import { generateSigningKey } from '../../../support/assertions.ts';
+import { clientsTable } from '../../../support/clients-table.ts';
+import { REGISTERED_CLIENT } from '../../../support/registered-client.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
+
+let database: TestDatabase;
+let lines: DatabaseLine[];
+let opened: { close(): Promise<void> }[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  await database.query('drop table if exists clients');
+  lines = [];
+  opened = [];
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((table) => table.close()));
+});
+
+async function open(methods: readonly ['private_key_jwt'] | readonly [] = ['private_key_jwt']) {
+  const options = { url: database.url, poolSize: 2, deadlineMs: 10_000 };
+  const { clientKeys, dependency } = await openClientRepository(options, (line) => lines.push(line), methods);
+  opened.push(dependency);
+  return clientKeys;
+}
+
+/** Adds a client with its keys, as the program that manages clients does. */
+async function add(client: NewClient): Promise<void> {
+  await clientsTable(database).add(client);
+  for (const [index, { jwk, expiresAt }] of (client.details?.keys ?? []).entries()) {
+    await addKey(client.clientId, `key-${index}`, JSON.stringify(jwk), expiresAt);
+  }
+}
+
+async function addKey(clientId: string, keyId: string, jwk: string, expiresAt?: number): Promise<void> {
+  await database.query(
+    `insert into client_keys (client_id, registration_id, key_id, jwk, expires_at)
+      select client_id, id::text, $2, $3, $4 from clients where client_id = $1`,
+    [clientId, keyId, jwk, expiresAt ?? null],
+  );
+}
+
+describe('a database without the table client_keys', () => {
+  it('is refused at the start with the command that creates it, if the method needs it', async () => {
+    await expect(open()).rejects.toThrow('table client_keys does not exist: run npm run migrate');
+    await open([]);
+  });
+});
+
+describe('a database with the tables of the service', () => {
+  beforeAll(async () => {
+    await migrateDatabase(database.url);
+  });
+  beforeEach(() => database.query('delete from client_keys'));
+
+  describeClientKeys('PostgresClientKeys', async (clients) => {
+    const keys = await open();
+    for (const client of clients) await add(client);
+    return keys;
+  });
+
+  it('serves no key of a deleted registration to a new one of the same client id', async () => {
+    const keys = await open();
+    await add({
+      ...REGISTERED_CLIENT,
+      details: { secrets: [], keys: [{ jwk: generateSigningKey('ES256').jwk }], subjects: [], resources: [] },
+    });
+    expect((await keys.findKeys(REGISTERED_CLIENT.clientId)).keys).toHaveLength(1);
+    await clientsTable(database).remove(REGISTERED_CLIENT.clientId);
+    await add(REGISTERED_CLIENT);
+    expect((await keys.findKeys(REGISTERED_CLIENT.clientId)).keys).toEqual([]);
+  });
+
+  it.each(['', '{', '[]', '{"kty":"oct","k":"AAAA"}', '{"kty":"RSA","n":"AQAB","e":"AQAB"}'])(
+    'leaves out the key %j, which cannot be used, and reports it without its value',
+    async (jwk) => {
+      const keys = await open();
+      await add(REGISTERED_CLIENT);
+      await addKey(REGISTERED_CLIENT.clientId, 'unusable', jwk);
+      const { jwk: usable } = generateSigningKey('ES256');
+      await addKey(REGISTERED_CLIENT.clientId, 'usable', JSON.stringify(usable));
+      expect((await keys.findKeys(REGISTERED_CLIENT.clientId)).keys).toEqual([{ jwk: usable }]);
+      const line = { event: 'registration_broken', client_id: REGISTERED_CLIENT.clientId, field: 'jwk' };
+      expect(lines.at(-1)).toMatchObject(line);
+      expect(JSON.stringify(lines)).not.toContain('AQAB');
+    },
+  );
+
+  it.each([JSON.stringify(generateSigningKey('ES256').jwk), '{'])(
+    'reads the key %# of another client in the place of keys that are missing, and uses and reports nothing of it',
+    async (jwk) => {
+      const keys = await open();
+      lines = [];
+      const other = { ...REGISTERED_CLIENT, clientId: 'another' };
+      await Promise.all([add(REGISTERED_CLIENT), add(other)]);
+      await addKey(other.clientId, 'its-own', jwk);
+      for (const clientId of [REGISTERED_CLIENT.clientId, 'nobody']) {
+        expect((await keys.findKeys(clientId)).keys).toEqual([]);
+      }
+      expect(lines).toEqual([]);
+    },
+  );
+
+  it('finds no keys of two registrations of one id, in a table without a unique index', async () => {
+    await database.query(
+      'create table clients (id text, client_id text, client_secret text, client_name text, scope text)',
+    );
+    for (const id of ['1', '2']) {
+      await database.query("insert into clients values ($1, 'twice', '*', 'name', 'read')", [id]);
+    }
+    const keys = await open();
+    await addKey('twice', 'a-key', JSON.stringify(generateSigningKey('ES256').jwk));
+    expect(await keys.findKeys('twice')).toEqual({ registrationId: '1', keys: [] });
+  });
+});

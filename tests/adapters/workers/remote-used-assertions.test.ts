@@ -1,0 +1,62 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
+import { connectToPrimary, connectToWorker, type PrimaryPipe } from '../../../adapters/workers/pipe.ts';
+import type { PrimaryFunctions, WorkerFunctions } from '../../../adapters/workers/protocol.ts';
+import { RemoteUsedAssertions, useForWorkers } from '../../../adapters/workers/remote-used-assertions.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { UsedAssertions } from '../../../application/ports/used-assertions.ts';
+import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+
+const opened: { close(): void }[] = [];
+afterEach(() => {
+  for (const part of opened.splice(0)) part.close();
+});
+
+/** A worker that uses this store over real message ports. */
+function workerOf(store: UsedAssertions): { readonly remote: RemoteUsedAssertions; readonly pipe: PrimaryPipe } {
+  const { port1, port2 } = new MessageChannel();
+  opened.push(port1, port2);
+  const functions = { useAssertions: useForWorkers(store) } as PrimaryFunctions;
+  connectToWorker({ send: (m) => port1.postMessage(m), onMessage: (listen) => port1.on('message', listen) }, functions);
+  const pipe = connectToPrimary(
+    { send: (m) => port2.postMessage(m), onMessage: (listen) => port2.on('message', listen) },
+    {} as WorkerFunctions,
+  );
+  return { remote: new RemoteUsedAssertions(pipe), pipe };
+}
+
+describeUsedAssertions('RemoteUsedAssertions', async () => {
+  const clock = new FixedClock();
+  const store = new InMemoryUsedAssertions(clock, SMALL_LIMITS);
+  const stores = [workerOf(store).remote, workerOf(store).remote] as const;
+  return { stores, wait: async (seconds) => clock.advance(seconds), setClocks: async () => {}, settle: async () => {} };
+});
+
+describe('RemoteUsedAssertions', () => {
+  const uses = [{ clientId: 'a', assertionId: '1', keptSeconds: 60 }];
+
+  it('throws the fault of the store of the primary, with its cause', async () => {
+    const { remote } = workerOf({
+      use: () => Promise.reject(new DependencyUnavailable('used assertions', new Error('timeout'))),
+    });
+    const fault = await remote.use(uses).catch((reason: unknown) => reason);
+    expect(fault).toBeInstanceOf(DependencyUnavailable);
+    expect(fault).toMatchObject({ cause: new Error('timeout') });
+  });
+
+  it('throws if the primary ends before it answers', async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const { remote, pipe } = workerOf({
+      use() {
+        resolve();
+        return new Promise(() => {});
+      },
+    });
+    const answer = remote.use(uses);
+    await asked;
+    pipe.$close();
+    await expect(answer).rejects.toThrow(DependencyUnavailable);
+  });
+});

@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import {
+  ImportClients,
+  type ImportEntry,
+  type ImportOptions,
+  PROBLEMS_MAX,
+} from '../../../application/clients-program/import-clients.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
+import type { NewClient } from '../../../domain/client-registration.ts';
+import { failure, success } from '../../../domain/result.ts';
+import { lock } from '../../../domain/stored-secret.ts';
+import { collect } from '../../support/collect.ts';
+import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
+import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
+
+const COST = 4;
+const HASH = REGISTERED_CLIENT.clientSecret;
+
+let store: InMemoryClientStore;
+beforeEach(() => {
+  store = new InMemoryClientStore(new RandomIdGenerator());
+});
+
+function client(clientId: string, more: Partial<NewClient> = {}): NewClient {
+  return { clientId, clientSecret: HASH, clientName: 'A client', scope: 'read', ...more };
+}
+
+const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+
+/** Imports batches of valid clients, or of other entries. */
+function importAll(
+  batches: readonly (readonly (NewClient | ImportEntry)[])[],
+  existing: ImportOptions['existing'] = 'refuse',
+) {
+  async function* entries() {
+    for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
+  }
+  return new ImportClients(store, new BcryptSecretEncoder()).execute(entries(), { cost: COST, existing, file });
+}
+
+async function storedIds(): Promise<readonly string[]> {
+  return (await collect(store.list({ prefix: '' }))).map(({ clientId }) => clientId);
+}
+
+const bad = (position: number): ImportEntry => failure([{ position, text: 'is bad' }]);
+
+describe('ImportClients', () => {
+  it('stores the clients of all batches, and names them', async () => {
+    const imported = await importAll([[client('b'), client('a')], [], [client('c')]]);
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 3, replaced: 0, locked: 0 } } });
+    expect(imported.ok && (await collect(imported.value.ids('added')))).toEqual(['a', 'b', 'c']);
+    expect(await storedIds()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('hashes plain secrets at the given cost, and stores BCrypt encodings as they are', async () => {
+    await importAll([[client('plain', { clientSecret: '{noop}a-secret' }), client('hashed')]]);
+    const [plain, hashed] = (await collect(store.list({ prefix: '' }))).toReversed();
+    expect(plain).toMatchObject({ ...client('plain'), clientSecret: expect.stringMatching(/^\$2b\$04\$.{53}$/) });
+    expect(hashed).toMatchObject(client('hashed'));
+  });
+
+  it('refuses all clients if one is registered already, with its position over all batches', async () => {
+    await importAll([[client('b')]]);
+    const text = 'client_id is registered already';
+    expect(await importAll([[client('a')], [client('c'), client('b')]])).toEqual(failure([{ position: 2, text }]));
+    expect(await storedIds()).toEqual(['b']);
+  });
+
+  it('gives a registered client the imported secret, name and scope on request, and keeps a locked one locked', async () => {
+    await importAll([[client('a'), client('b')]]);
+    await store.changeSecret('b', lock);
+    const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
+    const imported = await importAll([renamed], 'replace');
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 2, locked: 1 } } });
+    expect((await store.find('a'))[0]).toMatchObject({ clientName: 'New', scope: 'write' });
+    expect((await store.find('b'))[0]?.clientSecret).toBe(`!${HASH}`);
+  });
+
+  it('refuses an id that an earlier entry has, with the positions of both', async () => {
+    const imported = await importAll([
+      [client('a'), client('b')],
+      [client('c'), client('b')],
+    ]);
+    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of entry 1' }]));
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each([
+    ['a NUL', 'a\0b'],
+    ['half of a surrogate pair', 'a\ud800b'],
+  ])('refuses an id or a name with %s, which a database cannot store', async (_what, text) => {
+    const entries = [client('a'), client(text), client('c', { clientName: text })];
+    expect(await importAll([[client('first')], entries])).toEqual(
+      failure([
+        { position: 2, text: 'client_id must be Unicode text without NUL' },
+        { position: 3, text: 'client_name must be Unicode text without NUL' },
+      ]),
+    );
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each([
+    ['secrets', 'secrets', [{ secretId: 'a', name: 'A', encoded: HASH }]],
+    ['keys', 'jwks', [{ jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } }]],
+    ['subjects', 'federated_subjects', [{ issuer: 'https://issuer.example', subject: 'a', claims: {} }]],
+    ['resources', 'resources', ['https://api.example/']],
+  ])('refuses a client with %s, which an import does not store', async (kind, member, entries) => {
+    const detailed = client('b', { details: { ...NO_DETAILS, [kind]: entries } });
+    const text = `${member} cannot be imported: use the command add for this client`;
+    expect(await importAll([[client('a', { details: NO_DETAILS }), detailed]])).toEqual(
+      failure([{ position: 1, text }]),
+    );
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it('reports the problems of all batches, and looks for no repeated ids behind the first problem', async () => {
+    const imported = await importAll([[client('a'), bad(1)], [client('a')], [client('b'), bad(4)]]);
+    expect(imported).toEqual(failure([1, 4].map((position) => ({ position, text: 'is bad' }))));
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each([50, 60])('stops at a hundred problems, and reports no more: %s in each batch', async (size) => {
+    const batches = Array.from({ length: 3 }, (_, batch) =>
+      Array.from({ length: size }, (_, at) => bad(size * batch + at)),
+    );
+    let read = 0;
+    async function* counted() {
+      for (const batch of batches) {
+        read += 1;
+        yield batch;
+      }
+    }
+    const useCase = new ImportClients(store, new BcryptSecretEncoder());
+    const imported = await useCase.execute(counted(), { cost: COST, existing: 'refuse', file });
+    const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
+    expect(imported).toEqual(failure(positions));
+    expect(read).toBe(2);
+  });
+
+  it('reports at most a hundred registered ids', async () => {
+    const clients = Array.from({ length: PROBLEMS_MAX + 1 }, (_, number) => client(`client-${number}`));
+    await importAll([clients]);
+    const refused = await importAll([clients]);
+    expect(!refused.ok && refused.problem).toHaveLength(PROBLEMS_MAX);
+  });
+});
