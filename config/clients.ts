@@ -1,4 +1,4 @@
-import { manageClients } from './manage-clients.ts';
+import { manageClients } from './capabilities/clients-program.ts';
 
 /** `npm run clients`: manages the table `clients`. */
 process.exitCode = await manageClients(process.argv.slice(2), process, process.env);

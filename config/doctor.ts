@@ -1,4 +1,4 @@
-import { inspectService } from './inspect-service.ts';
+import { inspectService } from './capabilities/doctor.ts';
 
 /** `npm run doctor`: checks the settings and what they depend on. */
 process.exitCode = await inspectService(process.argv.slice(2), process, process.env);

@@ -1,10 +1,10 @@
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
-import { startResourceServer } from './compose-locations.ts';
+import { readLocationsSettings } from './capabilities/example-resource/locations-settings.ts';
+import { startResourceServer } from './capabilities/example-resource/start-resource-server.ts';
 import { LOCATIONS_PAGE } from './help-pages.ts';
 import { run } from './run.ts';
-import { readLocationsSettings } from './settings/locations-settings.ts';
 
 await run(LOCATIONS_PAGE, async () => {
   const settings = readLocationsSettings(process.env);

@@ -1,61 +1,88 @@
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
-import type { OperatorChecks } from '../adapters/http/admission/operator-checks.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
-import type { HttpServer } from '../adapters/http/server/http-server.ts';
+import type { HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
-import type { Lifecycle } from '../adapters/http/server/running-server.ts';
-import type { RefusalRecords } from '../adapters/http/status-page/refusal-records.ts';
-import type { ServiceStatus } from '../adapters/http/status-page/service-status.ts';
-import type { IssuerKeySets } from '../adapters/jwks-client/federated-jwt/issuer-key-sets.ts';
+import type { Address, Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
-import type { IssuerKeyCache } from '../adapters/memory/federated-jwt/issuer-key-cache.ts';
-import type { ReplicaRegister } from '../adapters/postgres/key-directory/replica-register.ts';
 import type { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
+import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
-import type { WorkerPool } from '../adapters/workers/worker-pool.ts';
 import type { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
+import type { IdentityAuthentication, PresentedAssertion } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
-import type { FindLocation } from '../application/example-resource/find-location.ts';
-import type { AuthenticateByIdentity } from '../application/federated-jwt/authenticate-by-identity.ts';
 import type { IssueToken } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication } from '../application/ports/client-authentication.ts';
 import type { ClientCredentials } from '../application/ports/client-credentials.ts';
-import type { ClientKeys } from '../application/ports/client-keys.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
-import type { FederatedClients } from '../application/ports/federated-clients.ts';
-import type { Dependency } from '../application/ports/health-check.ts';
+import type { Dependency, HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
-import type { IssuerKeySet } from '../application/ports/issuer-keys.ts';
+import type { IssuerKeySet, IssuerKeys } from '../application/ports/issuer-keys.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
+import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
+import type { ShutdownMode } from '../application/ports/shutdown-mode.ts';
+import type {
+  FoundRefusals,
+  MetricsSnapshot,
+  ProcessFigures,
+  RefusalQuery,
+  RefusalRecord,
+  RequestCounter,
+} from '../application/ports/telemetry.ts';
 import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
-import type { AuthenticateByKey } from '../application/private-key-jwt/authenticate-by-key.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
-import type { ExpiringCredentials } from '../domain/client-details.ts';
 import type { AuditOutput } from './open-audit.ts';
+import type { OpenedStorage } from './storages.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
 }
 
-/** `single` does everything. With workers, `primary` does everything except answering requests, and `worker` answers them. */
-export type ProcessRole = 'single' | 'primary' | 'worker';
+/** The processes that answer requests in place of this one. */
+export interface ServiceWorkers extends HealthCheck {
+  /** How many of them listen, and which. */
+  readonly listening: number;
+  states(): readonly { readonly id: number; readonly listening: boolean }[];
+  /** Their health, with that of what they share with this process. */
+  healthChecks(shared: readonly HealthCheck[]): readonly HealthCheck[];
+  start(): Promise<void>;
+  listen(): Promise<Address>;
+  /** Kills those that have not ended in time. */
+  stop(mode: ShutdownMode, withinMs: number): Promise<void>;
+  processIds(): readonly number[];
+  /** By worker; undefined for one that does not answer in time. */
+  metrics(): Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
+  figures(): Promise<ReadonlyMap<number, ProcessFigures | undefined>>;
+  findRefusals(query: RefusalQuery): Promise<FoundRefusals>;
+  /** Resolves with the number of workers that could. */
+  reopenFiles(): Promise<number>;
+}
+
+/** The other replicas, as they last reported themselves. */
+export interface ReplicaRegister {
+  readonly latest: readonly {
+    readonly name: string;
+    readonly clock_offset_seconds: number | null;
+    readonly seen_at: number | null;
+  }[];
+  start(clockOffsetSeconds: () => number | undefined): Promise<void>;
+}
 
 /** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
@@ -63,15 +90,17 @@ export const PARTS = {
   /** Members of every log line of this process. */
   logBase: token<LineBase>('logBase'),
   log: token<Logger>('Logger'),
+  /** As metrics name this process: `primary`, or `worker-3`. */
+  processName: token<string>('processName'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
   auditOutput: token<AuditOutput>('AuditOutput'),
   auditLog: token<AuditLog>('AuditLog'),
+  /** Not in a process that looks up no client. */
+  storage: token<OpenedStorage>('OpenedStorage'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
-  /** The latest counts, without what is not known. */
-  expiringCredentials: token<() => Partial<ExpiringCredentials>>('expiringCredentials'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   pacedAttempts: token<PacedAttempts>('PacedAttempts'),
@@ -81,33 +110,41 @@ export const PARTS = {
   bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   authenticateBySecret: token<AuthenticateBySecret>('AuthenticateBySecret'),
-  clientKeys: token<ClientKeys>('ClientKeys'),
   assertionVerifier: token<NodeCryptoAssertionVerifier>('NodeCryptoAssertionVerifier'),
   /** Each process that answers requests has its own. */
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
   usedAssertionsStore: token<UsedAssertionsStore>('UsedAssertionsStore'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
-  authenticateByKey: token<AuthenticateByKey>('AuthenticateByKey'),
-  federatedClients: token<FederatedClients>('FederatedClients'),
-  issuerKeys: token<IssuerKeyCache>('IssuerKeyCache'),
+  /** `private_key_jwt`, if it is switched on. */
+  authenticateByKey: token<ClientAuthentication<PresentedAssertion>>('AuthenticateByKey'),
+  issuerKeys: token<IssuerKeys & { replace(sets: ReadonlyMap<string, IssuerKeySet>): void }>('IssuerKeys'),
   /** Called with the key sets of all trusted issuers when one has changed. */
   onIssuerKeys: token<(sets: ReadonlyMap<string, IssuerKeySet>) => void>('onIssuerKeys'),
-  issuerKeySets: token<IssuerKeySets>('IssuerKeySets'),
-  authenticateByIdentity: token<AuthenticateByIdentity>('AuthenticateByIdentity'),
+  issuerKeySets: token<{ sets(): ReadonlyMap<string, IssuerKeySet> }>('IssuerKeySets'),
+  /** `federated_jwt`, if it is switched on. */
+  authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyDirectory: token<KeyDirectory>('KeyDirectory'),
+  /** The directory of all replicas, if they share one. */
+  sharedKeyDirectory: token<KeyDirectory>('shared KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),
   keyRotation: token<KeyRotationTimer>('KeyRotationTimer'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
-  findLocation: token<FindLocation>('FindLocation'),
   /** Aborted when a signal asks the process to stop: a start that would wait for long is given up. */
   stopRequested: token<AbortSignal>('AbortSignal'),
+  /** Returns ports that do the same and are traced. */
+  observedPorts: token<ObservedPorts>('ObservedPorts'),
+  /** Members that each line of the log gets while a request is answered. */
+  logMembers: token<() => object>('logMembers'),
+  aroundRequests: token<NonNullable<HttpServerParts['around']>>('aroundRequests'),
+  healthChecks: token<() => readonly HealthCheck[]>('HealthCheck[]'),
   dependencies: token<readonly Dependency[]>('Dependency[]'),
-  workerPool: token<WorkerPool>('WorkerPool'),
+  /** Who answers requests in place of this process, if anybody does. */
+  workers: token<ServiceWorkers>('ServiceWorkers'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   loadLimit: token<LoadLimit>('LoadLimit'),
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
@@ -115,9 +152,25 @@ export const PARTS = {
   httpServer: token<HttpServer>('HttpServer'),
   lifecycle: token<Lifecycle>('Lifecycle'),
   metricsScrape: token<MetricsScrape>('MetricsScrape'),
-  operatorChecks: token<OperatorChecks>('OperatorChecks'),
-  refusalRecords: token<RefusalRecords>('RefusalRecords'),
-  replicaRegister: token<Pick<ReplicaRegister, 'latest' | 'start'>>('ReplicaRegister'),
-  serviceStatus: token<ServiceStatus>('ServiceStatus'),
+  refusalRecords: token<{ find(query: RefusalQuery): readonly RefusalRecord[] }>('RefusalRecords'),
+  replicaRegister: token<ReplicaRegister>('ReplicaRegister'),
   managementServer: token<HttpServer>('management HttpServer'),
+};
+
+/** Lists of the core that capabilities add to: each is registered any number of times, and read with `get.all`. */
+export const LISTS = {
+  /** Resolves when the dependency is open. Rejects if it cannot be used at all. */
+  openers: token<() => Promise<Dependency>>('opener'),
+  /** Dependencies that need not be opened. */
+  dependencies: token<Dependency>('Dependency'),
+  /** What has to be ready before the public port opens. */
+  preparations: token<() => Promise<void>>('preparation'),
+  /** What is started once the keys are published. Must not throw. */
+  background: token<() => void>('background'),
+  closables: token<{ close(): Promise<void> }>('closable'),
+  publicRoutes: token<Route>('public Route'),
+  managementRoutes: token<readonly Route[]>('management Route[]'),
+  requestCounters: token<RequestCounter>('RequestCounter'),
+  measurements: token<(metrics: ProcessMetrics) => void>('measurement'),
+  serviceState: token<() => Partial<ServiceState>>('ServiceState'),
 };

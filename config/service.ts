@@ -4,11 +4,13 @@ import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result } from '../domain/result.ts';
-import { startPrimary } from './compose-primary.ts';
-import { buildContainer, type Override } from './container.ts';
+import { CAPABILITIES } from './capabilities.ts';
+import type { Launch, Override } from './capability.ts';
+import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
-import { type Configuration, loadConfiguration } from './settings/configuration.ts';
+import type { Configuration } from './settings/configuration.ts';
 import { listeningPlaces } from './settings/listening-places.ts';
+import { loadConfiguration } from './settings/load-configuration.ts';
 import { openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { startProcess } from './start-process.ts';
@@ -43,9 +45,21 @@ export async function startFromEnvironment(
     if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
     override?.(parts);
   };
-  return namePortProblem(listeningPlaces(settings), () =>
-    settings.WORKERS === 1 ? startService(value, withSignal) : startPrimary(value, files, environment, withSignal),
-  );
+  const launch: Launch = {
+    configuration: value,
+    files,
+    environment,
+    build: (role, more) =>
+      buildContainer(value, role, (parts) => {
+        more?.(parts);
+        withSignal(parts);
+      }),
+    start: (container, role) => startProcess(container, settings, role),
+  };
+  return namePortProblem(listeningPlaces(settings), () => {
+    const [launched] = CAPABILITIES.flatMap((capability) => capability.launch?.(launch) ?? []);
+    return launched ?? startService(value, withSignal);
+  });
 }
 
 /**

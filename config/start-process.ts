@@ -1,9 +1,11 @@
 import type { DependencyContainer } from 'tsyringe';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { inspectProcesses } from '../adapters/system/inspect-host.ts';
-import { findSharedPort, type SharedPort } from '../adapters/workers/shared-port.ts';
-import { startOperatorParts } from './operator-parts.ts';
-import { PARTS, type ProcessRole } from './parts.ts';
+import { findSharedPort } from '../adapters/system/shared-port.ts';
+import type { SharedPort } from '../application/ports/shared-port.ts';
+import { LISTS, PARTS } from './parts.ts';
+import type { ProcessRole } from './process-role.ts';
+import { getFrom } from './registration.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
@@ -18,19 +20,16 @@ export function startProcess(
 ): Promise<RunningServer> {
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings;
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
-  const log = container.resolve(PARTS.log);
-  const audit = container.resolve(PARTS.auditOutput);
+  const get = getFrom(container);
+  const [log, audit, pool] = [get(PARTS.log), get(PARTS.auditOutput), get.optional(PARTS.workers)];
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
-  const isWatched = role !== 'worker' && settings.MANAGEMENT_TOKEN !== undefined;
-  const status = isWatched ? container.resolve(PARTS.serviceStatus) : undefined;
-  const pool = role === 'primary' ? container.resolve(PARTS.workerPool) : undefined;
   return startServer({
     management:
       MANAGEMENT_PORT === 0
         ? undefined
-        : { server: container.resolve(PARTS.managementServer), host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
-    listener: pool ? undefined : { server: container.resolve(PARTS.httpServer), host, ...publicPort },
+        : { server: get(PARTS.managementServer), host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
+    listener: pool ? undefined : { server: get(PARTS.httpServer), host, ...publicPort },
     workers: pool && {
       start: () => pool.start(),
       listen: () => pool.listen(),
@@ -41,20 +40,19 @@ export function startProcess(
       if (role === 'worker') return;
       // A start that fails must leave no key in a shared directory. The workers' pool has looked for the port already.
       if (role === 'single' && settings.KEY_DIRECTORY !== 'memory') await findSharedPort(host, settings.PORT);
-      const isFederated = settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
       await Promise.all([
-        container.resolve(PARTS.keyRotation).start(container.resolve(PARTS.stopRequested)),
-        isFederated && container.resolve(PARTS.issuerKeySets).start(),
+        get(PARTS.keyRotation).start(get(PARTS.stopRequested)),
+        ...get.all(LISTS.preparations).map((prepare) => prepare()),
       ]);
-      if (isWatched) startOperatorParts(container);
+      for (const start of get.all(LISTS.background)) start();
     },
-    lifecycle: container.resolve(PARTS.lifecycle),
+    lifecycle: get(PARTS.lifecycle),
     graceMs,
     drainMs,
     endWaits: () => {
-      for (const part of [PARTS.verificationSlots, PARTS.assertionQueue]) container.resolve(part).close();
+      for (const part of [PARTS.verificationSlots, PARTS.assertionQueue]) get(part).close();
     },
-    closables: [audit, ...container.resolve(PARTS.dependencies), ...(status ? [status] : [])],
+    closables: [audit, ...get(PARTS.dependencies), ...get.all(LISTS.closables)],
     reopenFiles: audit.reopen && (() => reopenFiles(container)),
     log: (event, address) => {
       const more = pool !== undefined && event === 'started' ? { workers } : {};
@@ -76,7 +74,9 @@ export async function reopenAuditFile(container: DependencyContainer): Promise<b
 
 /** The same in all processes. */
 async function reopenFiles(container: DependencyContainer): Promise<void> {
-  const pool = container.isRegistered(PARTS.workerPool) ? container.resolve(PARTS.workerPool) : undefined;
-  const [own, workers = 0] = await Promise.all([reopenAuditFile(container), pool?.reopenFiles()]);
+  const [own, workers = 0] = await Promise.all([
+    reopenAuditFile(container),
+    getFrom(container).optional(PARTS.workers)?.reopenFiles(),
+  ]);
   container.resolve(PARTS.log).info({ event: 'audit_file_reopened', processes: Number(own) + workers });
 }

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
-import type { Input } from './clients-program/read-secret.ts';
 import { type AnswerStream, EXIT, type ExitCode, type Outcome } from './outcome.ts';
 import { printable, printableJson } from './printable.ts';
+import type { Input } from './read-secret.ts';
 
 /** The streams of the process. */
 export interface TerminalStreams {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ImportEntry } from '../../application/clients-program/import-clients.ts';
+import type { ImportEntry } from '../../application/ports/client-store.ts';
 import { type ClientDetails, checkDetails, DETAIL_MEMBERS, DETAILS_MAX } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { ChangeRecorder } from '../../application/ports/change-event.ts';
+import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 
 /** Commits the transaction of a connection, once its change is recorded. Throws what the recorder throws, before the commit. */
 export async function commitRecorded<Change>(

@@ -1,5 +1,5 @@
 import type { EntitySchema } from '@mikro-orm/core';
-import type { Dependency } from '../../application/ports/health-check.ts';
+import type { Dependency, HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
@@ -207,4 +207,12 @@ function assertUsable({ name: table, columns, access }: TableDefinition, found: 
   if (access === 'read and write' && found.some(({ writable }) => !writable)) {
     throw new TableUnusable(`the database role may not insert, update and delete rows of table ${table}`);
   }
+}
+
+/** For tables without which the service can do most of its work: a fault is a note. */
+export function alwaysReady({ readiness }: HealthCheck): () => Readiness {
+  return () => {
+    const state = readiness();
+    return state.ready ? state : { ready: true, note: state.reason };
+  };
 }

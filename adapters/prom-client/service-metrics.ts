@@ -18,9 +18,9 @@ export interface ServiceState {
   /** The highest BCrypt cost of a refusal. */
   readonly refusalCost: number;
   /** The used assertions that are kept, and the most; undefined if no method needs them. */
-  readonly usedAssertions: { readonly used: number; readonly max: number } | undefined;
+  readonly usedAssertions?: { readonly used: number; readonly max: number };
   /** How many key sets of trusted issuers are as they should be, older than that, or missing; undefined if no method needs them. */
-  readonly issuerKeySets: Readonly<Record<'current' | 'stale' | 'absent', number>> | undefined;
+  readonly issuerKeySets?: Readonly<Record<'current' | 'stale' | 'absent', number>>;
   /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
   readonly clockOffsetSeconds: number | undefined;
   /** The offset from which on no key may sign. */

@@ -1,8 +1,9 @@
+import type { ObservedPorts } from '../../application/ports/observed-ports.ts';
 import { createSampler } from './create-sampler.ts';
 import { OtlpHttpExporter } from './otlp-http-exporter.ts';
 import { RequestTracing } from './request-tracing.ts';
 import { SpanQueue, type TraceExportChange } from './span-queue.ts';
-import { type ObservedPorts, tracedPorts } from './traced-ports.ts';
+import { tracedPorts } from './traced-ports.ts';
 import type { TracingOptions } from './tracing-options.ts';
 
 export interface OpenedTracing {

@@ -1,26 +1,5 @@
-import type { AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
-import type { ClientKeys } from '../../application/ports/client-keys.ts';
-import type { ClientRepository } from '../../application/ports/client-repository.ts';
-import type { ClientResources } from '../../application/ports/client-resources.ts';
-import type { FederatedClients } from '../../application/ports/federated-clients.ts';
-import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import type { TokenSigner } from '../../application/ports/token-signer.ts';
-import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
-import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
+import type { ObservedPorts } from '../../application/ports/observed-ports.ts';
 import type { RequestTracing } from './request-tracing.ts';
-
-/** Returns a port that does what the given one does, with a span around what takes time. */
-export interface ObservedPorts {
-  clients(port: ClientRepository): ClientRepository;
-  clientKeys(port: ClientKeys): ClientKeys;
-  clientResources(port: ClientResources): ClientResources;
-  federatedClients(port: FederatedClients): FederatedClients;
-  slots(port: VerificationSlots): VerificationSlots;
-  secrets(port: SecretVerifier): SecretVerifier;
-  assertions(port: AssertionVerifier): AssertionVerifier;
-  tokens(port: TokenVerifier): TokenVerifier;
-  signer(port: TokenSigner): TokenSigner;
-}
 
 /** The steps of a request. `auth.found` and `auth.verdict` say how a step ended; neither has an id or a secret. */
 export function tracedPorts(tracing: RequestTracing): ObservedPorts {

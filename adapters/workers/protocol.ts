@@ -2,6 +2,7 @@ import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import type { SharedPort } from '../../application/ports/shared-port.ts';
 import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type {
   MetricsSnapshot,
@@ -11,7 +12,6 @@ import type {
 } from '../../application/ports/telemetry.ts';
 import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
 import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
-import type { SharedPort } from './shared-port.ts';
 
 /** Why there is no slot or no verdict. */
 export interface SentFault {

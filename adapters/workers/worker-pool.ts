@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { SharedPort } from '../../application/ports/shared-port.ts';
 import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type {
   FoundRefusals,
@@ -9,7 +10,6 @@ import type {
 } from '../../application/ports/telemetry.ts';
 import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
 import type { WorkerAddress } from './protocol.ts';
-import type { SharedPort } from './shared-port.ts';
 import { worstHealth } from './worker-health.ts';
 import type { WorkerProcess } from './worker-process.ts';
 

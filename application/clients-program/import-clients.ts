@@ -2,7 +2,14 @@ import { type ClientDetails, DETAIL_MEMBERS } from '../../domain/client-details.
 import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret, StoredSecret } from '../../domain/stored-secret.ts';
-import type { ClientImport, ClientStore, ImportCounts, ImportedFile } from '../ports/client-store.ts';
+import type {
+  ClientImport,
+  ClientStore,
+  ImportCounts,
+  ImportEntry,
+  ImportedFile,
+  ImportProblem,
+} from '../ports/client-store.ts';
 import type { SecretEncoder } from '../ports/secret-encoder.ts';
 
 /** The import ends after so many problems. */
@@ -21,15 +28,6 @@ export interface ImportOptions {
 export interface ImportedClients extends Pick<ClientImport, 'ids'> {
   readonly counts: ImportCounts;
 }
-
-/** What is wrong with the entry at a position, counted from 0, or with the whole input. Never quotes a value. */
-export interface ImportProblem {
-  readonly position?: number;
-  readonly text: string;
-}
-
-/** A valid registration with a secret that is `{noop}` or a BCrypt encoding, or what is wrong with the entry. */
-export type ImportEntry = Result<NewClient, readonly ImportProblem[]>;
 
 /** Registers clients, all or none. Plain secrets are hashed, BCrypt encodings are stored as they are. */
 export class ImportClients {

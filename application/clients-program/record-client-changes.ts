@@ -1,18 +1,10 @@
 import { NO_DETAILS } from '../../domain/client-details.ts';
 import type { RecordedClient } from '../../domain/client-document.ts';
 import { unlock } from '../../domain/stored-secret.ts';
-import type { AuditLog } from '../ports/audit-log.ts';
-import type { ChangeEvent, ChangeRecorder } from '../ports/change-event.ts';
+import type { ChangeEvent } from '../ports/change-event.ts';
+import type { ChangeRecorder, RecordChangesParts } from '../ports/change-recorder.ts';
 import type { ChangedRegistration, ClientChange, StoredClient } from '../ports/client-store.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { IdGenerator } from '../ports/id-generator.ts';
 import { describeWithCredentials } from './describe-client.ts';
-
-export interface RecordChangesParts {
-  readonly auditLog: AuditLog;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}
 
 /** The same in all events of one change. */
 type CommonMembers = Pick<ChangeEvent, 'at' | 'changeId' | 'databaseRole'>;

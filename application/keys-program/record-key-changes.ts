@@ -1,5 +1,4 @@
-import type { RecordChangesParts } from '../clients-program/record-client-changes.ts';
-import type { ChangeRecorder } from '../ports/change-event.ts';
+import type { ChangeRecorder, RecordChangesParts } from '../ports/change-recorder.ts';
 import type { KeyRecord } from '../ports/key-records.ts';
 
 /** Records who revoked which key of the shared directory. */

@@ -39,15 +39,3 @@ export interface UnconfirmedChange {
   readonly at: number;
   readonly changeId: string;
 }
-
-/** Learns of each change of a storage that operators manage. */
-export interface ChangeRecorder<Made> {
-  /**
-   * Called when everything is done except that the change is not committed. Where it throws, nothing is changed, and the
-   * method of the storage throws the same.
-   */
-  record(change: Made, databaseRole: string | undefined): void;
-
-  /** The change that was recorded last could not be committed, or nobody knows whether it was. Never throws. */
-  unconfirmed(): void;
-}

@@ -187,3 +187,12 @@ export interface ClientStore {
   /** Deletes the clients of this id with their details, and returns what was deleted. */
   remove(clientId: string): Promise<readonly ClientRegistrationFields[]>;
 }
+
+/** What is wrong with the entry at a position, counted from 0, or with the whole input. Never quotes a value. */
+export interface ImportProblem {
+  readonly position?: number;
+  readonly text: string;
+}
+
+/** A valid registration with a secret that is `{noop}` or a BCrypt encoding, or what is wrong with the entry. */
+export type ImportEntry = Result<NewClient, readonly ImportProblem[]>;

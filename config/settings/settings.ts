@@ -14,9 +14,14 @@ import { hostNames, isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, whole
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
 
+/** What config/storages.ts opens. */
+const STORAGE_NAMES = ['memory', 'postgres'] as const;
+
+export type StorageName = (typeof STORAGE_NAMES)[number];
+
 /** Every setting, by its name in the environment. The tables of docs/settings.md are checked against it. */
 export const SETTINGS_SCHEMA = z.object({
-  CLIENT_REPOSITORY: oneOf('memory', 'postgres'),
+  CLIENT_REPOSITORY: oneOf(...STORAGE_NAMES),
   CLIENTS_FILE: text().optional(),
   DATABASE_URL: databaseUrl().optional(),
   DATABASE_URL_FILE: text().optional(),

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { loadConfiguration } from '../../config/settings/configuration.ts';
 import { databaseUrlOf, followDatabaseUrl } from '../../config/settings/database-url.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };

@@ -4,7 +4,7 @@ import type { DependencyContainer, InjectionToken } from 'tsyringe';
 import { createJsonLog } from '../../adapters/log/json-log.ts';
 import { buildContainer } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
-import { loadConfiguration } from '../../config/settings/configuration.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -26,8 +26,21 @@ async function build(): Promise<AsyncDisposable & { readonly container: Dependen
 }
 
 describe('the container', () => {
-  // Only the primary has workers; tests/e2e/workers.test.ts runs it.
-  const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => name !== 'workerPool');
+  /** Those of capabilities that are switched off here. */
+  const ABSENT = [
+    ...['authenticateByIdentity', 'issuerKeys', 'issuerKeySets', 'onIssuerKeys'],
+    ...['authenticateByKey', 'usedAssertions', 'usedAssertionsStore'],
+    ...['aroundRequests', 'logMembers', 'observedPorts'],
+    ...['refusalRecords', 'replicaRegister', 'sharedKeyDirectory', 'workers'],
+  ];
+  const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
+
+  it('has no part of a capability that is switched off', async () => {
+    await using built = await build();
+    for (const name of ABSENT) {
+      expect(built.container.isRegistered<unknown>(PARTS[name as keyof typeof PARTS], true)).toBe(false);
+    }
+  });
 
   it.each(names)('resolves %s, and the same one again', async (name) => {
     await using built = await build();

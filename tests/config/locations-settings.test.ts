@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readLocationsSettings } from '../../config/settings/locations-settings.ts';
+import { readLocationsSettings } from '../../config/capabilities/example-resource/locations-settings.ts';
 
 const REQUIRED = { JWKS_URI: 'https://auth.test/oauth2/jwks', TOKEN_ISSUER: 'https://auth.test' };
 

@@ -2,8 +2,11 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
-import { loadConfiguration } from '../../config/settings/configuration.ts';
-import { LOCATIONS_SETTINGS_SCHEMA, readLocationsSettings } from '../../config/settings/locations-settings.ts';
+import {
+  LOCATIONS_SETTINGS_SCHEMA,
+  readLocationsSettings,
+} from '../../config/capabilities/example-resource/locations-settings.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { readSettings, SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { success } from '../../domain/result.ts';
 

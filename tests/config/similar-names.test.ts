@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/settings/locations-settings.ts';
+import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/capabilities/example-resource/locations-settings.ts';
 import { readSettings, SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { editDistance, settingMeantBy } from '../../config/settings/similar-names.ts';
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { STATUS_PARTS } from '../../config/capabilities/status-page.ts';
 import { PARTS } from '../../config/parts.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -92,7 +93,7 @@ describe('the status of the service', () => {
   });
 
   it('has a history, of which a reader can get only what is new', async () => {
-    const status = service.container.resolve(PARTS.serviceStatus);
+    const status = service.container.resolve(STATUS_PARTS.serviceStatus);
     const before = (await readStatus(url)).history;
     await requestToken(service.url, FORM);
     await status.sample();

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { loadConfiguration } from '../../config/settings/configuration.ts';
-import { readTracingSettings, TRACING_SETTINGS_SCHEMA } from '../../config/settings/tracing-settings.ts';
+import { readTracingSettings, TRACING_SETTINGS_SCHEMA } from '../../config/capabilities/tracing/tracing-settings.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
 import { readPage } from '../support/page-snippets.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ChangeRecorder } from '../../application/ports/change-event.ts';
+import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import {
   type ChangedCredentials,
   type ClientChange,

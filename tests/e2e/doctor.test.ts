@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inspectService } from '../../config/inspect-service.ts';
+import { inspectService } from '../../config/capabilities/doctor.ts';
 import { freePort } from '../support/free-port.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';

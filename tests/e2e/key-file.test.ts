@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
-import { loadConfiguration } from '../../config/settings/configuration.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { getAccessToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { startProblems } from '../support/start-problems.ts';

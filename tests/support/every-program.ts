@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { inspectDatabase } from '../../adapters/postgres/doctor/inspect-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { manageClients } from '../../config/manage-clients.ts';
-import { manageKeys } from '../../config/manage-keys.ts';
+import { manageClients } from '../../config/capabilities/clients-program.ts';
+import { manageKeys } from '../../config/capabilities/keys-program.ts';
 import { compactJws, generateSigningKey } from './assertions.ts';
+import { TABLES } from './database-tables.ts';
 import { freePort } from './free-port.ts';
 import { type FormFields, requestToken, send } from './http.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
@@ -55,8 +56,8 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
     return stdout;
   };
   const inspect = async (when: string) => {
-    const use = { url: role, hasClients: true, hasKeys: true, connections: 10 };
-    const findings = await inspectDatabase({ ...use, methods: ['private_key_jwt', 'federated_jwt'] });
+    const use = { url: role, hasKeys: true, tables: TABLES.all, connections: 10 };
+    const findings = await inspectDatabase(use);
     answers[`doctor ${when}`] = findings.map(
       ({ state, text }) => `${state} ${text.replace(/(test|role)_\w+|(behind|ahead of)|[\d.]+ s |\d+/g, '')}`,
     );

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChangeRecorder } from '../../application/ports/change-event.ts';
+import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import {
   type ChangedClients,
   type ChangedCredentials,

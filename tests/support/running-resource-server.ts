@@ -1,7 +1,7 @@
 import { SystemClock } from '../../adapters/system/system.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { startResourceServer } from '../../config/compose-locations.ts';
-import { readLocationsSettings } from '../../config/settings/locations-settings.ts';
+import { readLocationsSettings } from '../../config/capabilities/example-resource/locations-settings.ts';
+import { startResourceServer } from '../../config/capabilities/example-resource/start-resource-server.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { ISSUER } from './running-service.ts';
 

@@ -1,8 +1,9 @@
 import type { DependencyContainer } from 'tsyringe';
-import type { Override } from '../../config/container.ts';
+import type { Override } from '../../config/capability.ts';
 import { PARTS } from '../../config/parts.ts';
 import { startService } from '../../config/service.ts';
-import { type Configuration, loadConfiguration } from '../../config/settings/configuration.ts';
+import type { Configuration } from '../../config/settings/configuration.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
 import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';

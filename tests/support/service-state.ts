@@ -8,8 +8,6 @@ export const SERVICE_STATE: ServiceState = {
   verifications: { running: 1, fifo: 2, overflow: 3, shares: 4, paced: 5, unanswered: 6 },
   verificationsMax: { running: 10, overflow: 30, shares: 40, paced: 50, unanswered: 60 },
   refusalCost: 10,
-  usedAssertions: undefined,
-  issuerKeySets: undefined,
   clockOffsetSeconds: undefined,
   clockOffsetSecondsMax: 10,
   cores: 2,

@@ -5,6 +5,7 @@ import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../doma
 import { type Result, type Success, success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { type Answer, EXIT, type Problem, problem } from '../outcome.ts';
+import type { Input } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
 import { clientAnswer } from './client-answer.ts';
 import { type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
@@ -21,7 +22,6 @@ import {
   subjectOf,
 } from './client-options.ts';
 import { readJwks } from './read-jwks.ts';
-import type { Input } from './read-secret.ts';
 import { SHOWN_ONCE } from './secret-commands.ts';
 
 interface AddOptions extends SecretOptions, ExpiryOptions, Partial<SubjectOptions> {

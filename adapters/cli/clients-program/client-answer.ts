@@ -1,15 +1,15 @@
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
 import { type Success, success } from '../../../domain/result.ts';
+import { type Rows, rowsOf, tableOf } from '../document-answer.ts';
 import type { Answer } from '../outcome.ts';
 import { printable, shortened } from '../printable.ts';
 import { textTable } from '../text-table.ts';
 
 const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost', 'authentication_methods'] as const;
 
-/** The longest value that a table for people shows, in characters. `--json` shows more. */
+/** The longest value in a list for people, in characters. `--json` shows more. */
 const CELL_MAX = 200;
-const SINGLE_VALUE_MAX = 2_000;
 
 /** A client, and how it authenticates where an answer shows that. */
 interface ShownClient {
@@ -40,11 +40,6 @@ export function clientAnswer(
   });
 }
 
-/** An object, or a table with a line for each of its members that is not null. */
-export function answerOf(document: object, messages: readonly string[]): Answer {
-  return { document, text: () => tableOf(rowsOf(document)), messages };
-}
-
 /** The secrets of a client. */
 export function secretsAnswer({ secrets }: CredentialsDocument): Success<Answer> {
   const rows = secrets.map((secret) => [secret.secret_id ?? '(no id)', secret.name ?? '', describeExpiry(secret)]);
@@ -67,19 +62,6 @@ export function problemsOf(clients: readonly ClientDocument[]): readonly string[
     .map(({ id, client_id, problem }) => {
       return `Row ${id}, client ${shortened(client_id, CELL_MAX)}: ${problem}; it gets no token.`;
     });
-}
-
-type Rows = readonly (readonly string[])[];
-
-function tableOf(rows: Rows): string {
-  const cells = rows.map((row) => row.map((text) => printable(shortened(text, SINGLE_VALUE_MAX))));
-  return textTable(cells, { heading: false });
-}
-
-function rowsOf(document: object): Rows {
-  return Object.entries(document)
-    .filter(([, value]) => value !== null)
-    .map(([member, value]) => [member, String(value)]);
 }
 
 function rowsOfCredentials(credentials: CredentialsDocument): Rows {

@@ -5,8 +5,8 @@ import { type Result, success } from '../../../domain/result.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type Problem, problem } from '../outcome.ts';
+import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { AnswerOptions } from '../terminal.ts';
-import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from './read-secret.ts';
 
 /** The BCrypt cost of new secrets by default: the same as the service's own default. */
 const DEFAULT_COST = 10;

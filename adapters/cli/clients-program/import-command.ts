@@ -2,12 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Option } from 'commander';
-import {
-  type ImportEntry,
-  type ImportedClients,
-  type ImportProblem,
-  PROBLEMS_MAX,
-} from '../../../application/clients-program/import-clients.ts';
+import { type ImportedClients, PROBLEMS_MAX } from '../../../application/clients-program/import-clients.ts';
+import type { ImportEntry, ImportProblem } from '../../../application/ports/client-store.ts';
 import { type Failure, type Result, type Success, success } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { type AnswerPart, EXIT, type Problem, problem } from '../outcome.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { SecretEncoder } from '../../../application/ports/secret-encoder.ts';
-import { runCommand } from '../command-program.ts';
-import { explainCommand, type OpenExplain } from '../federated-jwt/explain-command.ts';
+import { type CommandDefinition, runCommand } from '../command-program.ts';
+import type { Input } from '../read-secret.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
 import { addCommand } from './add-command.ts';
 import { type OpenClients, PROGRAM_NAME } from './client-command.ts';
@@ -18,7 +18,8 @@ export interface CommandParts {
   readonly encoder: SecretEncoder;
   readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
-  readonly openExplain: OpenExplain;
+  /** Commands of other capabilities, the last ones of the help page. */
+  readonly more: (program: string, stdin: Input) => readonly CommandDefinition[];
   readonly version: string;
 }
 
@@ -32,7 +33,7 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export function runClients(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encoder, clock, streamClientsFile, openExplain, version }: CommandParts,
+  { open, encoder, clock, streamClientsFile, more, version }: CommandParts,
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const { stdin } = terminal;
@@ -45,7 +46,7 @@ export function runClients(
     ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
     hashCommand(encoder, stdin),
-    explainCommand(openExplain, stdin),
+    ...more(PROGRAM_NAME, stdin),
   ];
   const description = 'Manages the clients that the authorization service issues tokens to.';
   return runCommand({ name: PROGRAM_NAME, version, description, notes: NOTES, commands }, args, terminal);

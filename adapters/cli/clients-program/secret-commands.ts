@@ -4,6 +4,7 @@ import type { SecretEncoder } from '../../../application/ports/secret-encoder.ts
 import { success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, problem } from '../outcome.ts';
+import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
 import { clientAnswer, secretsAnswer } from './client-answer.ts';
 import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
@@ -18,7 +19,6 @@ import {
   SECRET_OPTIONS,
   type SecretOptions,
 } from './client-options.ts';
-import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from './read-secret.ts';
 
 export const SHOWN_ONCE = 'The secret is shown only this once: the table stores only its BCrypt hash.';
 

@@ -1,6 +1,7 @@
 import { success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { answerOf, clientAnswer } from './client-answer.ts';
+import { answerOf } from '../document-answer.ts';
+import { clientAnswer } from './client-answer.ts';
 import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
 
 /** `show`, `disable`, `enable` and `remove`. */

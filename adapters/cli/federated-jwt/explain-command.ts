@@ -6,11 +6,10 @@ import {
   type AssertionType,
 } from '../../../application/ports/client-credentials.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { PROGRAM_NAME } from '../clients-program/client-command.ts';
-import { type Input, readUpTo } from '../clients-program/read-secret.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type Outcome, type Problem, problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
+import { type Input, readUpTo } from '../read-secret.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
 import { adviceOn, linesOf } from './explanation-text.ts';
@@ -32,15 +31,19 @@ interface ExplainOptions extends AnswerOptions {
   readonly type: AssertionType;
 }
 
-/** `explain`: says what the service would say to an assertion on standard input, and why. */
-export function explainCommand(open: OpenExplain, stdin: Input): CommandDefinition<ExplainOptions> {
+/**
+ * `explain`: says what the service would say to an assertion on standard input, and why.
+ *
+ * @param program how users call the program that has this command.
+ */
+export function explainCommand(open: OpenExplain, program: string, stdin: Input): CommandDefinition<ExplainOptions> {
   return {
     usage: 'explain',
     summary: 'say why an assertion does or does not authenticate a client',
     description:
       "Reads an assertion of another issuer (federated_jwt) from standard input and checks it as the service does, with the service's settings. Stores nothing and prints no signature.",
     examples: [
-      `${PROGRAM_NAME} explain < token.txt`,
+      `${program} explain < token.txt`,
       `kubectl create token billing --audience https://auth.example | npm run --silent clients -- explain --client-id billing`,
     ],
     options: [

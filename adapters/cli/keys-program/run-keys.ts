@@ -1,7 +1,7 @@
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
 import { success } from '../../../domain/result.ts';
-import { answerOf } from '../clients-program/client-answer.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
+import { answerOf } from '../document-answer.ts';
 import { EXIT, type Outcome, problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';

@@ -3,6 +3,9 @@ import type { PublicJwk } from '../../../domain/public-jwk.ts';
 import { fetchKeySet } from '../fetch-key-set.ts';
 import { readIssuerKeys } from './read-issuer-keys.ts';
 
+/** The longest that one attempt to fetch a key set of a trusted issuer may take, in milliseconds. */
+export const KEY_SET_TIMEOUT_MS = 5_000;
+
 /** An issuer, and where its keys are: at a URL, or in the file. */
 export type IssuerSource = Pick<TrustedIssuer, 'issuer' | 'algorithms' | 'preset'> & {
   readonly source: { readonly uri: string } | { readonly keys: readonly PublicJwk[] };

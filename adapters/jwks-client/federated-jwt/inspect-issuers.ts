@@ -1,8 +1,5 @@
 import { type Finding, fine, problem } from '../../../application/ports/inspection.ts';
-import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';
-
-/** Milliseconds that one key set may take, as in the service. */
-const WITHIN_MS = 5_000;
+import { fetchIssuerKeys, type IssuerSource, KEY_SET_TIMEOUT_MS } from './fetch-issuer-keys.ts';
 
 /** Whether the key set of each trusted issuer can be fetched now, and has a key to verify assertions with. */
 export function inspectIssuers(issuers: readonly IssuerSource[]): Promise<readonly Finding[]> {
@@ -12,7 +9,7 @@ export function inspectIssuers(issuers: readonly IssuerSource[]): Promise<readon
 async function inspectIssuer(issuer: IssuerSource): Promise<Finding> {
   const name = issuer.issuer;
   try {
-    const keys = await fetchIssuerKeys(issuer, AbortSignal.timeout(WITHIN_MS));
+    const keys = await fetchIssuerKeys(issuer, AbortSignal.timeout(KEY_SET_TIMEOUT_MS));
     return fine(`${name}: ${keys.length} usable keys`);
   } catch (fault) {
     const { message, cause } = fault as Error & { readonly cause?: NodeJS.ErrnoException };

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { ChangeRecorder } from '../../../application/ports/change-event.ts';
+import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import type {
   ChangedClients,
   ChangedCredentials,

@@ -1,14 +1,13 @@
-import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import type { TableDefinition } from '../table.ts';
 
 /** What the service uses a database for. */
 export interface DatabaseUse {
   /** A secret. */
   readonly url: string;
-  /** `CLIENT_REPOSITORY=postgres`. */
-  readonly hasClients: boolean;
   /** `KEY_DIRECTORY=postgres`. */
   readonly hasKeys: boolean;
-  readonly methods: readonly AuthenticationMethod[];
+  /** The tables that the service uses, in the order of the report. */
+  readonly tables: readonly TableDefinition[];
   /** How many connections a replica opens at most. */
   readonly connections: number;
 }

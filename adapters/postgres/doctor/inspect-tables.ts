@@ -2,10 +2,6 @@ import { type Finding, fine, note, problem } from '../../../application/ports/in
 import { CLIENTS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
-import { CLIENT_SUBJECTS } from '../federated-jwt/subject-table.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
-import { CLIENT_KEYS } from '../private-key-jwt/client-key-table.ts';
-import { USED_ASSERTIONS } from '../private-key-jwt/used-assertion-table.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
 import { probeTable, type TableDefinition } from '../table.ts';
@@ -20,22 +16,14 @@ const COUNT_MAX = 1_000;
 export async function* inspectTables(
   connection: Connection,
   session: Session,
-  { hasClients, hasKeys, methods }: DatabaseUse,
+  { tables }: DatabaseUse,
 ): AsyncGenerator<Finding> {
-  const [signsAssertions, isFederated] = [methods.includes('private_key_jwt'), methods.includes('federated_jwt')];
-  const needed = [
-    ...(hasClients ? [CLIENTS] : []),
-    ...(hasClients && signsAssertions ? [CLIENT_KEYS] : []),
-    ...(hasClients && isFederated ? [CLIENT_SUBJECTS] : []),
-    ...(hasKeys ? [SIGNING_KEYS, SIGNING_KEY_STATES] : []),
-    ...(hasKeys && signsAssertions ? [USED_ASSERTIONS] : []),
-  ];
-  for (const table of needed) {
+  for (const table of tables) {
     const finding = await inspectTable(connection, session, table);
     yield finding;
     if (table === CLIENTS && finding.state === 'ok') yield* await inspectClients(connection, session);
   }
-  if (hasClients) yield* await inspectOptional(connection, session);
+  if (tables.includes(CLIENTS)) yield* await inspectOptional(connection, session);
 }
 
 async function inspectTable(connection: Connection, session: Session, table: TableDefinition): Promise<Finding> {

@@ -1,5 +1,5 @@
 import type { QueryResult } from 'pg';
-import type { ChangeRecorder } from '../../../application/ports/change-event.ts';
+import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
 import { type Connection, openConnection } from '../connection.ts';

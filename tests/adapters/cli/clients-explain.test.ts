@@ -5,7 +5,8 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts';
-import { openExplain } from '../../../config/open-explain.ts';
+import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
+import { openExplain } from '../../../config/capabilities/federated-jwt/open-explain.ts';
 import { runProgram } from '../../support/program.ts';
 import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
 
@@ -60,7 +61,7 @@ describe('clients explain', () => {
         encoder: { encode: notNeeded },
         clock: { now: notNeeded },
         streamClientsFile: notNeeded,
-        openExplain: () => openExplain({ ...environment, ...more }),
+        more: (program, stdin) => [explainCommand(() => openExplain({ ...environment, ...more }), program, stdin)],
         version: 'not needed',
       },
     );

@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { manageClients } from '../../../config/manage-clients.ts';
+import { manageClients } from '../../../config/capabilities/clients-program.ts';
 import { freePort } from '../../support/free-port.ts';
 import { runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

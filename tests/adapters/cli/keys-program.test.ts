@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-directory/key-tables.ts';
 import { PostgresKeyDirectory } from '../../../adapters/postgres/key-directory/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
-import { manageKeys } from '../../../config/manage-keys.ts';
+import { manageKeys } from '../../../config/capabilities/keys-program.ts';
 import { aKey, kidsIn } from '../../contracts/key-directory.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';

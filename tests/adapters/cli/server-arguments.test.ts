@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { answerArguments } from '../../../adapters/cli/server-arguments.ts';
+import { LOCATIONS_SETTINGS_SCHEMA } from '../../../config/capabilities/example-resource/locations-settings.ts';
 import { DEMO_PAGE, LOCATIONS_PAGE, SERVICE_PAGE } from '../../../config/help-pages.ts';
-import { LOCATIONS_SETTINGS_SCHEMA } from '../../../config/settings/locations-settings.ts';
 import { runProgram } from '../../support/program.ts';
 
 const { version, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OPERATOR_LIMITS, OperatorChecks } from '../../../adapters/http/admission/operator-checks.ts';
-import { PARTS } from '../../../config/parts.ts';
+import { STATUS_PARTS } from '../../../config/capabilities/status-page.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, send, sendRaw } from '../../support/http.ts';
 import {
@@ -122,7 +122,7 @@ describe('the operator', () => {
     const answers = await Promise.all(Array.from({ length: 30 }, wrong));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
     // Each answer takes at least the time that its place in the queue costs.
-    const checks = service.container.resolve(PARTS.operatorChecks);
+    const checks = service.container.resolve(STATUS_PARTS.operatorChecks);
     const more = Array.from({ length: 20 }, wrong);
     await until(() => checks.waiting > 0, 'checks wait');
     expect((await get(bearer(TOKEN))).status).toBe(200);
@@ -136,7 +136,7 @@ describe('callers with wrong tokens that disconnect', () => {
     const port = await freePort();
     const environment = { MANAGEMENT_PORT: String(port), MANAGEMENT_TOKEN: TOKEN };
     await using service = await startServiceUnderTest({ environment });
-    const checks = service.container.resolve(PARTS.operatorChecks);
+    const checks = service.container.resolve(STATUS_PARTS.operatorChecks);
     // A wait of minutes, so that no turn comes by itself.
     for (let count = 0; count < 6_000; count += 1) checks.countWrong();
     const wrong =
@@ -159,8 +159,8 @@ describe('without MANAGEMENT_TOKEN', () => {
       const answer = await send(`http://127.0.0.1:${port}`, path);
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
     }
-    expect(service.container.resolve(PARTS.refusalRecords).size).toBe(0);
-    expect(service.container.resolve(PARTS.serviceStatus).samples).toBe(0);
+    expect(service.container.resolve(STATUS_PARTS.refusalRecords).size).toBe(0);
+    expect(service.container.resolve(STATUS_PARTS.serviceStatus).samples).toBe(0);
     const { text } = await send(`http://127.0.0.1:${port}`, '/metrics');
     expect(text).not.toMatch(/auth_refusal_records|auth_status_samples/);
   });

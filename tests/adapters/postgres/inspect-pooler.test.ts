@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
+import { TABLES } from '../../support/database-tables.ts';
 import { isInstalled } from '../../support/installed.ts';
 import { losingStatements, startPgBouncer } from '../../support/pg-bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function problemsAt(url: string) {
-  const use = { hasClients: true, hasKeys: false, methods: ['client_secret_post'], connections: 10 } as const;
+  const use = { hasKeys: false, tables: TABLES.ofSecrets, connections: 10 };
   const findings = await inspectDatabase({ ...use, url });
   return findings.filter(({ state }) => state === 'problem');
 }

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLog } from '../../../adapters/postgres/health.ts';
-import { openClientRepository } from '../../../adapters/postgres/open-adapters.ts';
+import { openClientRepository } from '../../../adapters/postgres/open-client-repository.ts';
 import type { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 

@@ -5,7 +5,7 @@ import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-datab
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
-
+import { TABLES } from '../../support/database-tables.ts';
 import { isInstalled } from '../../support/installed.ts';
 import { startPgBouncer } from '../../support/pg-bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -132,7 +132,7 @@ describe('a schema of the search path in which other roles may create objects', 
       grant usage, create on schema shared to public, ${role.name}, ${other.name}, current_user;
       grant select on shared.clients to ${role.name}`);
     const url = withPath('shared', role.url);
-    const use = { hasClients: true, hasKeys: false, methods: [], connections: 1 } as const;
+    const use = { hasKeys: false, tables: TABLES.ofSecrets, connections: 1 };
     const found = async () => {
       const lines: DatabaseLine[] = [];
       await (await open(url, (line) => lines.push(line))).close();

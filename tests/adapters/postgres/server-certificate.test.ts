@@ -8,6 +8,7 @@ import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-datab
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { CertificateAuthority } from '../../support/certificates.ts';
 import { DatabaseServer } from '../../support/database-server.ts';
+import { TABLES } from '../../support/database-tables.ts';
 import { until } from '../../support/until.ts';
 
 /** False where the machine has no IPv6. */
@@ -135,7 +136,7 @@ describe('a connection with sslmode=verify-full', () => {
 
   it('lets the doctor say which names the certificate has, and that sslrootcert does not help', async () => {
     await present('DNS:localhost,IP:127.0.0.2');
-    const use = { hasClients: true, hasKeys: false, methods: ['client_secret_post'], connections: 10 } as const;
+    const use = { hasKeys: false, tables: TABLES.ofSecrets, connections: 10 };
     expect(await inspectDatabase({ ...use, url: urlOf('127.0.0.1', verified()) })).toEqual([
       {
         state: 'problem',

@@ -3,10 +3,10 @@ import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-enc
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import {
   ImportClients,
-  type ImportEntry,
   type ImportOptions,
   PROBLEMS_MAX,
 } from '../../../application/clients-program/import-clients.ts';
+import type { ImportEntry } from '../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, success } from '../../../domain/result.ts';

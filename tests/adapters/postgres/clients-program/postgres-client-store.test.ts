@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { PostgresClientStore } from '../../../../adapters/postgres/clients-program/postgres-client-store.ts';
-import type { ChangeRecorder } from '../../../../application/ports/change-event.ts';
+import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
 import type { ClientChange } from '../../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { success } from '../../../../domain/result.ts';

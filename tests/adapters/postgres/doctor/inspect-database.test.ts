@@ -6,6 +6,7 @@ import type { DatabaseUse } from '../../../../adapters/postgres/doctor/database-
 import { inspectDatabase } from '../../../../adapters/postgres/doctor/inspect-database.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import type { Finding } from '../../../../application/ports/inspection.ts';
+import { TABLES } from '../../../support/database-tables.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { runAt } from '../../../support/run-at.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
@@ -48,9 +49,8 @@ async function refusingPlace(code: string, message: string): Promise<string> {
 async function inspect(use: Partial<DatabaseUse> = {}): Promise<readonly Finding[]> {
   const findings = await inspectDatabase({
     url: role.url,
-    hasClients: true,
     hasKeys: false,
-    methods: ['client_secret_post'],
+    tables: TABLES.ofSecrets,
     connections: 10,
     ...use,
   });
@@ -120,7 +120,7 @@ describe('inspectDatabase', () => {
     await database.query(CREATE_CLIENTS);
     await database.query(`grant select on clients to ${role.name}`);
     expect(await found('note', /client_secrets and client_resources do not exist/)).toHaveLength(1);
-    const missing = await found('problem', /does not exist/, { methods: ['private_key_jwt', 'federated_jwt'] });
+    const missing = await found('problem', /does not exist/, { tables: TABLES.ofAssertions });
     expect(missing.map(({ text, cure }) => [text, /^npm run migrate/.test(cure ?? '')])).toEqual([
       ['the table client_keys does not exist', true],
       ['the table client_subjects does not exist', true],
@@ -251,7 +251,7 @@ describe('inspectDatabase', () => {
     await database.query('create policy owners on clients as restrictive using (true)');
     await database.query('create policy others on clients to pg_monitor using (true)');
     await database.query(`grant select on all tables in schema public to ${role.name}`);
-    const use = { methods: ['federated_jwt'] } as const;
+    const use = { tables: TABLES.ofIdentities };
     const problems = await found('problem', /./, use);
     expect(problems.map(({ text }) => text)).toEqual(
       names.map((name) => `row-level security of the table ${name} hides all rows from the role ${role.name}`),

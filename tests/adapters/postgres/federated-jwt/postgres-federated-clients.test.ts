@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PostgresFederatedClients } from '../../../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
+import { CLIENT_SUBJECTS } from '../../../../adapters/postgres/federated-jwt/subject-table.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../../../adapters/postgres/open-adapters.ts';
+import { openClientRepository } from '../../../../adapters/postgres/open-client-repository.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import { describeFederatedClients } from '../../../contracts/federated-clients.ts';
 import { addWorkload } from '../../../support/client-subjects.ts';
@@ -22,8 +24,8 @@ afterAll(() => database.drop());
 
 async function open(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
   const options = { url, poolSize: 2, deadlineMs: 10_000 };
-  const { federatedClients, dependency } = await openClientRepository(options, log, ['federated_jwt']);
-  return { clients: federatedClients, close: () => dependency.close() };
+  const { runnerOf, dependency } = await openClientRepository(options, log, [CLIENT_SUBJECTS]);
+  return { clients: new PostgresFederatedClients(runnerOf(CLIENT_SUBJECTS), log), close: () => dependency.close() };
 }
 
 async function fresh(log?: (line: DatabaseLine) => void) {

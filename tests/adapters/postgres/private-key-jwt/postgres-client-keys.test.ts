@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../../../adapters/postgres/open-adapters.ts';
+import { openClientRepository } from '../../../../adapters/postgres/open-client-repository.ts';
+import { CLIENT_KEYS } from '../../../../adapters/postgres/private-key-jwt/client-key-table.ts';
+import { PostgresClientKeys } from '../../../../adapters/postgres/private-key-jwt/postgres-client-keys.ts';
 import type { NewClient } from '../../../../domain/client-registration.ts';
 import { describeClientKeys } from '../../../contracts/client-keys.ts';
 import { generateSigningKey } from '../../../support/assertions.ts';
@@ -27,11 +30,12 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((table) => table.close()));
 });
 
-async function open(methods: readonly ['private_key_jwt'] | readonly [] = ['private_key_jwt']) {
+async function open(tables: Parameters<typeof openClientRepository>[2] = [CLIENT_KEYS]) {
   const options = { url: database.url, poolSize: 2, deadlineMs: 10_000 };
-  const { clientKeys, dependency } = await openClientRepository(options, (line) => lines.push(line), methods);
+  const log = (line: DatabaseLine) => lines.push(line);
+  const { runnerOf, dependency } = await openClientRepository(options, log, tables);
   opened.push(dependency);
-  return clientKeys;
+  return new PostgresClientKeys(runnerOf(tables[0] ?? CLIENTS), log);
 }
 
 /** Adds a client with its keys, as the program that manages clients does. */

@@ -1,0 +1,75 @@
+import type { Readable } from 'node:stream';
+import { Option } from 'commander';
+import { type Result, success } from '../../domain/result.ts';
+import { isPresentableSecret, SECRET_MAX_BYTES } from '../../domain/stored-secret.ts';
+import { EXIT, type Problem, problem } from './outcome.ts';
+
+/** The fewest characters of a secret that a person chose. A generated one has 43. */
+const SECRET_MIN_CHARACTERS = 16;
+
+export const SHORT_SECRET_OPTION = new Option(
+  '--allow-short-secret',
+  `accept a secret of fewer than ${SECRET_MIN_CHARACTERS} characters, which is easier to guess`,
+);
+
+export interface ShortSecretOptions {
+  readonly allowShortSecret?: true;
+}
+
+/** Standard input, which may be a terminal. */
+export type Input = Readable & { readonly isTTY?: boolean };
+
+const TOO_LONG = `The secret on standard input has more than ${SECRET_MAX_BYTES} bytes; BCrypt would ignore the rest.`;
+const TOO_SHORT = `The secret on standard input has fewer than ${SECRET_MIN_CHARACTERS} characters. To accept it all the same, add --allow-short-secret.`;
+const LINE_BREAK = /\r?\n$/;
+
+/**
+ * Reads a secret from standard input to its end, without one trailing line break (LF or CRLF), which `echo` and editors
+ * add. Everything else belongs to the secret, spaces too. Refuses secrets that BCrypt would not compare in full, bytes that
+ * are not UTF-8, since no client could send them, and short secrets unless they are allowed.
+ */
+export async function readSecret(
+  input: Input,
+  { allowShortSecret }: ShortSecretOptions,
+): Promise<Result<string, Problem>> {
+  if (input.isTTY) {
+    return problem(EXIT.usage, 'The secret must come from a pipe or a file: typed at a terminal, it would be visible.');
+  }
+  const limit = SECRET_MAX_BYTES + '\r\n'.length;
+  const bytes = await readUpTo(input, limit + 1);
+  if (bytes.length > limit) return problem(EXIT.refused, TOO_LONG);
+  const text = decode(bytes);
+  if (text === undefined) return problem(EXIT.refused, 'The secret on standard input is not UTF-8.');
+  const secret = text.replace(LINE_BREAK, '');
+  if (!isPresentableSecret(secret)) return problem(EXIT.refused, ruleBrokenBy(secret));
+  return allowShortSecret || [...secret].length >= SECRET_MIN_CHARACTERS
+    ? success(secret)
+    : problem(EXIT.refused, TOO_SHORT);
+}
+
+/** Reads to the end, or no more than it takes to have `limit` bytes. */
+export async function readUpTo(input: Input, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length >= limit) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function ruleBrokenBy(secret: string): string {
+  if (secret === '') return 'The secret on standard input is empty.';
+  if (secret.includes('\0')) return 'The secret on standard input contains a NUL, at which BCrypt stops reading.';
+  return TOO_LONG;
+}

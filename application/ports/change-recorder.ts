@@ -1,0 +1,22 @@
+import type { AuditLog } from './audit-log.ts';
+import type { Clock } from './clock.ts';
+import type { IdGenerator } from './id-generator.ts';
+
+/** Learns of each change of a storage that operators manage. */
+export interface ChangeRecorder<Made> {
+  /**
+   * Called when everything is done except that the change is not committed. Where it throws, nothing is changed, and the
+   * method of the storage throws the same.
+   */
+  record(change: Made, databaseRole: string | undefined): void;
+
+  /** The change that was recorded last could not be committed, or nobody knows whether it was. Never throws. */
+  unconfirmed(): void;
+}
+
+/** What records changes as audit events. */
+export interface RecordChangesParts {
+  readonly auditLog: AuditLog;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}

@@ -1,0 +1,19 @@
+import { exampleResource } from './capabilities/example-resource.ts';
+import { federatedJwt } from './capabilities/federated-jwt.ts';
+import { keyDirectory } from './capabilities/key-directory.ts';
+import { privateKeyJwt } from './capabilities/private-key-jwt.ts';
+import { statusPage } from './capabilities/status-page.ts';
+import { tracing } from './capabilities/tracing.ts';
+import { workers } from './capabilities/workers.ts';
+import type { Capability } from './capability.ts';
+
+/** What the service can do beside the core. Each can be deleted: its line here, its file in config/capabilities/, and its folders. */
+export const CAPABILITIES: readonly Capability[] = [
+  keyDirectory,
+  privateKeyJwt,
+  federatedJwt,
+  exampleResource,
+  tracing,
+  statusPage,
+  workers,
+];

@@ -1,0 +1,52 @@
+import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
+import type { Input } from '../../adapters/cli/read-secret.ts';
+import { streamClientsFile } from '../../adapters/files/clients-file.ts';
+import { BcryptSecretEncoder } from '../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { programVersion } from '../../adapters/system/program-version.ts';
+import { RandomSecretGenerator } from '../../adapters/system/random-secret-generator.ts';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
+import type { CheckRule } from '../../application/clients-program/change-details.ts';
+import { createClientManagement } from '../../application/clients-program/client-management.ts';
+import { RecordClientChanges } from '../../application/clients-program/record-client-changes.ts';
+import { success } from '../../domain/result.ts';
+import { CLIENTS_PROGRAM_PARTS } from '../clients-program-parts.ts';
+import { openProgramAudit } from '../open-program-audit.ts';
+import type { ProgramStreams } from '../program-streams.ts';
+import { databaseUrlOf } from '../settings/database-url.ts';
+import type { Environment } from '../settings/read-environment.ts';
+
+/** The program of `npm run clients`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+export function manageClients(
+  args: readonly string[],
+  streams: ProgramStreams,
+  environment: Environment,
+): Promise<number> {
+  const encoder = new BcryptSecretEncoder();
+  const clock = new SystemClock();
+
+  /** The URL comes from the environment: every user of the machine can see arguments. */
+  async function open() {
+    const url = databaseUrlOf(environment, readTextFile);
+    if (!url.ok) return url;
+    const checks: CheckRule[] = [];
+    for (const { readRuleCheck } of CLIENTS_PROGRAM_PARTS) {
+      const check = readRuleCheck(environment, readTextFile);
+      if (!check.ok) return check;
+      checks.push(check.value);
+    }
+    const audit = openProgramAudit(environment, streams.stderr);
+    if (!audit.ok) return audit;
+    // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
+    const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
+    const store = await PostgresClientStore.open(url.value, new RecordClientChanges(audit.value));
+    const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
+    const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
+    const parts = { store, encoder, checkRule, ...sources };
+    return success({ ...createClientManagement(parts), close: () => store.close() });
+  }
+
+  const more = (program: string, stdin: Input) =>
+    CLIENTS_PROGRAM_PARTS.flatMap((part) => part.commands(environment, program, stdin));
+  return runClients(args, streams, { open, more, encoder, clock, streamClientsFile, version: programVersion() });
+}

@@ -1,0 +1,130 @@
+import { runDoctor } from '../../adapters/cli/doctor/run-doctor.ts';
+import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
+import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
+import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
+import { inspectBaseUrl } from '../../adapters/system/doctor/inspect-base-url.ts';
+import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
+import { askRunningService, type RunningCheck } from '../../adapters/system/doctor/running-service.ts';
+import {
+  inspectKeyFile,
+  inspectOpenFiles,
+  inspectProcesses,
+  inspectWritableFile,
+} from '../../adapters/system/inspect-host.ts';
+import { programVersion } from '../../adapters/system/program-version.ts';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
+import { CAPABILITIES } from '../capabilities.ts';
+import type { CapabilityTables } from '../capability.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { listeningPlaces } from '../settings/listening-places.ts';
+import { loadConfiguration } from '../settings/load-configuration.ts';
+import { lookUpConnections, openFilesPlan } from '../settings/open-files-plan.ts';
+import type { Environment } from '../settings/read-environment.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** The program of `npm run doctor`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+export function inspectService(
+  args: readonly string[],
+  streams: TerminalStreams,
+  environment: Environment,
+): Promise<number> {
+  return runDoctor(args, streams, { inspections: () => openInspections(environment), version: programVersion() });
+}
+
+/** The inspections for the settings of an environment. If these have problems, nothing else can be looked at. */
+async function openInspections(environment: Environment): Promise<readonly Inspection[]> {
+  const loaded = loadConfiguration(environment, readTextFile);
+  if (!loaded.ok) {
+    const cure = 'docs/settings.md has the rule; correct this first, then run the doctor again';
+    return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, cure)) }];
+  }
+  const { settings, own } = loaded.value;
+  const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
+  const isRunning = running !== undefined;
+  const { DATABASE_URL: url, KEY_FILE: keyFile } = settings;
+  const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired } = settings;
+  const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
+    condition ? [{ name, inspect }] : [];
+  return [
+    { name: 'settings', inspect: async () => inspectSettings(loaded.value) },
+    { name: 'service', inspect: async () => inspectRunning(running, settings) },
+    { name: 'ports', inspect: () => inspectPorts(listeningPlaces(settings), isRunning) },
+    { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
+    { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
+    ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '')),
+    ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
+    ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings)),
+    ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name)) ?? []),
+    { name: 'public URL', inspect: () => inspectBaseUrl(publicUrls(settings), isRunning) },
+  ];
+}
+
+function inspectSettings({ settings, clients }: Configuration): readonly Finding[] {
+  const { CLIENT_REPOSITORY: repository, BASE_URL: baseUrl, TOKEN_ISSUER: issuer, KEY_DIRECTORY: directory } = settings;
+  const plain = clients.filter(({ clientSecret }) => clientSecret.startsWith('{noop}')).length;
+  return [
+    fine(`registrations in ${repository}, keys in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}`),
+    ...(repository === 'memory' ? [countOf(clients.length)] : []),
+    ...(plain > 0
+      ? [
+          note(
+            `secrets in plain text in CLIENTS_FILE: ${plain}`,
+            'replace {noop}… by the output of npm run clients -- hash',
+          ),
+        ]
+      : []),
+  ];
+}
+
+function countOf(clients: number): Finding {
+  const text = `registrations in CLIENTS_FILE: ${clients}`;
+  return clients > 0 ? fine(text) : note(text, 'add one, as config/demo/clients.json shows: nobody gets a token');
+}
+
+/** What the service that runs says about itself. */
+function inspectRunning(
+  checks: readonly RunningCheck[] | undefined,
+  { MANAGEMENT_PORT: port }: Settings,
+): readonly Finding[] {
+  if (port === 0) return [note('MANAGEMENT_PORT is 0: a service that runs cannot be asked', 'set it to a port')];
+  if (checks === undefined) return [fine(`no service answers on MANAGEMENT_PORT ${port}: it does not run here`)];
+  const failing = checks.filter(({ ready }) => !ready);
+  return [
+    ...failing.map(({ name, reason }) =>
+      problem(`the service that runs is not ready: ${name}: ${reason}`, 'fix that; it becomes ready without a restart'),
+    ),
+    ...checks
+      .filter(({ note: text }) => text !== undefined)
+      .map(({ name, note: text }) =>
+        note(`the service that runs says about ${name}: ${text}`, 'docs/operations.md explains it'),
+      ),
+    ...(failing.length === 0 ? [fine('the service runs, and is ready')] : []),
+  ];
+}
+
+/** The ORM is loaded only where it is used. */
+async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]> {
+  const { inspectDatabase } = await import('../../adapters/postgres/doctor/inspect-database.ts');
+  const { CLIENTS } = await import('../../adapters/postgres/client-entity.ts');
+  const more: readonly CapabilityTables[] = await Promise.all(
+    CAPABILITIES.map(async ({ tables }) => (await tables?.(settings)) ?? {}),
+  );
+  const ofClients = [CLIENTS, ...more.flatMap((capability) => capability.ofClients ?? [])];
+  const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
+  const lookUps = Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS * lookUpConnections(settings));
+  return inspectDatabase({
+    url: settings.DATABASE_URL?.reveal() ?? '',
+    hasKeys,
+    tables: [...(hasClients ? ofClients : []), ...more.flatMap(({ own = [] }) => own)],
+    connections: more.reduce((sum, { connections = 0 }) => sum + connections, hasClients ? lookUps : 0),
+  });
+}
+
+function publicUrls({ BASE_URL: baseUrl, TOKEN_ISSUER: issuer, PUBLIC_METADATA: isPublic }: Settings) {
+  // The path of the route escapes what has a meaning in a route.
+  const path = metadataPath(issuer).replaceAll('\\', '');
+  const metadataUrl = `${new URL(baseUrl).origin}${path}`;
+  const [tokenUrl, keySetUrl] = [`${baseUrl}${TOKEN_PATH}`, `${baseUrl}${KEY_SET_PATH}`];
+  return { baseUrl, issuer, tokenUrl, metadataUrl, keySetUrl, isPublic };
+}

@@ -1,0 +1,15 @@
+import { locationRoute } from '../../adapters/http/example-resource/location-route.ts';
+import { InMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
+import { FindLocation } from '../../application/example-resource/find-location.ts';
+import { define } from '../capability.ts';
+import { LISTS } from '../parts.ts';
+
+/** A protected resource to try tokens on, as a path of the service; `npm run locations` is the same as a server of its own. */
+export const exampleResource = define({
+  name: 'example-resource',
+  register(parts, { settings }) {
+    if (!settings.EXAMPLE_RESOURCE) return;
+    const findLocation = new FindLocation(new InMemoryLocationCatalog(PLACES));
+    parts.register(LISTS.publicRoutes, { useValue: locationRoute(findLocation, settings.LOCATION_FIELD_ORDER) });
+  },
+});

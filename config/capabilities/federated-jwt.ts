@@ -1,0 +1,127 @@
+import type { InjectionToken } from 'tsyringe';
+import { jsonReader } from '../../adapters/files/json-fault.ts';
+import { type IssuerSource, KEY_SET_TIMEOUT_MS } from '../../adapters/jwks-client/federated-jwt/fetch-issuer-keys.ts';
+import { inspectIssuers } from '../../adapters/jwks-client/federated-jwt/inspect-issuers.ts';
+import { IssuerKeySets } from '../../adapters/jwks-client/federated-jwt/issuer-key-sets.ts';
+import { readIssuersFile } from '../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
+import { IssuerKeyCache } from '../../adapters/memory/federated-jwt/issuer-key-cache.ts';
+import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
+import type { FederatedClients } from '../../application/ports/federated-clients.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
+import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
+import { failure, success } from '../../domain/result.ts';
+import { define, type Service } from '../capability.ts';
+import { observedPorts } from '../core/observed-ports.ts';
+import { LISTS, PARTS } from '../parts.ts';
+import { type Get, part } from '../registration.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** A trusted issuer and the source of its keys. */
+type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
+
+const NO_CLIENTS: FederatedClients = { findBySubject: async () => [] };
+
+/** Clients authenticate with the identities that other issuers give them, such as Kubernetes or GitHub. */
+export const federatedJwt = define<readonly ConfiguredIssuer[]>({
+  name: 'federated-jwt',
+  /** The issuers of CLIENT_ASSERTION_ISSUERS_FILE, with their keys or where to fetch them. */
+  read({ load, settings, clients }) {
+    const file = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));
+    if (!file.ok) return file;
+    if (settings === undefined) return success([]);
+    const { TOKEN_ISSUER } = settings;
+    const issuers = (file.value ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({ audience, ...issuer }));
+    const problems = isOn(settings) ? problemsOfRules(clients, new TrustedIssuers(issuers)) : [];
+    return problems.length === 0 ? success(issuers) : failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
+  },
+  async register(parts, service, issuers) {
+    const { settings, role } = service;
+    if (!isOn(settings)) return;
+    const federatedClients = await federatedClientsOf(service);
+    part(parts, PARTS.issuerKeys, () => new IssuerKeyCache());
+    part(parts, PARTS.authenticateByIdentity, (get) => {
+      return new AuthenticateByIdentity({
+        issuers: new TrustedIssuers(issuers),
+        issuerKeys: get(PARTS.issuerKeys),
+        verifyAssertion: get(PARTS.verifyAssertion),
+        clients: observedPorts(get).federatedClients(federatedClients(get)),
+        clock: get(PARTS.clock),
+        maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
+      });
+    });
+    if (role === 'worker') return;
+    part(parts, PARTS.onIssuerKeys, (get) => (sets) => get(PARTS.issuerKeys).replace(sets));
+    part(parts, KEY_SETS, (get) => {
+      return new IssuerKeySets(issuers, {
+        timeoutMs: KEY_SET_TIMEOUT_MS,
+        refreshMs: settings.CLIENT_ASSERTION_KEYS_REFRESH_SECONDS * 1_000,
+        staleMs: settings.CLIENT_ASSERTION_KEYS_STALE_SECONDS * 1_000,
+        onChange: get(PARTS.onIssuerKeys),
+        log: createStateLog(get(PARTS.log)),
+      });
+    });
+    part(parts, PARTS.issuerKeySets, (get) => get(KEY_SETS));
+    part(parts, LISTS.dependencies, (get) => get(KEY_SETS));
+    part(parts, LISTS.preparations, (get) => () => get(KEY_SETS).start());
+    part(parts, LISTS.serviceState, (get) => () => ({ issuerKeySets: get(KEY_SETS).counts() }));
+  },
+  async tables(settings) {
+    if (!isOn(settings) || settings.CLIENT_REPOSITORY !== 'postgres') return {};
+    return { ofClients: [(await loadFederatedClients()).CLIENT_SUBJECTS] };
+  },
+  inspect({ settings }, issuers) {
+    if (settings.CLIENT_ASSERTION_ISSUERS_FILE === undefined) return [];
+    return [{ name: 'trusted issuers', inspect: () => inspectIssuers(issuers) }];
+  },
+});
+
+const KEY_SETS = Symbol('IssuerKeySets') as InjectionToken<IssuerKeySets>;
+
+/** The trusted issuers of a configuration. */
+export function issuersOf({ own }: Configuration): readonly ConfiguredIssuer[] {
+  return own.get(federatedJwt.name) as readonly ConfiguredIssuer[];
+}
+
+function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
+  return methods.includes('federated_jwt');
+}
+
+/** The rules that no assertion can match, or that are too weak for the platform of their issuer. */
+function problemsOfRules(clients: readonly NewClient[], trusted: TrustedIssuers): readonly string[] {
+  return clients.flatMap(({ details }, position) =>
+    (details?.subjects ?? []).flatMap((rule, index) => {
+      const problem = trusted.problemOf(rule);
+      return problem === undefined ? [] : [`entry ${position}: federated_subjects entry ${index} ${problem}`];
+    }),
+  );
+}
+
+/** The rules in the storage of the clients. A storage that nothing here knows has none. */
+async function federatedClientsOf({ configuration, settings }: Service): Promise<(get: Get) => FederatedClients> {
+  switch (settings.CLIENT_REPOSITORY) {
+    case 'memory':
+      return (get) => new InMemoryFederatedClients(get(PARTS.clientRepository), configuration.clients);
+    case 'postgres': {
+      const { CLIENT_SUBJECTS, PostgresFederatedClients } = await loadFederatedClients();
+      return (get) => {
+        const { runnerOf } = get(PARTS.storage);
+        return runnerOf === undefined
+          ? NO_CLIENTS
+          : new PostgresFederatedClients(runnerOf(CLIENT_SUBJECTS), createStateLog(get(PARTS.log)));
+      };
+    }
+    default:
+      return () => NO_CLIENTS;
+  }
+}
+
+/** The ORM is loaded only where it is used. */
+export async function loadFederatedClients() {
+  return {
+    ...(await import('../../adapters/postgres/federated-jwt/subject-table.ts')),
+    ...(await import('../../adapters/postgres/federated-jwt/postgres-federated-clients.ts')),
+  };
+}

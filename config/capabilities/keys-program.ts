@@ -1,0 +1,29 @@
+import { runKeys } from '../../adapters/cli/keys-program/run-keys.ts';
+import { programVersion } from '../../adapters/system/program-version.ts';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { RecordKeyChanges } from '../../application/keys-program/record-key-changes.ts';
+import { success } from '../../domain/result.ts';
+import { openProgramAudit } from '../open-program-audit.ts';
+import type { ProgramStreams } from '../program-streams.ts';
+import { databaseUrlOf } from '../settings/database-url.ts';
+import type { Environment } from '../settings/read-environment.ts';
+
+/** The program of `npm run keys`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+export function manageKeys(
+  args: readonly string[],
+  streams: ProgramStreams,
+  environment: Environment,
+): Promise<number> {
+  /** The URL comes from the environment: every user of the machine can see arguments. */
+  async function open() {
+    const url = databaseUrlOf(environment, readTextFile);
+    if (!url.ok) return url;
+    const audit = openProgramAudit(environment, streams.stderr);
+    if (!audit.ok) return audit;
+    // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
+    const { PostgresKeyRecords } = await import('../../adapters/postgres/keys-program/postgres-key-records.ts');
+    return success(await PostgresKeyRecords.open(url.value, new RecordKeyChanges(audit.value)));
+  }
+
+  return runKeys(args, streams, { open, version: programVersion() });
+}

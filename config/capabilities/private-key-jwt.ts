@@ -1,0 +1,93 @@
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { InMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
+import type { ClientKeys } from '../../application/ports/client-keys.ts';
+import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
+import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
+import { define, type Service } from '../capability.ts';
+import { observedPorts } from '../core/observed-ports.ts';
+import { databaseOptions } from '../database-options.ts';
+import { LISTS, PARTS } from '../parts.ts';
+import { type Get, getFrom, part } from '../registration.ts';
+import { assertionAudiences } from '../settings/domain-options.ts';
+import type { Settings } from '../settings/settings.ts';
+
+const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined, keys: [] }) };
+
+/** Clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
+export const privateKeyJwt = define({
+  name: 'private-key-jwt',
+  async register(parts, service) {
+    const { settings, role } = service;
+    if (!isOn(settings)) return;
+    const clientKeys = await clientKeysOf(service);
+    part(parts, PARTS.usedAssertions, (get) => get(PARTS.usedAssertionsStore));
+    part(parts, PARTS.authenticateByKey, (get) => {
+      const observe = observedPorts(get);
+      return new AuthenticateByKey({
+        clientKeys: observe.clientKeys(clientKeys(get)),
+        clients: observe.clients(get(PARTS.clientRepository)),
+        verifyAssertion: get(PARTS.verifyAssertion),
+        useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
+        clock: get(PARTS.clock),
+        audiences: assertionAudiences(settings),
+      });
+    });
+    if (role === 'worker') return;
+    part(parts, LISTS.serviceState, (get) => () => ({ usedAssertions: get(PARTS.usedAssertionsStore).load }));
+    if (settings.KEY_DIRECTORY === 'memory') {
+      part(parts, PARTS.usedAssertionsStore, (get) => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
+      return;
+    }
+    parts.register(LISTS.openers, {
+      useFactory: (own) => async () => {
+        const get = getFrom(own);
+        const { openUsedAssertions } = await import('../../adapters/postgres/private-key-jwt/open-used-assertions.ts');
+        const log = createStateLog(get(PARTS.log).child({ dependency: 'used assertions' }));
+        const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
+        const { adapter, dependency } = await openUsedAssertions(options, get(PARTS.clock), log);
+        own.registerInstance(PARTS.usedAssertionsStore, adapter);
+        return dependency;
+      },
+    });
+  },
+  async tables(settings) {
+    if (!isOn(settings)) return {};
+    const { CLIENT_REPOSITORY, KEY_DIRECTORY } = settings;
+    const ofClients = CLIENT_REPOSITORY === 'postgres' ? [(await loadClientKeys()).CLIENT_KEYS] : [];
+    if (KEY_DIRECTORY !== 'postgres') return { ofClients };
+    const { USED_ASSERTIONS } = await import('../../adapters/postgres/private-key-jwt/used-assertion-table.ts');
+    const { USES_POOL_SIZE } = await import('../../adapters/postgres/private-key-jwt/open-used-assertions.ts');
+    return { ofClients, own: [USED_ASSERTIONS], connections: USES_POOL_SIZE };
+  },
+});
+
+function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
+  return methods.includes('private_key_jwt');
+}
+
+/** The keys in the storage of the clients. A storage that nothing here knows has none. */
+async function clientKeysOf({ configuration, settings }: Service): Promise<(get: Get) => ClientKeys> {
+  switch (settings.CLIENT_REPOSITORY) {
+    case 'memory':
+      return (get) => new InMemoryClientKeys(get(PARTS.clientRepository), configuration.clients);
+    case 'postgres': {
+      const { CLIENT_KEYS, PostgresClientKeys } = await loadClientKeys();
+      return (get) => {
+        const { runnerOf } = get(PARTS.storage);
+        return runnerOf === undefined
+          ? NO_KEYS
+          : new PostgresClientKeys(runnerOf(CLIENT_KEYS), createStateLog(get(PARTS.log)));
+      };
+    }
+    default:
+      return () => NO_KEYS;
+  }
+}
+
+async function loadClientKeys() {
+  return {
+    ...(await import('../../adapters/postgres/private-key-jwt/client-key-table.ts')),
+    ...(await import('../../adapters/postgres/private-key-jwt/postgres-client-keys.ts')),
+  };
+}

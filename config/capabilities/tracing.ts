@@ -1,0 +1,48 @@
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import type { TracingOptions } from '../../adapters/tracing/tracing-options.ts';
+import { define } from '../capability.ts';
+import { LISTS, PARTS } from '../parts.ts';
+import { part } from '../registration.ts';
+import { readTracingSettings } from './tracing/tracing-settings.ts';
+
+/** Spans of each request for a collector of OpenTelemetry, in the processes that answer requests. */
+export const tracing = define<TracingOptions | undefined>({
+  name: 'tracing',
+  read: ({ environment }) => readTracingSettings(environment),
+  async register(parts, { role }, options) {
+    if (options === undefined || role === 'primary') return;
+    // OpenTelemetry is loaded only where it is used.
+    const { connectTracing } = await import('../../adapters/tracing/connect-tracing.ts');
+    let log: ReturnType<typeof createStateLog> | undefined;
+    const { requests, ports } = connectTracing(options, (change) => log?.(change));
+    part(parts, PARTS.observedPorts, () => ports);
+    part(parts, PARTS.logMembers, () => requests.logMembers);
+    part(parts, PARTS.aroundRequests, () => requests.around);
+    parts.register(LISTS.requestCounters, { useValue: { count: (line) => requests.describe(line) } });
+    parts.register(LISTS.dependencies, { useValue: requests });
+    part(parts, LISTS.measurements, (get) => (metrics) => {
+      log = createStateLog(get(PARTS.log));
+      metrics.measure({
+        name: 'auth_trace_spans_waiting',
+        help: 'Spans of traces that wait to be sent.',
+        read: () => requests.queue.waiting,
+        max: () => requests.queue.waitingMax,
+      });
+      metrics.countTotal(
+        'auth_trace_spans_lost_total',
+        'Spans of traces that were lost because too many waited, or because the collector did not accept them.',
+        () => requests.queue.lost,
+      );
+    });
+  },
+  inspect(_configuration, options) {
+    if (options === undefined) return [];
+    return [
+      {
+        name: 'tracing',
+        inspect: async () =>
+          (await import('../../adapters/tracing/inspect-collector.ts')).inspectCollector(options.exporter),
+      },
+    ];
+  },
+});

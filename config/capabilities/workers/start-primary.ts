@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { extname } from 'node:path';
+import type { RunningServer } from '../../../adapters/http/server/running-server.ts';
+import { createKeyFactory, PrivateKeys } from '../../../adapters/jwt/create-key-factory.ts';
+import { findSharedPort } from '../../../adapters/system/shared-port.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { KeysForWorkers } from '../../../adapters/workers/keys-for-workers.ts';
+import { useForWorkers } from '../../../adapters/workers/remote-used-assertions.ts';
+import { WorkerPool } from '../../../adapters/workers/worker-pool.ts';
+import { WorkerProcess } from '../../../adapters/workers/worker-process.ts';
+import type { Launch } from '../../capability.ts';
+import { PARTS } from '../../parts.ts';
+import { getFrom } from '../../registration.ts';
+
+/** Beside this file, with the same extension: compiled or not. */
+const WORKER_FILE = `${import.meta.dirname}/worker-main${extname(import.meta.filename)}`;
+
+/**
+ * Starts the service in several processes: workers, which look up clients and answer requests, and this one, the primary,
+ * which has the port, the keys, the verification queue and the management port. Resolves when all workers listen.
+ * Rejects, with nothing left open, where one cannot.
+ */
+export async function startPrimary({
+  configuration,
+  files,
+  environment,
+  build,
+  start,
+}: Launch): Promise<RunningServer> {
+  const { settings } = configuration;
+  const privateKeys = new PrivateKeys();
+  const keyFactory = createKeyFactory({ ids: new RandomIdGenerator(), file: configuration.keyFile, privateKeys });
+  const workers = new Set<WorkerProcess>();
+  const container = await build('primary', (parts) => {
+    parts.registerInstance(PARTS.keyFactory, keyFactory);
+    parts.registerInstance(PARTS.onIssuerKeys, (sets) => {
+      for (const worker of workers) worker.sendIssuerKeys(sets);
+    });
+    const logCost = parts.resolve(PARTS.onCostFound);
+    parts.registerInstance(PARTS.onCostFound, (cost) => {
+      logCost(cost);
+      for (const worker of workers) worker.sendCost(cost);
+    });
+  });
+  const keyRing = container.resolve(PARTS.keyRing);
+  const slots = container.resolve(PARTS.verificationSlots);
+  const issuerKeys = () => getFrom(container).optional(PARTS.issuerKeySets)?.sets() ?? new Map();
+  const cacheKey = randomBytes(32);
+
+  const verifier = container.resolve(PARTS.bcryptVerifier);
+  const keys = new KeysForWorkers(keyRing, (kid) => privateKeys.signing(kid));
+  const pool = new WorkerPool({
+    workers,
+    size: settings.WORKERS,
+    log: container.resolve(PARTS.log),
+    fork: () =>
+      WorkerProcess.fork(
+        WORKER_FILE,
+        { ...environment, WORKERS: String(settings.WORKERS) },
+        {
+          slots,
+          workers,
+          useAssertions: (uses) => useForWorkers(container.resolve(PARTS.usedAssertionsStore))(uses),
+          findKey: (kid) => keys.find(kid),
+          costFound: (cost) => verifier.includeCost(cost),
+        },
+      ),
+    findPort: () => findSharedPort(settings.HOST, settings.PORT),
+    async start(worker, sharedPort) {
+      const { costs } = verifier;
+      const own = { worker: worker.id, sharedPort };
+      const { reopenings } = pool;
+      await worker.start({ ...own, files, keys: keys.now(), cacheKey, costs, issuerKeys: issuerKeys() });
+      // A worker that is still starting does not hear of changes.
+      if (pool.reopenings !== reopenings) await pool.reopenFiles();
+    },
+    async listen(worker) {
+      worker.sendIssuerKeys(issuerKeys());
+      await worker.sendKeys(keys.now());
+      return worker.listen();
+    },
+    sendKeys: (worker) => worker.sendKeys(keys.now()),
+  });
+  keyRing.onChange(() => void pool.sendKeys());
+  container.registerInstance(PARTS.workers, pool);
+  return start(container, 'primary');
+}

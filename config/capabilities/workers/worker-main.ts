@@ -1,0 +1,4 @@
+import { runWorker } from '../../../adapters/workers/run-worker.ts';
+import { startWorker } from './start-worker.ts';
+
+runWorker(startWorker);

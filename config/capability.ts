@@ -1,0 +1,89 @@
+import type { DependencyContainer } from 'tsyringe';
+import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import type { TableDefinition } from '../adapters/postgres/table.ts';
+import type { Inspection } from '../application/ports/inspection.ts';
+import type { NewClient } from '../domain/client-registration.ts';
+import { type Result, success } from '../domain/result.ts';
+import type { ProcessRole } from './process-role.ts';
+import type { Configuration } from './settings/configuration.ts';
+import type { Environment } from './settings/read-environment.ts';
+import type { Settings } from './settings/settings.ts';
+
+/** What a capability may read before the service starts. */
+export interface Reading {
+  readonly environment: Environment;
+  /** Undefined if the settings have problems, which are reported anyway. */
+  readonly settings: Settings | undefined;
+  /** The registrations in memory. */
+  readonly clients: readonly NewClient[];
+  /** What the file of a setting holds; undefined if the setting is absent. */
+  load<Value>(
+    setting: string,
+    parse: (text: string) => Result<Value, readonly string[]>,
+  ): Result<Value | undefined, readonly string[]>;
+}
+
+/** The service that a capability adds to. */
+export interface Service {
+  readonly configuration: Configuration;
+  readonly settings: Settings;
+  readonly role: ProcessRole;
+}
+
+/** Replaces parts, in a worker or in a test. What it replaces can still be resolved there. */
+export type Override = (container: DependencyContainer) => void;
+
+/** A service that can be started in another way than in this process. */
+export interface Launch {
+  readonly configuration: Configuration;
+  /** The text of each file that was read, by its path. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly environment: Environment;
+  build(role: ProcessRole, override?: Override): Promise<DependencyContainer>;
+  start(container: DependencyContainer, role: ProcessRole): Promise<RunningServer>;
+}
+
+/** The tables of a capability. */
+export interface CapabilityTables {
+  /** Which it reads with the pool of the registrations. */
+  readonly ofClients?: readonly TableDefinition[];
+  /** Which it keeps itself. */
+  readonly own?: readonly TableDefinition[];
+  /** Connections to the database that each replica opens for its own tables. */
+  readonly connections?: number;
+}
+
+/**
+ * Something that a setting switches on. Its code is in folders of its name, which the core does not import: without them and
+ * without its line in config/capabilities.ts, the rest compiles and works. Each member is a list that the core has anyway.
+ */
+export interface Capability<Own = unknown> {
+  readonly name: string;
+  /** What it needs beyond the settings, such as the content of a file. Fails with every problem, by the name of the setting. */
+  readonly read?: (reading: Reading) => Result<Own, readonly string[]>;
+  /** Registers its parts, and adds to LISTS. Must not resolve any part. */
+  readonly register?: (parts: DependencyContainer, service: Service, own: Own) => void | Promise<void>;
+  /** Its tables in PostgreSQL with these settings. */
+  readonly tables?: (settings: Settings) => Promise<CapabilityTables>;
+  /** What the doctor looks at. */
+  readonly inspect?: (configuration: Configuration, own: Own) => readonly Inspection[];
+  /** Starts the service in another way than in this process; undefined with these settings. */
+  readonly launch?: (launch: Launch) => Promise<RunningServer> | undefined;
+}
+
+/** A capability of the list, whatever it reads for itself. */
+export function define<Own>(capability: Capability<Own>): Capability {
+  // `register` and `inspect` get only what `read` of the same capability returned.
+  return capability as Capability;
+}
+
+/** What each capability reads, by its name, or all their problems. */
+export function readAll(
+  capabilities: readonly Capability[],
+  reading: Reading,
+): Result<ReadonlyMap<string, unknown>, readonly string[]> {
+  const read = capabilities.map(({ name, read: readOwn }) => ({ name, own: readOwn?.(reading) ?? success(undefined) }));
+  const problems = read.flatMap(({ own }) => (own.ok ? [] : own.problem));
+  if (problems.length > 0) return { ok: false, problem: problems };
+  return success(new Map(read.map(({ name, own }) => [name, own.ok ? own.value : undefined])));
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import type { DependencyContainer } from 'tsyringe';
+import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
+import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
+import { BcryptSecretVerifier, concurrentVerifications } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { PacedAttempts } from '../../adapters/secrets/paced-attempts.ts';
+import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
+import {
+  ASSERTION_QUEUE_LIMITS,
+  VERIFICATION_QUEUE_LIMITS,
+  VerificationQueue,
+} from '../../adapters/secrets/verification-queue.ts';
+import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
+import { availableCores } from '../../adapters/system/host-limits.ts';
+import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
+import { AuthenticateClient } from '../../application/authenticate-client.ts';
+import { VerifyAssertion } from '../../application/verify-assertion.ts';
+import { StoredSecret } from '../../domain/stored-secret.ts';
+import type { Service } from '../capability.ts';
+import { PARTS } from '../parts.ts';
+import { part } from '../registration.ts';
+import { NO_RESOURCES } from '../storages.ts';
+import { observedPorts } from './observed-ports.ts';
+
+/** Clients, their secrets, and the queues in which their credentials are verified. */
+export function registerClientParts(parts: DependencyContainer, { configuration, settings }: Service): void {
+  const { clients } = configuration;
+  part(parts, PARTS.clientRepository, (get) => get(PARTS.storage).clients);
+  part(parts, PARTS.clientResources, (get) => get(PARTS.storage).resources ?? NO_RESOURCES);
+
+  part(parts, PARTS.verifiedSecrets, (get) => {
+    const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
+    return new VerifiedSecretCache(get(PARTS.clock), { key: randomBytes(32), lifetimeSeconds });
+  });
+  part(parts, PARTS.verificationQueue, () => {
+    const concurrent = concurrentVerifications(settings.WORKERS, availableCores());
+    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
+  });
+  part(parts, PARTS.pacedAttempts, () => new PacedAttempts());
+  part(parts, PARTS.verificationSlots, (get) => {
+    const queue = get(PARTS.verificationQueue);
+    const failuresPerMinute = settings.CLIENT_FAILURES_PER_MINUTE;
+    if (failuresPerMinute === 0) return queue;
+    return new AttemptLimiter(queue, { failuresPerMinute, paced: get(PARTS.pacedAttempts) });
+  });
+  part(parts, PARTS.onCostFound, (get) => (cost) => get(PARTS.log).warn({ event: 'secret_cost_found', cost }));
+  part(parts, PARTS.bcryptVerifier, (get) => {
+    const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
+    const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound: get(PARTS.onCostFound) });
+    for (const { clientSecret, details } of clients) {
+      const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
+      for (const text of encoded) verifier.includeCost(StoredSecret.parse(text).cost);
+    }
+    return verifier;
+  });
+  part(parts, PARTS.secretVerifier, (get) => {
+    const bcrypt = get(PARTS.bcryptVerifier);
+    return get.optional(PARTS.storage)?.hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt;
+  });
+  part(parts, PARTS.authenticateBySecret, (get) => {
+    const observe = observedPorts(get);
+    return new AuthenticateBySecret({
+      clients: observe.clients(get(PARTS.clientRepository)),
+      verifiedSecrets: get(PARTS.verifiedSecrets),
+      slots: get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.verificationSlots))),
+      secrets: observe.secrets(get(PARTS.secretVerifier)),
+    });
+  });
+
+  part(parts, PARTS.assertionVerifier, () => new NodeCryptoAssertionVerifier());
+  part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
+  part(parts, PARTS.verifyAssertion, (get) => {
+    const observe = observedPorts(get);
+    const slots = get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.assertionQueue)));
+    return new VerifyAssertion(observe.assertions(get(PARTS.assertionVerifier)), slots);
+  });
+  part(parts, PARTS.authenticateClient, (get) => {
+    const methods = settings.CLIENT_AUTHENTICATION_METHODS;
+    const hasSecrets = methods.includes('client_secret_post') || methods.includes('client_secret_basic');
+    const bySecret = hasSecrets ? get(PARTS.authenticateBySecret) : undefined;
+    const byKey = get.optional(PARTS.authenticateByKey);
+    const byIdentity = get.optional(PARTS.authenticateByIdentity);
+    if (bySecret !== undefined && byKey === undefined && byIdentity === undefined) return bySecret;
+    return new AuthenticateClient({ bySecret, byKey, byIdentity });
+  });
+}

@@ -1,0 +1,99 @@
+import { IMPORTED_KEYS_MAX } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
+import type { ServiceState } from '../../adapters/prom-client/service-metrics.ts';
+import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
+import { availableCores, memoryLimit } from '../../adapters/system/host-limits.ts';
+import type { ExpiringCredentials } from '../../domain/client-details.ts';
+import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
+import { LISTS, PARTS } from '../parts.ts';
+import type { Get } from '../registration.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Measures what each process that answers requests holds, whatever its storage. */
+export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Settings): void {
+  const metrics = get(PARTS.processMetrics);
+  metrics.measureCache(() => get(PARTS.verifiedSecrets));
+  const limiter = () => {
+    const slots = get(PARTS.verificationSlots);
+    return slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
+  };
+  metrics.measure({
+    name: 'auth_failed_attempt_counts',
+    help: 'Pairs of client id and address whose failed attempts are counted.',
+    read: () => limiter().pairs,
+    max: () => limiter().pairsMax,
+  });
+  const audit = () => get(PARTS.auditOutput).measured;
+  metrics.countTotal(
+    'auth_audit_lines_lost_total',
+    'Audit events that were lost because they could not be written, or not fast enough.',
+    () => audit().linesLost,
+  );
+  metrics.measure({
+    name: 'auth_audit_buffered_bytes',
+    help: 'Bytes of audit events that wait to be written to AUDIT_FILE.',
+    read: () => audit().bufferedBytes,
+    max: () => audit().bufferedBytesMax,
+  });
+  if (['private_key_jwt', 'federated_jwt'].some((name) => CLIENT_AUTHENTICATION_METHODS.some((on) => on === name))) {
+    metrics.measure({
+      name: 'auth_assertion_keys',
+      help: 'Public keys that have verified an assertion and are kept ready for the next one.',
+      read: () => get(PARTS.assertionVerifier).importedKeys,
+      max: () => IMPORTED_KEYS_MAX,
+    });
+    const queue = () => get(PARTS.assertionQueue);
+    metrics.measure({
+      name: 'auth_assertion_verifications_unanswered',
+      help: 'Requests that wait for the verification of an assertion or for the time of its answer.',
+      read: () => queue().load.unanswered,
+      max: () => queue().limits.unanswered,
+    });
+    metrics.measure({
+      name: 'auth_assertion_verifications_overflow',
+      help: 'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.',
+      read: () => queue().load.overflow,
+      max: () => queue().limits.overflow,
+    });
+    metrics.measure({
+      name: 'auth_assertion_verification_shares',
+      help: 'Clients and addresses whose share of the overflow queue of assertions is remembered.',
+      read: () => queue().shares,
+      max: () => queue().sharesMax,
+    });
+  }
+}
+
+/** Measures the credentials that expire soon, in a process that knows them. */
+export function measureExpiring(get: Get): void {
+  const expiring = get.optional(PARTS.storage)?.expiring;
+  if (expiring === undefined) return;
+  const measure = (kind: keyof ExpiringCredentials) =>
+    get(PARTS.processMetrics).measure({
+      name: `auth_client_${kind}_expiring`,
+      help: `Valid ${kind} of clients that expire within 30 days.`,
+      read: () => expiring()[kind],
+    });
+  measure('secrets');
+  measure('keys');
+}
+
+/** What is measured of the service as a whole, in the process that has the verification queue. */
+export function serviceState(get: Get, settings: Settings): ServiceState {
+  const [queue, paced, keyRing] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts), get(PARTS.keyRing)];
+  const workers = get.optional(PARTS.workers);
+  const { concurrent: running, overflow, unanswered } = queue.limits;
+  return {
+    checks: get(PARTS.healthChecks)(),
+    workers: workers === undefined ? 1 : settings.WORKERS,
+    listening: workers?.listening ?? Number(get(PARTS.httpServer).listening),
+    verifications: { ...queue.load, shares: queue.shares, paced: paced.size },
+    verificationsMax: { running, overflow, unanswered, shares: queue.sharesMax, paced: paced.max },
+    refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
+    clockOffsetSeconds: keyRing.clockOffsetSeconds(),
+    clockOffsetSecondsMax: CLOCK_OFFSET_SECONDS_MAX,
+    keys: { ...keyRing.times(), trusted: new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size },
+    cores: availableCores(),
+    memoryBytes: memoryLimit(),
+    ...Object.assign({}, ...get.all(LISTS.serviceState).map((read) => read())),
+  };
+}

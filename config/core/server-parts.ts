@@ -1,0 +1,109 @@
+import type { DependencyContainer } from 'tsyringe';
+import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
+import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
+import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
+import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
+import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
+import { clientAddressBehind } from '../../adapters/http/parsing/client-address.ts';
+import { ownHosts } from '../../adapters/http/parsing/own-hosts.ts';
+import { CONNECTIONS_MAX, HttpServer } from '../../adapters/http/server/http-server.ts';
+import { Lifecycle } from '../../adapters/http/server/running-server.ts';
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { MetricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
+import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
+import { connectionsWithin } from '../../adapters/system/open-files.ts';
+import { PublishKeys } from '../../application/keys/publish-keys.ts';
+import type { RequestCounter, RequestLog } from '../../application/ports/telemetry.ts';
+import type { Service } from '../capability.ts';
+import { LISTS, PARTS } from '../parts.ts';
+import { type Get, part } from '../registration.ts';
+import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from '../settings/open-files-plan.ts';
+import { serviceState } from './measurements.ts';
+
+/** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
+const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
+
+/** The two ports with their routes, and what measures them. */
+export function registerServerParts(parts: DependencyContainer, { configuration, settings }: Service): void {
+  part(parts, PARTS.processName, () => 'primary');
+  part(parts, PARTS.processMetrics, (get) => new ProcessMetrics(get(PARTS.processName), get(PARTS.logDestination)));
+  part(parts, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
+  part(parts, PARTS.rejectionDelay, () => new RejectionDelay());
+  part(parts, PARTS.lifecycle, () => new Lifecycle());
+  const serverParts = (get: Get) => ({
+    authorizeRequest: get(PARTS.authorizeRequest),
+    ids: get(PARTS.ids),
+    rejectionDelay: get(PARTS.rejectionDelay),
+    timeouts: configuration.httpTimeouts,
+    onFault: createStateLog(get(PARTS.log)),
+  });
+
+  part(parts, PARTS.routes, (get) => {
+    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, METADATA_SCOPES: scopes } = settings;
+    return publicRoutes({
+      issueToken: get(PARTS.issueToken),
+      publishKeys: new PublishKeys(get(PARTS.keyProvider)),
+      load: get(PARTS.loadLimit),
+      methods: settings.CLIENT_AUTHENTICATION_METHODS,
+      metadata: { issuer, baseUrl, scopes, compatibility: settings.METADATA_COMPATIBILITY },
+      publicMetadata: settings.PUBLIC_METADATA,
+      resources: get.all(LISTS.publicRoutes),
+    });
+  });
+  part(parts, PARTS.httpServer, (get) => {
+    const { TRUSTED_PROXIES: trusted } = settings;
+    const server = new HttpServer({
+      ...serverParts(get),
+      ...(trusted && { clientAddress: clientAddressBehind(trusted) }),
+      log: get(PARTS.log),
+      metrics: countedBy([get(PARTS.processMetrics), ...get.all(LISTS.requestCounters)]),
+      load: get(PARTS.loadLimit),
+      routes: get(PARTS.routes),
+      connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
+      onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock)),
+      around: get.optional(PARTS.aroundRequests),
+    });
+    get(PARTS.processMetrics).measureHttp(() => server.load);
+    return server;
+  });
+
+  part(parts, PARTS.healthChecks, (get) => () => {
+    const logs = [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks];
+    const own = get.optional(PARTS.workers)?.healthChecks(logs) ?? logs;
+    return [get(PARTS.lifecycle), ...own, ...get(PARTS.dependencies)];
+  });
+  part(parts, PARTS.metricsScrape, (get) => {
+    return new MetricsScrape({
+      process: get(PARTS.processMetrics),
+      service: () => serviceState(get, settings),
+      workers: async () => (await get.optional(PARTS.workers)?.metrics()) ?? new Map(),
+    });
+  });
+  part(parts, PARTS.managementServer, (get) => {
+    const verificationChecks = () => [
+      get(PARTS.lifecycle),
+      ...[get.optional(PARTS.workers) ?? []].flat(),
+      get(PARTS.keyRotation).verification,
+    ];
+    const scrape = () => get(PARTS.metricsScrape).scrape();
+    const routes = managementRoutes(get(PARTS.healthChecks), verificationChecks, scrape);
+    return new HttpServer({
+      ...serverParts(get),
+      log: NO_LOG,
+      load: new LoadLimit(LOAD_LIMITS),
+      connectionsMax: MANAGEMENT_CONNECTIONS_MAX,
+      routes: [...routes, ...get.all(LISTS.managementRoutes).flat()],
+      answersHost: ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]),
+    });
+  });
+}
+
+function countedBy(counters: readonly RequestCounter[]): RequestCounter {
+  const [only, ...others] = counters;
+  if (only !== undefined && others.length === 0) return only;
+  return {
+    count(line) {
+      for (const counter of counters) counter.count(line);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { DependencyContainer } from 'tsyringe';
+import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
+import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
+import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
+import { IssueToken } from '../../application/issue-token.ts';
+import { KeyRing } from '../../application/keys/key-ring.ts';
+import { KeySchedule } from '../../domain/key-schedule.ts';
+import { TokenPolicy } from '../../domain/token-policy.ts';
+import type { Service } from '../capability.ts';
+import { PARTS } from '../parts.ts';
+import { part } from '../registration.ts';
+import { keyTimes, tokenPolicyOptions } from '../settings/domain-options.ts';
+import { observedPorts } from './observed-ports.ts';
+
+/** How far the clocks of replicas may be apart. */
+const REPLICA_LEEWAY_SECONDS = 1;
+
+/** Signing keys, and the use cases that issue and verify tokens. */
+export function registerTokenParts(parts: DependencyContainer, { configuration, settings }: Service): void {
+  part(parts, PARTS.keyFactory, (get) => createKeyFactory({ ids: get(PARTS.ids), file: configuration.keyFile }));
+  part(parts, PARTS.keyDirectory, (get) => {
+    return get.optional(PARTS.sharedKeyDirectory) ?? new InMemoryKeyDirectory(get(PARTS.monotonicClock));
+  });
+  part(parts, PARTS.keyRing, (get) => {
+    return new KeyRing({
+      factory: get(PARTS.keyFactory),
+      directory: get(PARTS.keyDirectory),
+      clock: get(PARTS.monotonicClock),
+      schedule: new KeySchedule(keyTimes(settings)),
+      auditLog: get(PARTS.auditLog),
+    });
+  });
+  part(parts, PARTS.keyProvider, (get) => get(PARTS.keyRing));
+
+  part(parts, PARTS.issueToken, (get) => {
+    const observe = observedPorts(get);
+    const policy = new TokenPolicy(tokenPolicyOptions(settings));
+    return new IssueToken({
+      authenticateClient: get(PARTS.authenticateClient),
+      clientResources: observe.clientResources(get(PARTS.clientResources)),
+      policy,
+      signer: observe.signer(new Rs256TokenSigner(get(PARTS.keyProvider), policy.type)),
+      clock: get(PARTS.clock),
+      ids: get(PARTS.ids),
+      auditLog: get(PARTS.auditLog),
+    });
+  });
+  part(parts, PARTS.authorizeRequest, (get) => {
+    const expected: ExpectedToken = {
+      issuer: settings.TOKEN_ISSUER,
+      audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
+      // The clock of another replica may be a moment ahead of ours.
+      leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
+    };
+    const verifier = observedPorts(get).tokens(new JoseTokenVerifier(get(PARTS.keyProvider)));
+    return new AuthorizeRequest(verifier, get(PARTS.clock), expected);
+  });
+}

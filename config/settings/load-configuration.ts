@@ -1,0 +1,59 @@
+import { readClientsFile } from '../../adapters/files/clients-file.ts';
+import { jsonReader } from '../../adapters/files/json-fault.ts';
+import { HTTP_TIMEOUTS } from '../../adapters/http/server/http-server.ts';
+import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
+import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { CAPABILITIES } from '../capabilities.ts';
+import { readAll } from '../capability.ts';
+import type { Configuration } from './configuration.ts';
+import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
+import { readManagementToken } from './management-token.ts';
+import type { Environment } from './read-environment.ts';
+import { readSettings } from './settings.ts';
+
+/** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
+export function loadConfiguration(
+  environment: Environment,
+  readTextFile: ReadTextFile,
+): Result<Configuration, readonly string[]> {
+  /** What the file of a setting holds; undefined where the setting is absent. */
+  function load<Value>(name: string, parse: (text: string) => Result<Value, readonly string[]>) {
+    const path = environment[name];
+    if (!path) return success(undefined);
+    const text = readTextFile(path);
+    const parsed = text.ok ? parse(text.value) : failure([text.problem]);
+    return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));
+  }
+  const settings = readSettings(environment);
+  const clients =
+    environment['CLIENT_REPOSITORY'] === 'memory'
+      ? load('CLIENTS_FILE', jsonReader(readClientsFile))
+      : success(undefined);
+  const keyFile = load('KEY_FILE', (text) =>
+    (text.trimStart().startsWith('{') ? jsonReader(readKeyFile) : readKeyFile)(text),
+  );
+  const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
+  const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
+  const own = readAll(CAPABILITIES, {
+    environment,
+    settings: settings.ok ? settings.value : undefined,
+    clients: clients.ok ? (clients.value ?? []) : [],
+    load,
+  });
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && managementToken.ok && own.ok) {
+    const { DATABASE_URL = databaseUrl.value, MANAGEMENT_TOKEN = managementToken.value } = settings.value;
+    const problems =
+      DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile);
+    if (problems.length > 0) return failure(problems);
+    return success({
+      settings: Object.freeze({ ...settings.value, DATABASE_URL, MANAGEMENT_TOKEN }),
+      clients: clients.value ?? [],
+      keyFile: keyFile.value,
+      httpTimeouts: HTTP_TIMEOUTS,
+      own: own.value,
+    });
+  }
+  const loaded = [settings, clients, keyFile, databaseUrl, managementToken, own];
+  return failure(loaded.flatMap((part) => (part.ok ? [] : part.problem)));
+}

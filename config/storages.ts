@@ -1,0 +1,77 @@
+import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
+import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
+import type { DatabaseLog } from '../adapters/postgres/health.ts';
+import type { Runner } from '../adapters/postgres/runner.ts';
+import type { TableDefinition } from '../adapters/postgres/table.ts';
+import type { ClientRepository } from '../application/ports/client-repository.ts';
+import type { ClientResources } from '../application/ports/client-resources.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { Dependency } from '../application/ports/health-check.ts';
+import type { IdGenerator } from '../application/ports/id-generator.ts';
+import { countExpiring, type ExpiringCredentials } from '../domain/client-details.ts';
+import type { DatabaseOptions } from './database-options.ts';
+import type { ProcessRole } from './process-role.ts';
+import type { Configuration } from './settings/configuration.ts';
+import type { StorageName } from './settings/settings.ts';
+
+/** What a storage needs to be opened. */
+export interface StorageNeeds {
+  readonly configuration: Configuration;
+  readonly role: ProcessRole;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+  readonly log: DatabaseLog;
+  /** Throws if the settings name no database. */
+  readonly database: () => DatabaseOptions;
+  /** The tables that capabilities read beside those of the core. */
+  readonly tables: readonly TableDefinition[];
+}
+
+/** The ports of a storage. What is absent has a default: no resources, nothing expires, one BCrypt cost, nothing to close. */
+export interface OpenedStorage {
+  readonly clients: ClientRepository;
+  readonly resources?: ClientResources;
+  /** The latest counts, without what is not known. */
+  readonly expiring?: () => Partial<ExpiringCredentials>;
+  /** Calls back with the BCrypt costs of stored secrets, now and when they change. Resolves after the first time. */
+  readonly watchCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
+  /** Whether secrets may be stored as `{noop}` and plain text. */
+  readonly hasPlainSecrets?: boolean;
+  readonly dependency?: Dependency;
+  /** Runs statements on one of the tables. Only PostgreSQL has it. */
+  readonly runnerOf?: (table: TableDefinition) => Runner;
+}
+
+/** Opens a storage; undefined if a process of this role needs none. Rejects if it cannot be used at all. */
+type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage | undefined>;
+
+/** The values of CLIENT_REPOSITORY. */
+export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
+  async memory({ configuration: { clients }, role, clock, ids }) {
+    const details = clients.flatMap((client) => client.details ?? []);
+    return {
+      clients: new InMemoryClientRepository(ids, clock, clients),
+      resources: new InMemoryClientResources(clients),
+      hasPlainSecrets: true,
+      // All workers have the same registrations.
+      ...(role !== 'worker' && { expiring: () => countExpiring(details, clock.now()) }),
+    };
+  },
+
+  async postgres({ configuration: { settings }, role, log, database, tables }) {
+    if (role === 'primary') return undefined;
+    const { openClientRepository } = await import('../adapters/postgres/open-client-repository.ts');
+    const options = { ...database(), poolSize: settings.DATABASE_POOL_SIZE };
+    const { adapter, resources, expiring, costs, ...opened } = await openClientRepository(options, log, tables);
+    return {
+      ...opened,
+      clients: adapter,
+      resources,
+      expiring: () => expiring.latest,
+      watchCosts: (onFound) => costs.start(onFound),
+    };
+  },
+};
+
+/** The resources of a storage that has none. */
+export const NO_RESOURCES: ClientResources = { findResources: async () => [] };

@@ -1,0 +1,14 @@
+import { CLIENTS } from '../../adapters/postgres/client-entity.ts';
+import { CLIENT_SUBJECTS } from '../../adapters/postgres/federated-jwt/subject-table.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
+import { CLIENT_KEYS } from '../../adapters/postgres/private-key-jwt/client-key-table.ts';
+import { USED_ASSERTIONS } from '../../adapters/postgres/private-key-jwt/used-assertion-table.ts';
+
+/** The tables that a service uses with these settings, in the order of the doctor's report. */
+export const TABLES = {
+  ofSecrets: [CLIENTS],
+  ofIdentities: [CLIENTS, CLIENT_SUBJECTS],
+  ofAssertions: [CLIENTS, CLIENT_KEYS, CLIENT_SUBJECTS],
+  all: [CLIENTS, CLIENT_KEYS, CLIENT_SUBJECTS, SIGNING_KEYS, SIGNING_KEY_STATES, USED_ASSERTIONS],
+  ofKeys: [SIGNING_KEYS, SIGNING_KEY_STATES],
+};
