@@ -22,6 +22,15 @@ const HTTP_TESTS = [
   'token-endpoint',
 ].map((name) => `adapters/http/${name}`);
 
+/** What decides whether the database can be used, as far as a test can find out without one. */
+const DATABASE_HEALTH = ['fault', 'health', 'search-path', 'table-health', 'table-slots'].map((name) => ({
+  path: `adapters/postgres/${name}.ts`,
+  tests: ['database-health', 'fault', 'qualified-statements', 'table-health', 'table-slots'].map(
+    (test) => `adapters/postgres/${test}`,
+  ),
+  scoreMin: 85,
+}));
+
 /** Each has a run of its own, since Stryker runs all tests of a run before the first change. */
 export const AREAS: readonly Area[] = [
   { path: 'domain', ...RULES },
@@ -33,6 +42,7 @@ export const AREAS: readonly Area[] = [
   { path: 'adapters/files', tests: ['adapters/files'], scoreMin: 85 },
   { path: 'adapters/http/parsing', tests: HTTP_TESTS, scoreMin: 85 },
   { path: 'adapters/http/admission', tests: HTTP_TESTS, scoreMin: 85 },
+  ...DATABASE_HEALTH,
 ];
 
 /** The chosen folders and files by the area that they belong to; without any, all areas. Throws if one belongs to none. */
