@@ -31,15 +31,15 @@ export async function openDependencies(
       const options = { ...connection(), poolSize };
       const { CLIENT_AUTHENTICATION_METHODS: methods } = settings;
       const clients = await openClientRepository(options, createStateLog(log), methods);
-      const { adapter, expiring, costs, dependency } = clients;
+      const { adapter, expiring, dependency } = clients;
       opened.push(dependency);
       container.registerInstance(PARTS.clientRepository, adapter);
       container.registerInstance(PARTS.clientResources, clients.resources);
       container.registerInstance(PARTS.clientKeys, clients.clientKeys);
       container.registerInstance(PARTS.federatedClients, clients.federatedClients);
-      container.registerInstance(PARTS.expiringCredentials, () => expiring.latest);
+      container.registerInstance(PARTS.expiringCredentials, expiring);
       const verifier = container.resolve(PARTS.bcryptVerifier);
-      await costs.start((found) => {
+      await clients.readCosts((found) => {
         for (const cost of found) verifier.includeCost(cost);
       });
     }

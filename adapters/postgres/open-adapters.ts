@@ -1,10 +1,11 @@
+import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
+import type { ExpiringCredentials } from '../../domain/client-details.ts';
 import { CLIENT_SECRETS, CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import { CLIENT_KEYS } from './client-key-table.ts';
 import type { ConnectionOptions } from './connection.ts';
-import { ExpiringCount } from './expiring-count.ts';
 import type { DatabaseLog } from './health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { PostgresClientKeys } from './postgres-client-keys.ts';
@@ -14,7 +15,7 @@ import { PostgresFederatedClients } from './postgres-federated-clients.ts';
 import { PostgresKeyDirectory } from './postgres-key-directory.ts';
 import { PostgresUsedAssertions } from './postgres-used-assertions.ts';
 import { ReplicaRegister } from './replica-register.ts';
-import { StoredCosts } from './stored-costs.ts';
+import { readCosts } from './stored-costs.ts';
 import { CLIENT_SUBJECTS } from './subject-table.ts';
 import { openTable } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
@@ -24,6 +25,9 @@ const KEYS_POOL_SIZE = 2;
 
 /** Each worker sends one batch of uses at a time. */
 const USES_POOL_SIZE = 4;
+
+/** Between two counts of what expires within 30 days, which changes slowly: nobody who reads the metrics waits for the database. */
+const EXPIRING_COUNTED_EVERY_MS = 60_000;
 
 /** The look-up of an id that no client can have. */
 const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
@@ -44,12 +48,15 @@ export async function openClientRepository(
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
   const { runner, runnerOf } = table;
   const adapter = new PostgresClientRepository(runner, runnerOf(CLIENT_SECRETS), log);
-  const expiring = new ExpiringCount(() => adapter.countExpiring());
-  void expiring.start();
-  const costs = new StoredCosts(() => adapter.findCosts());
+  let expiring: Partial<ExpiringCredentials> = {};
+  const counting = new PeriodicTask(async () => {
+    expiring = await adapter.countExpiring();
+    return EXPIRING_COUNTED_EVERY_MS;
+  });
+  void counting.start();
+  const tasks = [counting];
   const close = () => {
-    costs.close();
-    expiring.close();
+    for (const task of tasks) task.close();
     return table.close();
   };
   return {
@@ -57,8 +64,14 @@ export async function openClientRepository(
     resources: new PostgresClientResources(runnerOf(CLIENT_RESOURCES)),
     clientKeys: new PostgresClientKeys(runnerOf(CLIENT_KEYS), log),
     federatedClients: new PostgresFederatedClients(runnerOf(CLIENT_SUBJECTS), log),
-    expiring,
-    costs,
+    /** The last count, without what could not be counted: a count that failed, or a table that is missing. */
+    expiring: () => expiring,
+    /** Resolves after the first attempt to read the BCrypt costs of stored secrets. */
+    readCosts(onFound: (costs: readonly number[]) => void): Promise<void> {
+      const reading = readCosts(() => adapter.findCosts(), onFound);
+      tasks.push(reading);
+      return reading.start();
+    },
     dependency: { ...table, close },
   };
 }

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { Runner } from './runner.ts';
 
 /** Between two reports of this replica, in milliseconds. */
@@ -51,8 +52,7 @@ export interface OtherReplica {
 export class ReplicaRegister {
   readonly #runner: Runner;
   readonly #name = `${hostname()}:${process.pid}`;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  #reporting: PeriodicTask | undefined;
   /** The others that have reported in the last ten minutes, at most 100, as last read. */
   latest: readonly OtherReplica[] = [];
 
@@ -61,15 +61,16 @@ export class ReplicaRegister {
   }
 
   /** @param clockOffset by how many seconds the clock of this replica is ahead of the database's; undefined while nothing tells. */
-  async start(clockOffset: () => number | undefined, intervalMs = INTERVAL_MS): Promise<void> {
-    this.latest = await this.#report(clockOffset());
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => void this.start(clockOffset, intervalMs), intervalMs).unref();
+  start(clockOffset: () => number | undefined, intervalMs = INTERVAL_MS): Promise<void> {
+    this.#reporting = new PeriodicTask(async () => {
+      this.latest = await this.#report(clockOffset());
+      return intervalMs;
+    });
+    return this.#reporting.start();
   }
 
   close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#reporting?.close();
   }
 
   async #report(offset: number | undefined): Promise<readonly OtherReplica[]> {
