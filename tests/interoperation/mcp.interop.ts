@@ -12,7 +12,14 @@ import {
   startServiceForMcp,
 } from '../support/mcp-page.ts';
 import { GOOD_CLIENT } from '../support/running-service.ts';
-import { type Command, type InstalledProject, installProject, type Project, type Run, run } from './project.ts';
+import {
+  type Command,
+  type InstalledProject,
+  installProject,
+  type Project,
+  type Run,
+  run,
+} from './installed-project.ts';
 import { MCP_GO, MCP_NODE, MCP_PYTHON } from './projects.ts';
 
 /** A client of the page, and how it is run. */

@@ -12,9 +12,9 @@ import { getAccessToken, send } from '../support/http.ts';
 import { readPage, snippetsOf } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
-import { type Command, type InstalledProject, installProject, type Project } from './project.ts';
+import { type Command, type InstalledProject, installProject, type Project } from './installed-project.ts';
 import { GO, PYTHON, RUST_VERIFIER, SPRING_VERIFIER } from './projects.ts';
-import { startVerifier, type Verifier } from './verifier.ts';
+import { startVerifier, type Verifier } from './start-verifier.ts';
 
 const PAGE = readPage('docs/resource-servers.md');
 const SNIPPETS = snippetsOf(PAGE);

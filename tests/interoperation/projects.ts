@@ -1,4 +1,4 @@
-import type { Command, Project } from './project.ts';
+import type { Command, Project } from './installed-project.ts';
 
 /** Compiles the project, and runs the class in `exec.mainClass`. */
 const MAVEN: Command = ['mvn', '-q', '-B', 'compile', 'org.codehaus.mojo:exec-maven-plugin:3.5.1:java'];

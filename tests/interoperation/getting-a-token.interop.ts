@@ -4,7 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ClientSnippet, codeFor, knowsOnlyBasic, startServiceForClients } from '../support/client-snippet.ts';
 import { readPage, snippetsOf } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, type ServiceUnderTest } from '../support/running-service.ts';
-import { type Command, type InstalledProject, installProject, type Project, type Run, run } from './project.ts';
+import {
+  type Command,
+  type InstalledProject,
+  installProject,
+  type Project,
+  type Run,
+  run,
+} from './installed-project.ts';
 import { GO, KAFKA, NODE, PYTHON, RUBY, RUST_CLIENT, SPRING } from './projects.ts';
 
 const PAGE = readPage('docs/getting-a-token.md');

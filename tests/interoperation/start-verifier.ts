@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Command } from './project.ts';
+import type { Command } from './installed-project.ts';
 
 /** A program that verifies tokens, one on each line. */
 export interface Verifier extends AsyncDisposable {
