@@ -164,7 +164,7 @@ export default {
     doNotFollow: PACKAGES,
     // Their imports cannot be resolved here: the benchmark and mutation testing install their packages when they run.
     exclude: {
-      path: '^tests/(bench/peers/|mutation/node_modules/|mutation/(jest\\.config|relevant-tests-runner|stop-at-failure))',
+      path: '^tests/(bench/(peers|node_modules)/|mutation/node_modules/|mutation/(jest\\.config|relevant-tests-runner|stop-at-failure))',
     },
     preserveSymlinks: true,
     // Without this option, violations by `import type` would not be found.

@@ -79,7 +79,7 @@ async function openDependencies(container: DependencyContainer, service: Service
     const storage = await openStorage(get, service);
     if (storage !== undefined) container.registerInstance(PARTS.storage, storage);
     if (storage?.dependency !== undefined) opened.push(storage.dependency);
-    await storage?.watchCosts?.((found) => {
+    await storage?.readCosts?.((found) => {
       for (const cost of found) get(PARTS.bcryptVerifier).includeCost(cost);
     });
     for (const open of get.all(LISTS.openers)) opened.push(await open());

@@ -33,8 +33,8 @@ export interface OpenedStorage {
   readonly resources?: ClientResources;
   /** The latest counts, without what is not known. */
   readonly expiring?: () => Partial<ExpiringCredentials>;
-  /** Calls back with the BCrypt costs of stored secrets, now and when they change. Resolves after the first time. */
-  readonly watchCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
+  /** Calls back with the BCrypt costs of stored secrets, when they are read. Resolves after the first attempt. */
+  readonly readCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
   /** Whether secrets may be stored as `{noop}` and plain text. */
   readonly hasPlainSecrets?: boolean;
   readonly dependency?: Dependency;
@@ -62,14 +62,8 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
     if (role === 'primary') return undefined;
     const { openClientRepository } = await import('../adapters/postgres/open-client-repository.ts');
     const options = { ...database(), poolSize: settings.DATABASE_POOL_SIZE };
-    const { adapter, resources, expiring, costs, ...opened } = await openClientRepository(options, log, tables);
-    return {
-      ...opened,
-      clients: adapter,
-      resources,
-      expiring: () => expiring.latest,
-      watchCosts: (onFound) => costs.start(onFound),
-    };
+    const { adapter, ...opened } = await openClientRepository(options, log, tables);
+    return { ...opened, clients: adapter };
   },
 };
 

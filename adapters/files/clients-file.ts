@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { ImportEntry } from '../../application/ports/client-store.ts';
+import type { ImportEntry, ImportProblem } from '../../application/ports/client-store.ts';
 import { type ClientDetails, checkDetails, DETAIL_MEMBERS, DETAILS_MAX } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
@@ -109,10 +110,12 @@ function expiry(expiresAt: number | undefined): { readonly expiresAt?: number } 
  * with the entry's position, counted from 0, and its member; never with a value, which may be a secret.
  */
 export function readClientsFile(json: string): Result<readonly NewClient[], readonly string[]> {
-  const entries = parse(json);
-  const file = z.array(ENTRY, 'must be a JSON array').safeParse(entries);
-  const problems = [...(file.error?.issues ?? []).map(describe), ...repeatedIds(entries)];
-  return file.success && problems.length === 0 ? success(file.data) : failure(problems);
+  const entries = parseJson(json);
+  if (!Array.isArray(entries)) return failure(['must be a JSON array']);
+  const read = entries.map((entry, position) => readEntry(success(entry), position));
+  const problems = read.flatMap((entry) => (entry.ok ? [] : entry.problem.map(describe)));
+  problems.push(...repeatedIds(entries));
+  return problems.length === 0 ? success(read.flatMap((entry) => (entry.ok ? entry.value : []))) : failure(problems);
 }
 
 /**
@@ -141,26 +144,15 @@ function readEntry(entry: JsonEntry, position: number): ImportEntry {
   );
 }
 
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    // The parser's message would quote the file.
-    return undefined;
-  }
-}
-
-function describe({ path: [position, member = 'it', ...inner], message }: z.core.$ZodIssue): string {
-  if (position === undefined) return message;
-  return `entry ${String(position)}: ${[member, ...inner].map(String).join('.')} ${message}`;
+function describe({ position, text }: ImportProblem): string {
+  return `entry ${position}: ${text}`;
 }
 
 /** Compares the ids of entries with other problems too. */
-function repeatedIds(entries: unknown): readonly string[] {
-  if (!Array.isArray(entries)) return [];
+function repeatedIds(entries: readonly unknown[]): readonly string[] {
   const positions = new Map<unknown, number>();
   return entries.flatMap((entry, position) => {
-    const id = entry?.client_id;
+    const { client_id: id } = (entry ?? {}) as { readonly client_id?: unknown };
     const first = positions.get(id) ?? position;
     positions.set(id, first);
     return typeof id === 'string' && first < position ? [`entry ${position}: client_id is that of entry ${first}`] : [];

@@ -1,3 +1,4 @@
+import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 /** The largest entry, in bytes, and the largest batch of entries. Both bound the memory that a file of any size takes. */
@@ -105,14 +106,14 @@ class ArraySplitter {
     const isMissing = isLast && text.trim() === '';
     const line = this.#line + (isMissing ? 0 : linesOf(/^\s*/.exec(text)?.[0] ?? ''));
     this.#line += linesOf(text);
-    const entry = size > ENTRY_MAX ? undefined : parse(text);
+    const entry = size > ENTRY_MAX ? undefined : parseJson(text);
     if (entry === undefined) {
       if (size > ENTRY_MAX) this.#problem(`is longer than ${ENTRY_MAX} bytes`);
       else if (isMissing) this.#problem(`is missing: a comma before the end of the array, in line ${line}`);
       else this.#problem(`is not JSON; it begins in line ${line}`);
       return false;
     }
-    this.#batch.push(success(entry.value));
+    this.#batch.push(success(entry));
     this.#batchBytes += size;
     this.#position += 1;
     return true;
@@ -128,15 +129,6 @@ class ArraySplitter {
     this.#batch = [];
     this.#batchBytes = 0;
     return batch;
-  }
-}
-
-/** Undefined if the text is not JSON. The parser's message is not used, since it quotes the text. */
-function parse(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
   }
 }
 

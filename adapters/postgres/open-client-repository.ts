@@ -1,11 +1,15 @@
+import { PeriodicTask } from '../../application/periodic-task.ts';
+import type { ExpiringCredentials } from '../../domain/client-details.ts';
 import { CLIENT_SECRETS, CLIENTS, FIND_CLIENT } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
-import { ExpiringCount } from './expiring-count.ts';
 import type { DatabaseLog } from './health.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
 import { CLIENT_RESOURCES, PostgresClientResources } from './postgres-client-resources.ts';
-import { StoredCosts } from './stored-costs.ts';
+import { readCosts } from './stored-costs.ts';
 import { openTable, type TableDefinition } from './table.ts';
+
+/** Between two counts of what expires within 30 days, which changes slowly: nobody who reads the metrics waits for the database. */
+const EXPIRING_COUNTED_EVERY_MS = 60_000;
 
 /** The look-up of an id that no client can have. */
 const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
@@ -25,14 +29,30 @@ export async function openClientRepository(
   const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
   const { runner, runnerOf } = table;
   const adapter = new PostgresClientRepository(runner, runnerOf(CLIENT_SECRETS), log);
-  const expiring = new ExpiringCount(() => adapter.countExpiring());
-  void expiring.start();
-  const costs = new StoredCosts(() => adapter.findCosts());
+  let expiring: Partial<ExpiringCredentials> = {};
+  const counting = new PeriodicTask(async () => {
+    expiring = await adapter.countExpiring();
+    return EXPIRING_COUNTED_EVERY_MS;
+  });
+  void counting.start();
+  const tasks = [counting];
   const close = () => {
-    costs.close();
-    expiring.close();
+    for (const task of tasks) task.close();
     return table.close();
   };
   const resources = new PostgresClientResources(runnerOf(CLIENT_RESOURCES));
-  return { adapter, resources, runnerOf, expiring, costs, dependency: { ...table, close } };
+  return {
+    adapter,
+    resources,
+    runnerOf,
+    /** The last count, without what could not be counted: a count that failed, or a table that is missing. */
+    expiring: () => expiring,
+    /** Resolves after the first attempt to read the BCrypt costs of stored secrets. */
+    readCosts(onFound: (costs: readonly number[]) => void): Promise<void> {
+      const reading = readCosts(() => adapter.findCosts(), onFound);
+      tasks.push(reading);
+      return reading.start();
+    },
+    dependency: { ...table, close },
+  };
 }

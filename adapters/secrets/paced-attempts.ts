@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { verificationFault } from '../../application/ports/verification-slots.ts';
 
 /** Decides when the next attempt of a pair may be selected. */
 export interface Pace {
@@ -73,8 +74,8 @@ export class PacedAttempts {
    * evicted. Throws DependencyUnavailable if the caller disconnects or the service stops.
    */
   async wait(pair: string, disconnected: AbortSignal, pace: Pace): Promise<boolean> {
-    if (this.#closed) throw fault('the service stops');
-    if (disconnected.aborted) throw fault('the caller has disconnected');
+    if (this.#closed) throw verificationFault('the service stops');
+    if (disconnected.aborted) throw verificationFault('the caller has disconnected');
     if (this.#size >= this.#options.max && !this.#evict()) return false;
     const answered = Promise.withResolvers<boolean>();
     const attempt: Waiting = { answer: answered.resolve, fail: answered.reject };
@@ -84,7 +85,7 @@ export class PacedAttempts {
     this.#size += 1;
     this.#schedule(pair, room);
 
-    const onDisconnected = () => attempt.fail(fault('the caller has disconnected'));
+    const onDisconnected = () => attempt.fail(verificationFault('the caller has disconnected'));
     disconnected.addEventListener('abort', onDisconnected);
     const timer = setTimeout(() => attempt.answer(false), this.#options.waitMs);
     try {
@@ -107,7 +108,8 @@ export class PacedAttempts {
   /** Refuses the attempts that wait, and new ones. */
   close(): void {
     this.#closed = true;
-    for (const { waiting } of this.#rooms.values()) for (const { fail } of waiting) fail(fault('the service stops'));
+    for (const { waiting } of this.#rooms.values())
+      for (const { fail } of waiting) fail(verificationFault('the service stops'));
   }
 
   #schedule(pair: string, room: Room): void {
@@ -153,8 +155,4 @@ export class PacedAttempts {
     clearTimeout(room.timer);
     this.#rooms.delete(pair);
   }
-}
-
-function fault(reason: string): DependencyUnavailable {
-  return new DependencyUnavailable('secret verification', new Error(reason));
 }

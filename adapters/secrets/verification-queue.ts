@@ -6,6 +6,7 @@ import {
   type VerificationKind,
   VerificationQueueFull,
   type VerificationSlot,
+  verificationFault,
 } from '../../application/ports/verification-slots.ts';
 import type { Waiting } from './overflow-queue.ts';
 import { type QueueName, WaitingVerifications } from './waiting-verifications.ts';
@@ -227,6 +228,6 @@ export class VerificationQueue implements ClosableVerificationSlots {
     };
   }
   #fault(reason: string): DependencyUnavailable {
-    return new DependencyUnavailable(this.#kind, new Error(reason));
+    return verificationFault(reason, this.#kind);
   }
 }

@@ -1,7 +1,12 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../application/ports/clock.ts';
-import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
+import type {
+  CachedVerification,
+  PresentedSecret,
+  VerifiedSecret,
+  VerifiedSecrets,
+} from '../../application/ports/verified-secrets.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
 /** Secrets in the cache; the least recently used one is evicted. About 40 MB. */
@@ -12,19 +17,6 @@ const RENEWED_AFTER = 0.8;
 
 /** The bytes of an HMAC-SHA-256. */
 const DIGEST_BYTES = 32;
-
-/** One cache entry, as the workers of a service send it to each other. Worth nothing without the cache's key. */
-export interface VerifiedSecret {
-  readonly clientId: string;
-  /** The public id in front of the secret, if it has one. A client may use two secrets at the same time. */
-  readonly secretId: string | undefined;
-  /** HMAC-SHA-256 of client id and presented secret, one character per byte. */
-  readonly presented: string;
-  /** HMAC-SHA-256 of client id and stored secret, likewise. */
-  readonly stored: string;
-  /** When it was verified, in seconds since the epoch. */
-  readonly at: number;
-}
 
 export interface VerifiedSecretCacheOptions {
   /** 32 random bytes, which only the processes of this service know. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRing } from '../../application/keys/key-ring.ts';
+import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../domain/clock-offset.ts';
 
@@ -42,8 +43,7 @@ export class KeyRotationTimer implements HealthCheck {
   readonly #ring: KeyRing;
   readonly #intervalMs: number;
   readonly #log: KeyRotationTimerOptions['log'];
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  readonly #advancing = new PeriodicTask(() => this.#advance());
   #failed = false;
   #clock: ClockState = 'right';
 
@@ -59,7 +59,7 @@ export class KeyRotationTimer implements HealthCheck {
    * @param stopped rejects while the key is published and waits.
    */
   async start(stopped?: AbortSignal): Promise<void> {
-    await this.#advance();
+    await this.#advancing.start();
     while ((this.#ring.times().age ?? 0) < 0) await delay(LOOK_EVERY_MS, undefined, { signal: stopped });
   }
 
@@ -73,17 +73,17 @@ export class KeyRotationTimer implements HealthCheck {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#advancing.close();
   }
 
-  async #advance(): Promise<void> {
+  /** Resolves with the milliseconds until the next time. */
+  async #advance(): Promise<number | undefined> {
     const begin = performance.now();
     const event = await this.#ring.advance().then(
       (): KeyDirectoryEvent => ({ event: 'key_directory_available' }),
       (fault): KeyDirectoryEvent => ({ event: 'key_directory_unavailable', fault }),
     );
-    if (this.#closed) return;
+    if (this.#advancing.isClosed) return undefined;
     const failed = event.event === 'key_directory_unavailable';
     if (failed !== this.#failed) this.#log(event);
     this.#failed = failed;
@@ -91,8 +91,7 @@ export class KeyRotationTimer implements HealthCheck {
     const isUrgent = this.#failed || this.#clock === 'wrong';
     const intervalMs = isUrgent ? Math.min(RETRY_MS_MAX, this.#intervalMs) : this.#intervalMs;
     // A query may take longer than the interval, and a process may have been stopped for hours.
-    const leftMs = Math.max(0, intervalMs - (performance.now() - begin));
-    this.#timer = setTimeout(() => void this.#advance(), leftMs);
+    return Math.max(0, intervalMs - (performance.now() - begin));
   }
 
   #compareClocks(): void {

@@ -1,4 +1,5 @@
 import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
@@ -11,11 +12,23 @@ import type {
   RefusalRecord,
 } from '../../application/ports/telemetry.ts';
 import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
-import type { SlotRequest, VerificationSlot } from '../../application/ports/verification-slots.ts';
+import {
+  type SlotRequest,
+  VerificationQueueFull,
+  type VerificationSlot,
+} from '../../application/ports/verification-slots.ts';
+import type { VerifiedSecret } from '../../application/ports/verified-secrets.ts';
 
 /** Why there is no slot or no verdict. */
 export interface SentFault {
   readonly unavailable: string;
+}
+
+/** An error would lose its class when it is sent. */
+export function sentFaultOf(reason: unknown): SentFault {
+  if (reason instanceof VerificationQueueFull) return { unavailable: 'queue full' };
+  const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
+  return { unavailable: cause instanceof Error ? cause.message : 'unknown fault' };
 }
 
 /** A slot request as it is sent. Separate messages report that the caller has disconnected, and ask for the registration. */
@@ -27,15 +40,6 @@ export interface SentKeys {
   readonly version: number;
   readonly state: KeyRingState;
   readonly privateKey: Uint8Array | undefined;
-}
-
-/** A verified secret that one worker sends to all others. */
-export interface SentVerifiedSecret {
-  readonly clientId: string;
-  readonly secretId: string | undefined;
-  readonly presented: string;
-  readonly stored: string;
-  readonly at: number;
 }
 
 /** The key sets of all trusted issuers. They are public. */
@@ -80,7 +84,7 @@ export interface PrimaryFunctions {
   useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[] | SentFault>;
   /** Resolves with undefined if the key directory is unavailable. */
   findKey(kid: string): Promise<SentKeys | undefined>;
-  secretVerified(secret: SentVerifiedSecret): void;
+  secretVerified(secret: VerifiedSecret): void;
   /** A stored secret has this BCrypt cost, which no process knew. */
   costFound(cost: number): void;
   health(states: readonly SentHealth[]): void;
@@ -95,7 +99,7 @@ export interface WorkerFunctions {
   /** A heartbeat: a blocked event loop does not answer it. */
   ping(): void;
   takeKeys(keys: SentKeys): Promise<void>;
-  cacheSecret(secret: SentVerifiedSecret): void;
+  cacheSecret(secret: VerifiedSecret): void;
   takeIssuerKeys(sets: SentIssuerKeys): void;
   /** Whether the client of the slot request with this id is registered. */
   isRegistered(id: number): Promise<boolean | SentFault>;

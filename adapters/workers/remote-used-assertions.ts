@@ -1,6 +1,6 @@
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { AssertionUse, UsedAssertions, UseOutcome } from '../../application/ports/used-assertions.ts';
-import type { PrimaryFunctions } from './protocol.ts';
+import { type PrimaryFunctions, sentFaultOf } from './protocol.ts';
 
 const NAME = 'used assertions';
 
@@ -21,14 +21,13 @@ export class RemoteUsedAssertions implements UsedAssertions {
   }
 }
 
-/** Uses assertions in the primary on behalf of its workers. An error would lose its class when it is sent. */
+/** Uses assertions in the primary on behalf of its workers. */
 export function useForWorkers(store: UsedAssertions): PrimaryFunctions['useAssertions'] {
   return async (uses) => {
     try {
       return await store.use(uses);
     } catch (reason) {
-      const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
-      return { unavailable: cause instanceof Error ? cause.message : 'unknown fault' };
+      return sentFaultOf(reason);
     }
   };
 }

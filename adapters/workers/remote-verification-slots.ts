@@ -6,8 +6,9 @@ import {
   VerificationQueueFull,
   type VerificationSlot,
   type VerificationSlots,
+  verificationFault,
 } from '../../application/ports/verification-slots.ts';
-import type { PrimaryFunctions, SentFault } from './protocol.ts';
+import { type PrimaryFunctions, type SentFault, sentFaultOf } from './protocol.ts';
 
 const NAME = 'secret verification';
 
@@ -37,8 +38,8 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
 
   async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
     const { clientId, cost, caller, purpose } = request;
-    if (this.#closed) throw fault('the service stops');
-    if (caller.disconnected.aborted) throw fault('the caller has disconnected');
+    if (this.#closed) throw verificationFault('the service stops');
+    if (caller.disconnected.aborted) throw verificationFault('the caller has disconnected');
     this.#lastId += 1;
     const id = this.#lastId;
     const onDisconnected = () => void this.#primary.callerDisconnected(id).catch(() => {});
@@ -63,7 +64,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
         const settled = settle(verdict);
         if (answer !== 'deferred') {
           settled.catch(() => {});
-          if (caller.disconnected.aborted) throw fault('the caller has disconnected');
+          if (caller.disconnected.aborted) throw verificationFault('the caller has disconnected');
           return verdict === 'match' || answer === 'immediate' ? verdict : 'attempts_exhausted';
         }
         const outcome = await settled;
@@ -86,7 +87,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
   /** Refuses the requests that wait, and new ones. */
   close(): void {
     this.#closed = true;
-    for (const reject of this.#waiting) reject(fault('the service stops'));
+    for (const reject of this.#waiting) reject(verificationFault('the service stops'));
   }
 
   /** The primary's answer. Rejects if there is none, or these slots are closed. */
@@ -190,17 +191,6 @@ function giveBack({ disconnect, slot }: HeldSlot): void {
   slot?.release();
 }
 
-/** An error would lose its class when it is sent. */
-function sentFaultOf(reason: unknown): SentFault {
-  if (reason instanceof VerificationQueueFull) return { unavailable: 'queue full' };
-  const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
-  return { unavailable: cause instanceof Error ? cause.message : 'unknown fault' };
-}
-
 function faultOf({ unavailable }: SentFault): DependencyUnavailable {
-  return unavailable === 'queue full' ? new VerificationQueueFull() : fault(unavailable);
-}
-
-function fault(reason: string): DependencyUnavailable {
-  return new DependencyUnavailable(NAME, new Error(reason));
+  return unavailable === 'queue full' ? new VerificationQueueFull() : verificationFault(unavailable);
 }

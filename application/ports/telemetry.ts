@@ -67,6 +67,16 @@ export interface FoundRefusals {
   readonly complete: boolean;
 }
 
+/** A replica of the service, as it last reported itself. */
+export interface ReplicaRecord {
+  /** Host and process. */
+  readonly name: string;
+  /** By how much its clock is ahead of the key directory's; `null` if the directory has no clock, or does not tell. */
+  readonly clock_offset_seconds: number | null;
+  /** When another replica last reported itself, by the directory's clock; `null` for this one. */
+  readonly seen_at: number | null;
+}
+
 /** What a public port holds at one moment, the most that it can hold, and what it has refused to hold. */
 export interface HttpLoad {
   readonly connections: number;

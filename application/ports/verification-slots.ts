@@ -5,6 +5,14 @@ import type { SecretVerdict } from './secret-verifier.ts';
 /** What is verified: a secret, by BCrypt, or the signature of an assertion. Each has a queue of its own. */
 export type VerificationKind = 'secret verification' | 'assertion verification';
 
+/** Why there is no verification, or no verdict. */
+export function verificationFault(
+  reason: string,
+  kind: VerificationKind = 'secret verification',
+): DependencyUnavailable {
+  return new DependencyUnavailable(kind, new Error(reason));
+}
+
 /** Too many verifications wait already. */
 export class VerificationQueueFull extends DependencyUnavailable {
   constructor(kind: VerificationKind = 'secret verification') {

@@ -11,16 +11,6 @@ export interface BenchDatabaseServer {
   create(): Promise<BenchDatabase>;
 }
 
-/** A new, empty database; the service that starts on it creates the table. */
-export interface BenchDatabase {
-  readonly url: string;
-  insert(registrations: readonly Registration[]): Promise<void>;
-  /** Inserts `client-1` to `client-COUNT`, all with the same stored secret, in one statement. */
-  insertMany(count: number, storedSecret: string): Promise<void>;
-  /** How many connections are open to it. */
-  connections(): Promise<number>;
-}
-
 /** What all services of a run may use together of a PostgreSQL server, whose default limit is 100 connections. */
 const CONNECTIONS_MAX = 80;
 
@@ -54,31 +44,39 @@ export async function startBenchDatabaseServer(opened: AsyncDisposableStack): Pr
       opened.defer(async () => void (await runAt(source.url, `drop database ${name} with (force)`)));
       const url = new URL(source.url);
       url.pathname = `/${name}`;
-      return benchDatabase(url.href);
+      return new BenchDatabase(url.href);
     },
   };
 }
 
-function benchDatabase(url: string): BenchDatabase {
-  const analyze = () => runAt(url, 'vacuum analyze clients');
-  return {
-    url,
-    async insert(registrations) {
-      const rows = `json_to_recordset($1) as row(client_id text, client_secret text, client_name text, scope text)`;
-      await runAt(url, `insert into clients (${COLUMNS}) select ${COLUMNS} from ${rows}`, [
-        JSON.stringify(registrations),
-      ]);
-      await analyze();
-    },
-    async insertMany(count, storedSecret) {
-      const rows = `select 'client-' || n, $1, 'Client ' || n, 'read write' from generate_series(1, $2::int) n`;
-      await runAt(url, `insert into clients (${COLUMNS}) ${rows}`, [storedSecret, count]);
-      await analyze();
-    },
-    async connections() {
-      const others = 'datname = current_database() and pid <> pg_backend_pid()';
-      const [row] = await runAt(url, `select count(*)::int as open from pg_stat_activity where ${others}`);
-      return Number(row?.['open']);
-    },
-  };
+/** A new, empty database; the service that starts on it creates the table. */
+export class BenchDatabase {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  insert(registrations: readonly Registration[]): Promise<void> {
+    const rows = `json_to_recordset($1) as row(client_id text, client_secret text, client_name text, scope text)`;
+    return this.#insert(`select ${COLUMNS} from ${rows}`, [JSON.stringify(registrations)]);
+  }
+
+  /** Inserts `client-1` to `client-COUNT`, all with the same stored secret, in one statement. */
+  insertMany(count: number, storedSecret: string): Promise<void> {
+    const rows = `select 'client-' || n, $1, 'Client ' || n, 'read write' from generate_series(1, $2::int) n`;
+    return this.#insert(rows, [storedSecret, count]);
+  }
+
+  /** How many connections are open to it. */
+  async connections(): Promise<number> {
+    const others = 'datname = current_database() and pid <> pg_backend_pid()';
+    const [row] = await runAt(this.url, `select count(*)::int as open from pg_stat_activity where ${others}`);
+    return Number(row?.['open']);
+  }
+
+  async #insert(rows: string, values: readonly unknown[]): Promise<void> {
+    await runAt(this.url, `insert into clients (${COLUMNS}) ${rows}`, values);
+    await runAt(this.url, 'vacuum analyze clients');
+  }
 }

@@ -2,28 +2,29 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { freePort } from '../support/free-port.ts';
+import { type AssertionClients, methodSettings } from './assertion-clients.ts';
 import type { MemoryGroup } from './attack/memory-group.ts';
-import { type BenchDatabase, postgresEnvironment } from './bench-database.ts';
+import { type BenchDatabase, postgresEnvironment, startBenchDatabaseServer } from './bench-database.ts';
+import type { Store } from './command-line.ts';
 import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
 import { type Registration, writeClientsFile } from './registrations.ts';
 import { ServerProcess } from './server-process.ts';
-import type { AssertionBodies, SigningClients } from './signing-clients.ts';
 
 /** A running server whose tokens are measured. */
 export interface Candidate {
   readonly name: string;
   /** One for each port; the load is spread over all of them. */
   readonly tokenUrls: readonly string[];
+  /** The port of the first of them. */
+  readonly port: number;
   /** Its public key set, readable without a token. */
   readonly keySetUrl: string;
   readonly tree: ProcessTree;
   readonly database?: BenchDatabase;
   /** The clients that send an assertion with each request; undefined if the clients send a secret. */
-  readonly signingClients?: AssertionBodies | undefined;
+  readonly assertions?: AssertionClients | undefined;
 }
-
-export type Store = 'memory' | 'postgres';
 
 export interface ServiceOptions {
   /** Settings beyond the registrations; everything else has its default. */
@@ -34,12 +35,28 @@ export interface ServiceOptions {
   readonly services?: number;
   /** Flags of Node.js. */
   readonly flags?: readonly string[];
-  readonly signingClients?: SigningClients;
+  /** With their registrations, the clients are those that send assertions. The settings allow nothing else by default. */
+  readonly assertions?: AssertionClients | undefined;
   /** A control group for the processes of the service. */
   readonly group?: MemoryGroup | undefined;
 }
 
+/** Settings of replicas, which share keys and used assertions. A replica is ready only after the time of publication. */
+export const REPLICA_SETTINGS = { KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '4' };
+
 const THIS_CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The service with its registrations in memory, or on a new database. */
+export async function startOn(
+  store: Store,
+  clients: readonly Registration[],
+  opened: AsyncDisposableStack,
+  options: ServiceOptions = {},
+): Promise<Candidate> {
+  if (store === 'memory') return startInMemory(store, clients, opened, options);
+  const databases = await startBenchDatabaseServer(opened);
+  return startOnPostgres(store, await databases.create(), clients, opened, options);
+}
 
 /** The service with its registrations in memory. */
 export async function startInMemory(
@@ -48,9 +65,8 @@ export async function startInMemory(
   opened: AsyncDisposableStack,
   options: ServiceOptions = {},
 ): Promise<Candidate> {
-  const memory = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: await writeClientsFile(clients, opened) };
-  const environment = { ...memory, ...signingEnvironment(options), ...options.environment };
-  return startService(name, { ...options, environment }, opened);
+  const clientsFile = await writeClientsFile(clients, opened);
+  return startService(name, { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: clientsFile }, options, opened);
 }
 
 /** The service on a database. The service creates the table; the registrations are inserted afterwards. */
@@ -61,11 +77,10 @@ export async function startOnPostgres(
   opened: AsyncDisposableStack,
   options: ServiceOptions = {},
 ): Promise<Candidate> {
-  const own = { ...postgresEnvironment(database.url, options.services), ...signingEnvironment(options, database) };
-  if (options.signingClients !== undefined) await migrateDatabase(database.url);
-  const candidate = await startService(name, { ...options, environment: { ...own, ...options.environment } }, opened);
+  if (options.assertions !== undefined) await migrateDatabase(database.url);
+  const candidate = await startService(name, postgresEnvironment(database.url, options.services), options, opened);
   if (clients.length > 0) await database.insert(clients);
-  await options.signingClients?.insertKeys(database.url, clients);
+  await options.assertions?.insert(database.url, clients);
   return { ...candidate, database };
 }
 
@@ -81,48 +96,26 @@ export async function startReplicas(
   opened: AsyncDisposableStack,
   { services = 1 }: Pick<ServiceOptions, 'services'>,
 ): Promise<Candidate> {
-  const environment = {
-    WORKERS: '1',
-    KEY_DIRECTORY: 'postgres',
-    TOKEN_ISSUER: 'http://issuer.test',
-    // A replica is ready only after this time. The default is 60.
-    KEY_PUBLICATION_SECONDS: '4',
-  };
+  const environment = { WORKERS: '1', TOKEN_ISSUER: 'http://issuer.test', ...REPLICA_SETTINGS };
   const replicas: Candidate[] = [];
   for (let n = 0; n < availableParallelism(); n += 1) {
     const own = n === 0 ? clients : [];
     replicas.push(await startOnPostgres(name, database, own, opened, { services, environment }));
   }
-  const [first] = replicas;
-  if (first === undefined) throw new Error('there is no core to run a replica on');
   return {
-    ...first,
+    ...(replicas[0] as Candidate),
     tokenUrls: replicas.flatMap(({ tokenUrls }) => tokenUrls),
     tree: new ProcessTree(replicas.flatMap(({ tree }) => tree.roots)),
   };
 }
 
-/** What a service needs for clients that sign assertions. On a database, it shares the used assertions with other replicas. */
-function signingEnvironment(
-  { signingClients }: ServiceOptions,
-  database?: BenchDatabase,
-): Readonly<Record<string, string>> {
-  if (signingClients === undefined) return {};
-  const shared = { KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '4' };
-  return {
-    CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt',
-    TOKEN_ISSUER: signingClients.issuer,
-    ...(database !== undefined && shared),
-  };
-}
-
 async function startService(
   name: string,
-  { environment = {}, checkout = THIS_CHECKOUT, flags = [], signingClients, group }: ServiceOptions,
+  storage: Readonly<Record<string, string>>,
+  { environment, checkout = THIS_CHECKOUT, flags = [], assertions, group }: ServiceOptions,
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
-  const port = await freePort();
-  const managementPort = await freePort();
+  const [port, managementPort] = [await freePort(), await freePort()];
   const baseUrl = `http://127.0.0.1:${port}`;
   const settings = {
     PORT: String(port),
@@ -130,18 +123,14 @@ async function startService(
     BASE_URL: baseUrl,
     // The benchmark verifies a token of each candidate.
     PUBLIC_METADATA: 'true',
+    ...storage,
+    ...(assertions && methodSettings([assertions.method], assertions)),
     ...environment,
   };
-  const args = [...flags, 'config/main.ts'];
-  const server = opened.use(new ServerProcess(checkout, args, settings, group?.processesFile));
+  const server = opened.use(new ServerProcess(checkout, [...flags, 'config/main.ts'], settings, group?.processesFile));
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
-  return {
-    name,
-    tokenUrls: [`${baseUrl}/oauth2/token`],
-    keySetUrl: `${baseUrl}/oauth2/jwks`,
-    tree: new ProcessTree([server.pid]),
-    signingClients,
-  };
+  const [tokenUrls, keySetUrl] = [[`${baseUrl}/oauth2/token`], `${baseUrl}/oauth2/jwks`];
+  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]), assertions };
 }
 
 /** Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by default. */
@@ -157,7 +146,7 @@ export async function startPeer(
   const file = await writeClientsFile(clients, opened);
   const settings = { PORT: String(port), BASE_URL: baseUrl, CLIENTS_FILE: file, ...environment };
   const server = opened.use(new ServerProcess(THIS_CHECKOUT, [peerFile(program)], settings));
-  const keySetUrl = `${baseUrl}/jwks`;
+  const [tokenUrls, keySetUrl] = [[`${baseUrl}/token`], `${baseUrl}/jwks`];
   await server.answers(keySetUrl);
-  return { name, tokenUrls: [`${baseUrl}/token`], keySetUrl, tree: new ProcessTree([server.pid]) };
+  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]) };
 }

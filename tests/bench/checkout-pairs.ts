@@ -1,29 +1,25 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startBenchDatabaseServer } from './bench-database.ts';
-import { type Candidate, type Store, startInMemory, startOnPostgres } from './candidates.ts';
+import { type Candidate, startInMemory, startOnPostgres } from './candidates.ts';
+import type { Options, Store } from './command-line.ts';
 import { findLoadGenerator, type LoadGenerator } from './load-generator.ts';
 import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
-import { figure, machineLines, markdownList, markdownTable, median, say } from './report.ts';
+import { type Column, conditions, figure, median, print, say, sum, table } from './report.ts';
+import { measureRsaLimit } from './rsa-limit.ts';
 import { runProcess } from './server-process.ts';
-
-export interface CheckoutOptions {
-  /** The folder of another checkout of this project, with its packages installed. */
-  readonly base: string;
-  readonly pairs: number;
-  /** Of load on each of the two in each pair. */
-  readonly seconds: number;
-  readonly stores: readonly Store[];
-}
 
 /** The two measurements of one pair, made right after one another. */
 export interface Pair {
+  /** The machine's RSA-2048 signatures per second right before it. */
+  readonly rsaLimit: number;
   readonly own: Measurement;
   readonly base: Measurement;
 }
 
 const WARM_UP_SECONDS = 1;
+const RSA_SECONDS = 1;
 
 /** Each checkout's share of the connections that the PostgreSQL server allows. */
 const SERVICES = 2;
@@ -33,23 +29,24 @@ const SERVICES = 2;
  * and registrations, and are measured in interleaved pairs, so that a change of the machine's speed affects both sides of a
  * pair. Returns whether every answer was a token.
  */
-export async function runCheckoutPairs(options: CheckoutOptions, opened: AsyncDisposableStack): Promise<boolean> {
+export async function runCheckoutPairs(options: Options<'compare'>, opened: AsyncDisposableStack): Promise<boolean> {
   const base = resolve(options.base);
   if (!existsSync(join(base, 'config/main.ts'))) throw new Error(`${base} is not a checkout of this project`);
   const generator = await findLoadGenerator();
-  const lines = [
-    ...machineLines(),
-    `Load: ${generator.name}, ${STANDARD_LOAD.connections} connections, ${options.pairs} pairs, ${options.seconds} s each`,
-    `This checkout: ${await revisionOf(process.cwd())}; base: ${await revisionOf(base)}`,
-  ];
-  process.stdout.write(`${markdownList(lines)}\n`);
+  const { connections } = STANDARD_LOAD;
+  print(
+    conditions(
+      `Load: ${generator.name}, ${connections} connections, ${options.pairs} pairs, ${options.seconds} s each`,
+      `This checkout: ${await revisionOf(process.cwd())}; base: ${await revisionOf(base)}`,
+    ),
+  );
   let failures = 0;
-  for (const store of options.stores) {
+  for (const store of options.store) {
     await using running = new AsyncDisposableStack();
     opened.defer(() => running.disposeAsync());
     const pairs = await measurePairs(await startBoth(store, base, running), generator, options);
-    process.stdout.write(`\n${pairsReport(store, pairs)}\n`);
-    failures += pairs.reduce((sum, pair) => sum + pair.own.failures + pair.base.failures, 0);
+    print(pairsReport(store, pairs));
+    failures += sum(pairs.map(({ own, base }) => own.failures + base.failures));
   }
   if (failures > 0) say(`FAILED: ${failures} requests were not answered with a token`);
   return failures === 0;
@@ -58,15 +55,11 @@ export async function runCheckoutPairs(options: CheckoutOptions, opened: AsyncDi
 /** This checkout first. */
 async function startBoth(store: Store, base: string, opened: AsyncDisposableStack): Promise<[Candidate, Candidate]> {
   const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
-  if (store === 'memory') {
-    return [
-      await startInMemory('this checkout', clients, opened),
-      await startInMemory('base', clients, opened, { checkout: base }),
-    ];
-  }
-  const databases = await startBenchDatabaseServer(opened);
-  const start = async (name: string, options: { readonly checkout?: string }) =>
-    startOnPostgres(name, await databases.create(), clients, opened, { ...options, services: SERVICES });
+  const databases = store === 'postgres' ? await startBenchDatabaseServer(opened) : undefined;
+  const start = async (name: string, options: { readonly checkout?: string }) => {
+    if (databases === undefined) return startInMemory(name, clients, opened, options);
+    return startOnPostgres(name, await databases.create(), clients, opened, { ...options, services: SERVICES });
+  };
   return [await start('this checkout', {}), await start('base', { checkout: base })];
 }
 
@@ -74,15 +67,16 @@ async function startBoth(store: Store, base: string, opened: AsyncDisposableStac
 async function measurePairs(
   [own, base]: readonly [Candidate, Candidate],
   generator: LoadGenerator,
-  { pairs, seconds }: CheckoutOptions,
+  { pairs, seconds }: Options<'compare'>,
 ): Promise<readonly Pair[]> {
   const plan = { ...STANDARD_LOAD, seconds, warmUpSeconds: WARM_UP_SECONDS };
   const measured: Pair[] = [];
   for (let n = 0; n <= pairs; n += 1) {
-    const order = n % 2 === 1 ? [own, base] : [base, own];
+    const rsaLimit = await measureRsaLimit(RSA_SECONDS);
     const results = new Map<Candidate, Measurement>();
+    const order = n % 2 === 1 ? [own, base] : [base, own];
     for (const candidate of order) results.set(candidate, await measure(candidate, generator, plan));
-    const pair = { own: results.get(own) as Measurement, base: results.get(base) as Measurement };
+    const pair = { rsaLimit, own: results.get(own) as Measurement, base: results.get(base) as Measurement };
     if (n > 0) measured.push(pair);
     say(`pair ${n} of ${pairs}${n === 0 ? ' (warm-up)' : ''}: ${figure(ratioOf(pair), 3)}`);
   }
@@ -94,36 +88,40 @@ function ratioOf({ own, base }: Pair): number {
   return own.tokensPerSecond / base.tokensPerSecond;
 }
 
-/** CPU time per token of this checkout's processes relative to the base's. Not a number without /proc. */
-function cpuRatioOf({ own, base }: Pair): number {
-  return (own.cpuMsPerToken ?? Number.NaN) / (base.cpuMsPerToken ?? Number.NaN);
+function rsaRatioOf({ own, rsaLimit }: Pair): number {
+  return own.tokensPerSecond / rsaLimit;
 }
 
-/** Name, decimals, value. */
-const COLUMNS: readonly (readonly [string, number, (pair: Pair) => number])[] = [
-  ['this tokens/s', 0, ({ own }) => own.tokensPerSecond],
-  ['base tokens/s', 0, ({ base }) => base.tokensPerSecond],
-  ['ratio', 3, ratioOf],
-  ['this p50 ms', 1, ({ own }) => own.p50Ms],
-  ['base p50 ms', 1, ({ base }) => base.p50Ms],
-  ['this p99 ms', 1, ({ own }) => own.p99Ms],
-  ['base p99 ms', 1, ({ base }) => base.p99Ms],
-  ['CPU ratio', 3, cpuRatioOf],
+/** CPU time per token of this checkout's processes relative to the base's. */
+function cpuRatioOf({ own, base }: Pair): number {
+  return own.cpuMsPerToken / base.cpuMsPerToken;
+}
+
+const COLUMNS: readonly Column<Pair & { readonly name: string }>[] = [
+  ['pair', ({ name }) => name],
+  ['this tokens/s', ({ own }) => own.tokensPerSecond],
+  ['base tokens/s', ({ base }) => base.tokensPerSecond],
+  ['ratio', ratioOf, 3],
+  ['this of RSA limit', rsaRatioOf, 3],
+  ['this p50 ms', ({ own }) => own.p50Ms, 1],
+  ['base p50 ms', ({ base }) => base.p50Ms, 1],
+  ['this p99 ms', ({ own }) => own.p99Ms, 1],
+  ['base p99 ms', ({ base }) => base.p99Ms, 1],
+  ['CPU ratio', cpuRatioOf, 3],
 ];
 
-/** One row per pair, a row of medians, and the median, worst and best ratio. */
+/** One row per pair, and the median, worst and best of the ratios within the pairs. */
 export function pairsReport(store: Store, pairs: readonly Pair[]): string {
-  const rows = pairs.map((pair, n) => [`${n + 1}`, ...COLUMNS.map(([, decimals, of]) => figure(of(pair), decimals))]);
-  const medians = COLUMNS.map(([, decimals, of]) => figure(median(pairs.map(of)), decimals));
+  const rows = pairs.map((pair, n) => ({ ...pair, name: `${n + 1}` }));
   const ratios = pairs.map(ratioOf);
-  const [worst, best] = [Math.min(...ratios), Math.max(...ratios)];
-  return [
-    `### Repository: ${store}`,
-    '',
-    markdownTable(['pair', ...COLUMNS.map(([name]) => name)], [...rows, ['median', ...medians]]),
-    '',
-    `Ratio: median ${figure(median(ratios), 3)}, worst ${figure(worst, 3)}, best ${figure(best, 3)}.`,
-  ].join('\n');
+  const medians = [
+    `Ratio: median ${figure(median(ratios), 3)}`,
+    `worst ${figure(Math.min(...ratios), 3)}`,
+    `best ${figure(Math.max(...ratios), 3)}`,
+    `median of the CPU ratio ${figure(median(pairs.map(cpuRatioOf)), 3)}`,
+    `of the RSA limit ${figure(median(pairs.map(rsaRatioOf)), 3)}.`,
+  ];
+  return `### Repository: ${store}\n\n${table(rows, COLUMNS)}\n\n${medians.join(', ')}`;
 }
 
 /** The commit of a checkout, for the report. */

@@ -1,109 +1,70 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseCommandLine } from './command-line.ts';
+import { parseCommandLine, usage } from './command-line.ts';
+
+const BOTH = ['memory', 'postgres'];
 
 describe('the command line of the benchmark', () => {
-  it('runs the comparison with other servers if there is no command', () => {
-    expect(parseCommandLine([])).toEqual({ name: 'comparison', options: { seconds: 5, rounds: 5, write: false } });
-    expect(parseCommandLine(['--write', '--rounds', '2'])).toMatchObject({ options: { rounds: 2, write: true } });
-  });
-
-  it('reads compare', () => {
-    expect(parseCommandLine(['compare', '--base', '../other', '--pairs', '1', '--store', 'memory'])).toEqual({
-      name: 'compare',
-      options: { base: '../other', pairs: 1, seconds: 8, stores: ['memory'] },
-    });
-    const defaults = { pairs: 9, seconds: 8, stores: ['memory', 'postgres'] };
-    expect(parseCommandLine(['compare', '--base=x'])).toMatchObject({ options: defaults });
-  });
-
-  it('reads attack', () => {
-    expect(parseCommandLine(['attack', '--repository', 'postgres', '--lorises=0'])).toEqual({
-      name: 'attack',
-      options: {
-        seconds: 30,
-        rate: 100,
-        lorises: 0,
-        stores: ['postgres'],
-        parts: ['mixed', 'timeline', 'strong', 'memory'],
-        write: false,
+  it.each([
+    [[], 'comparison', { seconds: 5, rounds: 5 }],
+    [['--rounds', '2'], 'comparison', { seconds: 5, rounds: 2 }],
+    [
+      ['compare', '--base=../x', '--store', 'memory'],
+      'compare',
+      { base: '../x', pairs: 9, seconds: 8, store: ['memory'] },
+    ],
+    [
+      ['attack', '--repository', 'postgres', '--lorises=0'],
+      'attack',
+      { part: ['mixed', 'strong', 'memory'], repository: ['postgres'], seconds: 30, rate: 100, lorises: 0 },
+    ],
+    [['burst', '--connections', '16,256'], 'burst', { rounds: 9, connections: [16, 256] }],
+    [['growth', '--registrations', '10'], 'growth', { seconds: 5, rounds: 3, registrations: [10] }],
+    [['profile'], 'profile', { seconds: 10, folder: '' }],
+    [['soak', '--minutes', '0.5'], 'soak', { minutes: 0.5, 'warm-up-seconds': 60, 'every-seconds': 10 }],
+    [
+      ['timing', '--path', '401', '--machine', 'both', '--plant=0', '--rows'],
+      'timing',
+      {
+        ...{ path: ['401'], repository: BOTH, machine: ['quiet', 'busy'], workers: 1, n: 2_500, runs: 3, cost: 6 },
+        ...{ plant: 0, rows: true },
       },
-    });
-    expect(parseCommandLine(['attack'])).toMatchObject({ options: { stores: ['memory', 'postgres'] } });
-    expect(parseCommandLine(['attack', '--part', 'memory'])).toMatchObject({ options: { parts: ['memory'] } });
-    expect(parseCommandLine(['attack', '--part=timeline', '--write'])).toMatchObject({ options: { write: true } });
-  });
-
-  it('reads burst', () => {
-    expect(parseCommandLine(['burst', '--rounds', '3', '--connections', '16,256'])).toEqual({
-      name: 'burst',
-      options: { rounds: 3, connections: [16, 256] },
-    });
-    expect(parseCommandLine(['burst'])).toMatchObject({ options: { rounds: 9, connections: [256, 2_048] } });
-  });
-
-  it('reads growth', () => {
-    expect(parseCommandLine(['growth', '--registrations', '10,2000'])).toEqual({
-      name: 'growth',
-      options: { seconds: 5, rounds: 3, registrations: [10, 2_000] },
-    });
-  });
-
-  it('reads soak', () => {
-    expect(parseCommandLine(['soak', '--minutes', '0.5'])).toEqual({
-      name: 'soak',
-      options: { minutes: 0.5, warmUpSeconds: 60, sampleEverySeconds: 10, write: false },
-    });
-  });
-
-  it('reads profile', () => {
-    expect(parseCommandLine(['profile', '--write'])).toEqual({
-      name: 'profile',
-      options: { seconds: 10, folder: undefined, write: true },
-    });
-  });
-
-  it('reads timing', () => {
-    const args = ['timing', '--path', '401', '--repository', 'memory', '--machine', 'both', '--plant=0', '--rows'];
-    expect(parseCommandLine(args)).toEqual({
-      name: 'timing',
-      options: {
-        paths: ['401'],
-        stores: ['memory'],
-        machines: ['quiet', 'busy'],
-        workers: 1,
-        count: 2_500,
-        runs: 3,
-        cost: 6,
-        plant: 0,
-        rows: true,
+    ],
+    [
+      ['timing'],
+      'timing',
+      {
+        ...{ path: ['401', '401-assertion', '429-tested', '429-untested', '503-full', '503-late'], repository: BOTH },
+        ...{ machine: ['quiet'], workers: 1, n: 2_500, runs: 3, cost: 6, plant: 30, rows: false },
       },
-    });
-    const defaults = {
-      paths: ['401', '401-assertion', '429-tested', '429-untested', '503-full', '503-late'],
-      machines: ['quiet'],
-      plant: 30,
-      rows: false,
-    };
-    expect(parseCommandLine(['timing'])).toMatchObject({ options: defaults });
+    ],
+  ])('reads %j', (args, name, options) => {
+    expect(parseCommandLine(args)).toEqual({ name, options });
   });
 
   it.each([
-    ['an unknown command', ['race']],
-    ['an unknown option', ['--second', '5']],
-    ['compare without another checkout', ['compare']],
-    ['an unknown store', ['compare', '--base', 'x', '--store', 'files']],
-    ['an extra argument', ['attack', 'now']],
-    ['a word instead of a number', ['--seconds', 'five']],
-    ['a fraction', ['growth', '--rounds', '1.5']],
-    ['zero rounds', ['--rounds', '0']],
-    ['no connections', ['burst', '--connections', '']],
-    ['an unknown part', ['attack', '--part', 'all,memory']],
-    ['an unknown repository', ['attack', '--repository', 'files']],
-    ['a picture of a timeline that is not measured', ['attack', '--part', 'mixed', '--write']],
-    ['zero minutes', ['soak', '--minutes', '0']],
-    ['an unknown path', ['timing', '--path', '500']],
-    ['a cost that BCrypt does not have', ['timing', '--cost', '3']],
-  ])('refuses %s', (_, args) => {
-    expect(() => parseCommandLine(args)).toThrow();
+    ['an unknown command', ['race'], 'unknown command: race'],
+    ['a command that every object has', ['toString'], 'unknown command: toString'],
+    ['an unknown option', ['--second', '5'], "Unknown option '--second'"],
+    ['an extra argument', ['attack', 'now'], "Unexpected argument 'now'"],
+    ['a value of a flag', ['timing', '--rows=1'], 'does not take an argument'],
+    ['compare without another checkout', ['compare'], '--base must be a folder'],
+    ['an unknown store', ['compare', '--base', 'x', '--store', 'files'], '--store must be memory, postgres or both'],
+    ['two parts', ['attack', '--part', 'all,memory'], '--part must be mixed, strong, memory or all'],
+    ['an unknown path', ['timing', '--path', '500'], '--path must be 401, '],
+    ['a word instead of a number', ['--seconds', 'five'], '--seconds must be a whole number of at least 1'],
+    ['a fraction', ['growth', '--rounds', '1.5'], '--rounds must be a whole number of at least 1'],
+    ['zero rounds', ['--rounds', '0'], '--rounds must be a whole number of at least 1'],
+    ['no connections', ['burst', '--connections', ''], '--connections must be a whole number of at least 1'],
+    ['zero minutes', ['soak', '--minutes', '0'], '--minutes must be a number greater than 0'],
+    ['a cost that BCrypt does not have', ['timing', '--cost', '3'], '--cost must be a whole number of at least 4'],
+  ])('refuses %s', (_, args, message) => {
+    expect(() => parseCommandLine(args)).toThrow(message);
+  });
+
+  it('lists every command with its options', () => {
+    expect(usage()).toMatch(
+      /^ {2}compare {4}this checkout .*\n +--base FOLDER --pairs 9 --seconds 8 --store memory\|postgres\|both$/m,
+    );
+    expect(usage()).toMatch(/^ {2}\(none\) /m);
   });
 });

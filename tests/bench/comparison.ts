@@ -1,33 +1,29 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
-import type { BenchDatabaseServer } from './bench-database.ts';
-import { type Candidate, startInMemory, startOnPostgres, startPeer, startReplicas } from './candidates.ts';
-import { startFederated } from './federated-load.ts';
-import type { LoadGenerator } from './load-generator.ts';
-import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
+import { signingClients, workloads } from './assertion-clients.ts';
+import { type BenchDatabaseServer, startBenchDatabaseServer } from './bench-database.ts';
+import {
+  type Candidate,
+  REPLICA_SETTINGS,
+  startInMemory,
+  startOnPostgres,
+  startPeer,
+  startReplicas,
+} from './candidates.ts';
+import type { Options } from './command-line.ts';
+import { findLoadGenerator } from './load-generator.ts';
+import { type Measurement, measure, medianFigures, STANDARD_LOAD } from './measurement.ts';
+import { installPeers, peerVersion } from './peers.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
-import { say } from './report.ts';
-import type { RsaLimit } from './rsa-limit.ts';
-import { SigningClients } from './signing-clients.ts';
+import { conditions, figure, median, print, say, table } from './report.ts';
+import { measureRsaLimit, rsaLimitTool } from './rsa-limit.ts';
 
 const WARM_UP_SECONDS = 2;
 const RSA_SECONDS = 2;
 
 /** The pool, the replicas and the pool with assertions, each on a database of its own. */
 const SERVICES_ON_POSTGRES = 3;
-
-export interface ComparisonPlan {
-  readonly rounds: number;
-  /** Of load on each candidate in each round. */
-  readonly seconds: number;
-}
-
-export interface Comparison {
-  /** The machine's RSA-2048 signatures per second, one value per round. */
-  readonly rsaLimits: readonly number[];
-  readonly rows: readonly ComparisonRow[];
-}
 
 /** The results of one candidate. */
 export interface ComparisonRow {
@@ -38,12 +34,18 @@ export interface ComparisonRow {
   readonly rounds: readonly Measurement[];
 }
 
-/** Measures the machine's RSA limit and all candidates one after another in each round. While one is measured, the others idle. */
-export async function compareServers(
-  { rounds, seconds }: ComparisonPlan,
-  { generator, rsaLimit, databases }: { generator: LoadGenerator; rsaLimit: RsaLimit; databases: BenchDatabaseServer },
+/**
+ * `npm run bench`: this service next to others. Measures the machine's RSA limit and all candidates one after another in each
+ * round. While one is measured, the others idle. Returns whether every answer was a token.
+ */
+export async function runComparison(
+  { rounds, seconds }: Options<'comparison'>,
   opened: AsyncDisposableStack,
-): Promise<Comparison> {
+): Promise<boolean> {
+  await installPeers();
+  const rsaTool = await rsaLimitTool();
+  const generator = await findLoadGenerator();
+  const databases = await startBenchDatabaseServer(opened);
   const candidates = await startCandidates(databases, opened);
   const rows: (ComparisonRow & { readonly rounds: Measurement[] })[] = [];
   for (const candidate of candidates) {
@@ -52,7 +54,7 @@ export async function compareServers(
   const plan = { ...STANDARD_LOAD, seconds, warmUpSeconds: WARM_UP_SECONDS };
   const rsaLimits: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    rsaLimits.push(await rsaLimit.measure(RSA_SECONDS));
+    rsaLimits.push(await measureRsaLimit(RSA_SECONDS));
     say(`round ${round} of ${rounds}: ${rsaLimits.at(-1)?.toFixed(0)} RSA-2048 signatures/s`);
     for (const [position, candidate] of candidates.entries()) {
       const measurement = await measure(candidate, generator, plan);
@@ -60,7 +62,41 @@ export async function compareServers(
       say(`  ${candidate.name}: ${measurement.tokensPerSecond.toFixed(0)} tokens/s`);
     }
   }
-  return { rsaLimits, rows };
+  const peers = ['oidc-provider', '@node-oauth/oauth2-server'];
+  const versions = await Promise.all(peers.map(async (name) => `${name} ${await peerVersion(name)}`));
+  print(
+    conditions(
+      `Load: ${generator.name}, ${STANDARD_LOAD.connections} keep-alive connections, ${rounds} rounds of ${seconds} s`,
+      `RSA limit: ${rsaTool}`,
+      `PostgreSQL: ${databases.name}`,
+      `Other servers: ${versions.join(', ')}`,
+    ),
+  );
+  print(comparisonTable(rows, rsaLimits));
+  const failed = rows.filter((row) => row.rounds.some(({ failures }) => failures > 0));
+  for (const { name } of failed) say(`FAILED: ${name} did not answer every request with a token`);
+  return failed.length === 0;
+}
+
+/** Medians over the rounds, below the machine's RSA-2048 signatures per second. */
+export function comparisonTable(measured: readonly ComparisonRow[], rsaLimits: readonly number[]): string {
+  const rows = measured.map((row) => ({ ...row, ...medianFigures(row.rounds, rsaLimits) }));
+  const percent = (ratio: number) => `${figure(ratio * 100, ratio < 0.1 ? 1 : 0)} %`;
+  const limit = `The machine's RSA-2048 limit: ${figure(median(rsaLimits))} signatures/s.`;
+  const compared = table(rows, [
+    ['candidate', ({ name }) => name],
+    ['tokens/s', ({ tokensPerSecond }) => tokensPerSecond],
+    ['of RSA limit', ({ ratio }) => percent(ratio)],
+    ['p50 ms', ({ p50Ms }) => p50Ms, 1],
+    ['p99 ms', ({ p99Ms }) => p99Ms, 1],
+    ['CPU ms/token', ({ cpuMsPerToken }) => cpuMsPerToken, 2],
+    ['memory MB', ({ memoryMb }) => memoryMb],
+    ['keys', ({ keys }) => keys],
+    ['DB connections', ({ databaseConnections }) => (Number.isNaN(databaseConnections) ? '' : databaseConnections)],
+    ['token bytes', ({ tokenBytes }) => tokenBytes],
+    ['failures', ({ failures }) => failures],
+  ]);
+  return `${limit}\n\n${compared}`;
 }
 
 /** Starts all servers of the comparison with the same clients. */
@@ -71,23 +107,27 @@ async function startCandidates(
   const { count } = STANDARD_LOAD.clients;
   const hashed = registrations('client', count, await hashedSecret(RECOMMENDED_COST));
   const plain = registrations('client', count, `{noop}${SECRET}`);
-  const onPostgres = { services: SERVICES_ON_POSTGRES };
+  const keyless = registrations('client', count, NO_SECRET);
+  const [signing, identified] = [signingClients(), await workloads('RS256', opened)];
+  const signed = signing.register(keyless);
+  const services = SERVICES_ON_POSTGRES;
   const withoutCache = { environment: { CLIENT_SECRET_REMEMBERED_SECONDS: '0' } };
   const node = '@node-oauth/oauth2-server';
-  const [pool, replicas] = [await databases.create(), await databases.create()];
-  const signingClients = new SigningClients('http://issuer.test');
-  const signed = signingClients.withKeys(registrations('client', count, NO_SECRET));
+  const [pool, replicas, withKeys] = [await databases.create(), await databases.create(), await databases.create()];
   return [
     await startInMemory('this service, memory', hashed, opened),
-    await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, onPostgres),
-    await startReplicas('this service, PostgreSQL, single-process replicas', replicas, hashed, opened, onPostgres),
+    await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, { services }),
+    await startReplicas('this service, PostgreSQL, single-process replicas', replicas, hashed, opened, { services }),
     await startInMemory('this service, memory, secret cache off', hashed, opened, withoutCache),
-    await startInMemory('this service, memory, private_key_jwt', signed, opened, { signingClients }),
-    await startOnPostgres('this service, PostgreSQL, private_key_jwt', await databases.create(), signed, opened, {
-      ...onPostgres,
-      signingClients,
+    await startInMemory('this service, memory, private_key_jwt', signed, opened, { assertions: signing }),
+    await startOnPostgres('this service, PostgreSQL, private_key_jwt', withKeys, signed, opened, {
+      services,
+      assertions: signing,
+      environment: REPLICA_SETTINGS,
     }),
-    await startFederated('this service, memory, federated_jwt (RS256)', opened),
+    await startInMemory('this service, memory, federated_jwt (RS256)', identified.register(keyless), opened, {
+      assertions: identified,
+    }),
     await startPeer('oidc-provider, one process by default', 'oidc-provider.mjs', plain, opened, { PROCESSES: '1' }),
     await startPeer('oidc-provider, one process per core', 'oidc-provider.mjs', plain, opened),
     await startPeer(`${node}, plain secrets`, 'node-oauth2-server.mjs', plain, opened),
@@ -99,33 +139,24 @@ async function startCandidates(
  * Requests a token from each port of a candidate. Throws unless each token is a JWT signed with RS256 by an RSA key of 2048 bits
  * from the candidate's one key set: a server that does cheaper work must not be compared. Returns the size of a token.
  */
-async function checkTokens({
-  name,
-  tokenUrls,
-  keySetUrl,
-  signingClients,
-}: Candidate): Promise<{ tokenBytes: number; keys: number }> {
+async function checkTokens({ name, tokenUrls, keySetUrl, assertions }: Candidate) {
   const withSecret = { grant_type: 'client_credentials', client_id: 'client-1', client_secret: SECRET };
+  const keySet = async () => (await (await fetch(keySetUrl)).json()) as JSONWebKeySet;
   let tokenBytes = Number.NaN;
   for (const tokenUrl of tokenUrls) {
-    const body = new URLSearchParams(signingClients?.bodyOf('client-1') ?? withSecret);
+    const body = new URLSearchParams(assertions?.bodyOf('client-1') ?? withSecret);
     const answer = await fetch(tokenUrl, { method: 'POST', body });
     const { access_token: token } = (await answer.json()) as { access_token?: string };
     if (answer.status !== 200 || token === undefined) throw new Error(`${name} answered ${answer.status}`);
-    await checkSignature(name, token, await keySetAt(keySetUrl));
+    const { keys } = await keySet();
+    await jwtVerify(token, createLocalJWKSet({ keys }), {
+      algorithms: ['RS256'],
+      requiredClaims: ['iss', 'sub', 'exp'],
+    });
+    const key = keys.find(({ kid }) => kid === decodeProtectedHeader(token).kid) as JsonWebKey;
+    const { modulusLength } = createPublicKey({ key, format: 'jwk' }).asymmetricKeyDetails ?? {};
+    if (modulusLength !== 2048) throw new Error(`${name} signs with ${modulusLength} bits`);
     tokenBytes = token.length;
   }
-  return { tokenBytes, keys: (await keySetAt(keySetUrl)).keys.length };
-}
-
-async function keySetAt(url: string): Promise<JSONWebKeySet> {
-  return (await (await fetch(url)).json()) as JSONWebKeySet;
-}
-
-async function checkSignature(name: string, token: string, keySet: JSONWebKeySet): Promise<void> {
-  await jwtVerify(token, createLocalJWKSet(keySet), { algorithms: ['RS256'], requiredClaims: ['iss', 'sub', 'exp'] });
-  const { kid } = decodeProtectedHeader(token);
-  const key = keySet.keys.find((candidateKey) => candidateKey.kid === kid);
-  const { modulusLength } = createPublicKey({ key: key as JsonWebKey, format: 'jwk' }).asymmetricKeyDetails ?? {};
-  if (modulusLength !== 2048) throw new Error(`${name} signs with ${modulusLength} bits`);
+  return { tokenBytes, keys: (await keySet()).keys.length };
 }

@@ -1,21 +1,16 @@
-import { type BenchDatabaseServer, startBenchDatabaseServer } from './bench-database.ts';
+import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres } from './candidates.ts';
+import type { Options } from './command-line.ts';
 import { findLoadGenerator, type LoadGenerator } from './load-generator.ts';
-import { type Measurement, measure, medianFigures, STANDARD_LOAD } from './measurement.ts';
+import { type LoadPlan, type Measurement, measure, medianFigures, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
-import { figure, machineLines, markdownList, markdownTable, say } from './report.ts';
-
-export interface GrowthOptions {
-  readonly rounds: number;
-  readonly seconds: number;
-  /** Sizes of the tables. */
-  readonly registrations: readonly number[];
-}
+import { conditions, figure, print, say, table } from './report.ts';
 
 /** One size of the table, or one number of connections, and its rounds. */
 interface GrowthRow {
   readonly size: number;
   readonly candidate: Candidate;
+  readonly plan: LoadPlan;
   readonly rounds: Measurement[];
 }
 
@@ -31,48 +26,52 @@ const TABLE_COST = 4;
 const CACHE_SETTINGS = { CLIENT_SECRET_REMEMBERED_SECONDS: '86400' };
 
 /** `npm run bench -- growth`: the cost of registrations and connections. Returns whether all clients of the tables got their tokens. */
-export async function runGrowth(options: GrowthOptions, opened: AsyncDisposableStack): Promise<boolean> {
+export async function runGrowth(options: Options<'growth'>, opened: AsyncDisposableStack): Promise<boolean> {
   const generator = await findLoadGenerator();
-  const databases = await startBenchDatabaseServer(opened);
-  const tables = await measureTables(options, generator, databases, opened);
-  const connections = await measureConnections(options, generator, opened);
-  const conditions = [
-    ...machineLines(),
-    `Load: ${generator.name}, ${options.rounds} rounds of ${options.seconds} s; tables with ${STANDARD_LOAD.connections} connections`,
-    `PostgreSQL: ${databases.name}`,
-  ];
-  process.stdout.write(`${markdownList(conditions)}\n\n${tablesReport(tables)}\n\n${connectionsReport(connections)}\n`);
+  const { connections } = STANDARD_LOAD;
+  print(
+    conditions(
+      `Load: ${generator.name}, ${options.rounds} rounds of ${options.seconds} s; tables with ${connections} connections`,
+    ),
+  );
+  const tables = await startTables(options, generator, opened);
+  await runRounds('registrations', tables, options.rounds, generator);
+  const reference = tables[0]?.rounds.map(({ tokensPerSecond }) => tokensPerSecond);
+  printRows('registrations in PostgreSQL', tables, reference);
+  const loads = await startInMemoryWithConnections(options, generator, opened);
+  await runRounds('connections', loads, options.rounds, generator);
+  const few = loads[0]?.rounds.map(({ tokensPerSecond }) => tokensPerSecond);
+  printRows('connections, registrations in memory', loads, few);
   return tables.every(({ rounds }) => rounds.every(({ failures }) => failures === 0));
 }
 
 /** One service on PostgreSQL per table size; all run at the same time and are measured one after another in each round. */
-async function measureTables(
-  options: GrowthOptions,
+async function startTables(
+  { registrations: sizes, seconds }: Options<'growth'>,
   generator: LoadGenerator,
-  databases: BenchDatabaseServer,
   opened: AsyncDisposableStack,
 ): Promise<readonly GrowthRow[]> {
+  const databases = await startBenchDatabaseServer(opened);
   const stored = await hashedSecret(TABLE_COST);
-  const services = options.registrations.length;
   const rows: GrowthRow[] = [];
-  for (const size of options.registrations) {
+  for (const size of sizes) {
     say(`${size} registrations …`);
     const database = await databases.create();
-    const settings = { services, environment: CACHE_SETTINGS };
+    const settings = { services: sizes.length, environment: CACHE_SETTINGS };
     const candidate = await startOnPostgres(`${size}`, database, [], opened, settings);
     await database.insertMany(size, stored);
-    await measure(candidate, generator, { ...tablePlan(size, options.seconds), warmUpSeconds: options.seconds });
-    rows.push({ size, candidate, rounds: [] });
+    const count = Math.min(ACTIVE_CLIENTS_MAX, size);
+    const clients = { count, step: Math.floor(size / count), secret: SECRET };
+    const plan = { connections: STANDARD_LOAD.connections, seconds, warmUpSeconds: 1, clients };
+    await measure(candidate, generator, { ...plan, warmUpSeconds: seconds });
+    rows.push({ size, candidate, plan, rounds: [] });
   }
-  await runRounds('registrations', rows, options.rounds, ({ size, candidate }) =>
-    measure(candidate, generator, tablePlan(size, options.seconds)),
-  );
   return rows;
 }
 
 /** One service with registrations in memory and an increasing number of connections. */
-async function measureConnections(
-  { rounds, seconds }: GrowthOptions,
+async function startInMemoryWithConnections(
+  { seconds }: Options<'growth'>,
   generator: LoadGenerator,
   opened: AsyncDisposableStack,
 ): Promise<readonly GrowthRow[]> {
@@ -80,52 +79,33 @@ async function measureConnections(
   const registered = registrations('client', clients.count, await hashedSecret(RECOMMENDED_COST));
   const candidate = await startInMemory('memory', registered, opened);
   await measure(candidate, generator, { ...STANDARD_LOAD, seconds, warmUpSeconds: seconds });
-  const rows: readonly GrowthRow[] = CONNECTIONS.map((size) => ({ size, candidate, rounds: [] }));
-  await runRounds('connections', rows, rounds, ({ size: connections }) =>
-    measure(candidate, generator, { connections, seconds, warmUpSeconds: 1, clients }),
-  );
-  return rows;
+  return CONNECTIONS.map((connections) => {
+    return { size: connections, candidate, plan: { connections, seconds, warmUpSeconds: 1, clients }, rounds: [] };
+  });
 }
 
-async function runRounds(
-  unit: string,
-  rows: readonly GrowthRow[],
-  count: number,
-  run: (row: GrowthRow) => Promise<Measurement>,
-): Promise<void> {
+async function runRounds(unit: string, rows: readonly GrowthRow[], count: number, generator: LoadGenerator) {
   for (let round = 1; round <= count; round += 1) {
-    for (const row of rows) {
-      const measurement = await run(row);
-      row.rounds.push(measurement);
-      say(`round ${round} of ${count}, ${row.size} ${unit}: ${figure(measurement.tokensPerSecond)} tokens/s`);
+    for (const { size, candidate, plan, rounds } of rows) {
+      const measurement = await measure(candidate, generator, plan);
+      rounds.push(measurement);
+      say(`round ${round} of ${count}, ${size} ${unit}: ${figure(measurement.tokensPerSecond)} tokens/s`);
     }
   }
 }
 
-function tablePlan(registered: number, seconds: number) {
-  const count = Math.min(ACTIVE_CLIENTS_MAX, registered);
-  const clients = { count, step: Math.floor(registered / count), secret: SECRET };
-  return { connections: STANDARD_LOAD.connections, seconds, warmUpSeconds: 1, clients };
-}
-
-function tablesReport(rows: readonly GrowthRow[]): string {
-  // Each size is compared with the first one, round by round.
-  const reference = rows[0]?.rounds.map(({ tokensPerSecond }) => tokensPerSecond) ?? [];
-  const header = ['tokens/s', `relative to ${figure(rows[0]?.size)}`, 'p99 ms', 'memory MB', 'failures'];
-  const cells = rows.map(({ size, rounds }) => {
-    const { tokensPerSecond, ratio, p99Ms, memoryMb, failures } = medianFigures(rounds, reference);
-    const percent = `${figure(ratio * 100)} %`;
-    return [figure(size), figure(tokensPerSecond), percent, figure(p99Ms, 1), figure(memoryMb), figure(failures)];
-  });
-  return markdownTable(['registrations in PostgreSQL', ...header], cells);
-}
-
-function connectionsReport(rows: readonly GrowthRow[]): string {
-  const header = ['tokens/s', 'p50 ms', 'p99 ms', 'memory MB', 'no token (503 and others)'];
-  const cells = rows.map(({ size, rounds }) => {
-    const { tokensPerSecond, p50Ms, p99Ms, memoryMb, failures } = medianFigures(rounds, []);
-    const latencies = [figure(p50Ms, 1), figure(p99Ms, 1)];
-    return [figure(size), figure(tokensPerSecond), ...latencies, figure(memoryMb), figure(failures)];
-  });
-  return markdownTable(['connections, registrations in memory', ...header], cells);
+/** @param reference tokens per second of each round, with which each row is compared. */
+function printRows(unit: string, rows: readonly GrowthRow[], reference: readonly number[] = []): void {
+  const figures = rows.map(({ size, rounds }) => ({ size, ...medianFigures(rounds, reference) }));
+  print(
+    table(figures, [
+      [unit, ({ size }) => figure(size)],
+      ['tokens/s', ({ tokensPerSecond }) => tokensPerSecond],
+      [`relative to ${figure(rows[0]?.size ?? Number.NaN)}`, ({ ratio }) => `${figure(ratio * 100)} %`],
+      ['p50 ms', ({ p50Ms }) => p50Ms, 1],
+      ['p99 ms', ({ p99Ms }) => p99Ms, 1],
+      ['memory MB', ({ memoryMb }) => memoryMb],
+      ['no token (503 and others)', ({ failures }) => failures],
+    ]),
+  );
 }

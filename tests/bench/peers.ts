@@ -3,27 +3,26 @@ import { fileURLToPath } from 'node:url';
 import { say } from './report.ts';
 import { runProcess } from './server-process.ts';
 
-const FOLDER = fileURLToPath(new URL('./peers/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 
 /** The path of a program in tests/bench/peers. These run as processes of their own, so their packages are never imported here. */
 export function peerFile(name: string): string {
-  return `${FOLDER}${name}`;
+  return `${FOLDER}peers/${name}`;
 }
 
 /** The exact version of a package that only the benchmark uses. */
 export async function peerVersion(name: string): Promise<string> {
-  const { dependencies } = JSON.parse(await readFile(peerFile('package.json'), 'utf8'));
-  return dependencies[name];
+  return JSON.parse(await readFile(`${FOLDER}package.json`, 'utf8')).dependencies[name];
 }
 
-/** Installs the packages that only the benchmark needs (other servers, autocannon, the chart library) if they are not there as locked. */
+/** Installs the packages that only the benchmark needs (other servers, autocannon) if they are not there as locked. */
 export async function installPeers(): Promise<void> {
   if (await isInstalled()) return;
-  say('Installing the packages of the benchmark into tests/bench/peers/node_modules …');
+  say('Installing the packages of the benchmark into tests/bench/node_modules …');
   try {
     await runProcess('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER });
   } catch (cause) {
-    throw new Error('npm ci failed in tests/bench/peers; the first run of the benchmark needs the network', { cause });
+    throw new Error('npm ci failed in tests/bench; the first run of the benchmark needs the network', { cause });
   }
 }
 
@@ -39,5 +38,5 @@ async function isInstalled(): Promise<boolean> {
 }
 
 async function packagesOf(lockFile: string): Promise<Locked> {
-  return JSON.parse(await readFile(peerFile(lockFile), 'utf8')).packages;
+  return JSON.parse(await readFile(`${FOLDER}${lockFile}`, 'utf8')).packages;
 }

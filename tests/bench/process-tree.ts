@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sum } from './report.ts';
 
 /** The kernel's clock ticks per second in /proc: 100 on every platform that Node.js is built for. */
 const TICKS_PER_SECOND = 100;
@@ -11,7 +12,7 @@ export interface ProcessStat {
   readonly cpuMs: number;
 }
 
-/** Processes and their descendants, such as a server's workers, read from /proc. */
+/** Processes and their descendants, such as a server's workers, read from /proc. Without /proc, figures are NaN. */
 export class ProcessTree {
   readonly roots: readonly number[];
 
@@ -19,33 +20,27 @@ export class ProcessTree {
     this.roots = roots;
   }
 
-  /** Milliseconds of CPU that all processes have used so far; undefined without /proc. */
-  async cpuMs(): Promise<number | undefined> {
+  /** Milliseconds of CPU that all processes have used so far. */
+  async cpuMs(): Promise<number> {
     const tree = await this.#processes();
-    return tree?.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+    return tree.length === 0 ? Number.NaN : sum(tree.map(({ cpuMs }) => cpuMs));
   }
 
-  /** Resident memory in megabytes; shared pages count once (PSS) if the kernel reports it; undefined without /proc. */
-  async memoryMb(): Promise<number | undefined> {
+  /** Resident memory in megabytes; shared pages count once (PSS) if the kernel reports it. */
+  async memoryMb(): Promise<number> {
     const tree = await this.#processes();
-    if (tree === undefined) return undefined;
-    const parts = await Promise.all(tree.map(({ pid }) => memoryMbOf(pid)));
-    return parts.reduce((sum, part) => sum + part, 0);
+    return tree.length === 0 ? Number.NaN : sum(await Promise.all(tree.map(({ pid }) => memoryMbOf(pid))));
   }
 
-  /** The ids of all processes, oldest first; empty without /proc. */
+  /** The ids of all processes, oldest first. */
   async pids(): Promise<readonly number[]> {
-    const tree = (await this.#processes()) ?? [];
-    return tree.map(({ pid }) => pid).toSorted((one, other) => one - other);
+    return (await this.#processes()).map(({ pid }) => pid).toSorted((one, other) => one - other);
   }
 
-  async #processes(): Promise<readonly ProcessStat[] | undefined> {
-    const names = await readdir('/proc').catch(() => []);
-    const lines = await Promise.all(
-      names.filter((name) => /^\d+$/.test(name)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
-    );
-    const all = lines.filter((line) => line !== '').map(parseProcStat);
-    return all.length === 0 ? undefined : treeOf(this.roots, all);
+  async #processes(): Promise<readonly ProcessStat[]> {
+    const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const lines = await Promise.all(names.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+    return treeOf(this.roots, lines.filter((line) => line !== '').map(parseProcStat));
   }
 }
 
@@ -55,43 +50,37 @@ export interface MemorySample {
   readonly megabytes: number;
 }
 
-/** Samples the resident memory of a process tree until it is ended. Without /proc there are no samples. */
-export class MemoryLog {
-  readonly #samples: MemorySample[] = [];
-  readonly #end = new AbortController();
-  readonly #sampling: Promise<void>;
-
-  constructor(tree: ProcessTree, everyMs: number) {
-    this.#sampling = this.#sample(tree, everyMs);
-  }
-
-  /** Ends the sampling and returns the samples, oldest first. */
-  async end(): Promise<readonly MemorySample[]> {
-    this.#end.abort();
-    await this.#sampling;
-    return this.#samples;
-  }
-
-  async #sample(tree: ProcessTree, everyMs: number): Promise<void> {
-    const begin = performance.now();
-    const { signal } = this.#end;
-    while (!signal.aborted) {
+/** Samples the resident memory of a process tree while an action runs, oldest first. Without /proc there are no samples. */
+export async function sampleMemory<Result>(
+  tree: ProcessTree,
+  everyMs: number,
+  action: () => Promise<Result>,
+): Promise<[Result, readonly MemorySample[]]> {
+  const samples: MemorySample[] = [];
+  const end = new AbortController();
+  const begin = performance.now();
+  const sampling = (async () => {
+    while (!end.signal.aborted) {
       const megabytes = await tree.memoryMb();
-      if (megabytes !== undefined) this.#samples.push({ seconds: (performance.now() - begin) / 1000, megabytes });
-      await delay(everyMs, undefined, { signal }).catch(() => {});
+      if (!Number.isNaN(megabytes)) samples.push({ seconds: (performance.now() - begin) / 1000, megabytes });
+      await delay(everyMs, undefined, { signal: end.signal }).catch(() => {});
     }
-  }
+  })();
+  const result = await action().finally(() => end.abort());
+  await sampling;
+  return [result, samples];
+}
+
+/** The highest of the samples; NaN if there are none. */
+export function highestMb(samples: readonly MemorySample[]): number {
+  return samples.length === 0 ? Number.NaN : Math.max(...samples.map(({ megabytes }) => megabytes));
 }
 
 /** Reads the one line of /proc/PID/stat (proc(5)). The program's name is in parentheses and may itself contain spaces and parentheses. */
 export function parseProcStat(line: string): ProcessStat {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-  const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
-  return {
-    pid: Number.parseInt(line, 10),
-    parent: Number(fields[1]),
-    cpuMs: ((user + system) * 1000) / TICKS_PER_SECOND,
-  };
+  const cpuMs = (sum(fields.slice(11, 13).map(Number)) * 1000) / TICKS_PER_SECOND;
+  return { pid: Number.parseInt(line, 10), parent: Number(fields[1]), cpuMs };
 }
 
 /** The root processes and all their descendants. */
@@ -102,13 +91,12 @@ export function treeOf(roots: readonly number[], all: readonly ProcessStat[]): r
   return tree;
 }
 
-/** Megabytes of the line `name` of /proc/PID/smaps_rollup or /proc/PID/status; undefined if there is no such line. */
-export function megabytesOf(name: string, text: string): number | undefined {
-  const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1];
-  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
-}
-
 async function memoryMbOf(pid: number): Promise<number> {
   const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
   return megabytesOf('Pss', await read('smaps_rollup')) ?? megabytesOf('VmRSS', await read('status')) ?? 0;
+}
+
+function megabytesOf(name: string, text: string): number | undefined {
+  const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
 }

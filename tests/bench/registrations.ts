@@ -10,8 +10,6 @@ export interface Registration {
   readonly client_secret: string;
   readonly client_name: string;
   readonly scope: string;
-  /** Of clients that sign assertions. */
-  readonly jwks?: object;
 }
 
 /** The secret of every legitimate client of the benchmark. */

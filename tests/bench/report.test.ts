@@ -1,21 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { figure, markdownTable, median, percentile } from './report.ts';
+import { median, percentile, table } from './report.ts';
 
-describe('markdownTable', () => {
-  it('pads its columns so that the table is readable as text', () => {
-    const rows = [
-      ['memory', figure(2326.4), figure(0.456, 2)],
-      ['secret cache off', figure(15), figure(undefined, 2)],
-    ];
-    expect(markdownTable(['candidate', 'tokens/s', 'CPU ms'], rows)).toBe(
-      [
-        '| candidate        | tokens/s | CPU ms |',
-        '| ---------------- | -------: | -----: |',
-        '| memory           |    2,326 |   0.46 |',
-        '| secret cache off |       15 |    n/a |',
-      ].join('\n'),
-    );
-  });
+it('pads the columns of a table so that it is readable as text', () => {
+  const rows = [
+    { name: 'memory', rate: 2326.4, cpuMs: 0.456 },
+    { name: 'secret cache off', rate: 15, cpuMs: Number.NaN },
+  ];
+  const shown = table(rows, [
+    ['candidate', ({ name }) => name],
+    ['tokens/s', ({ rate }) => rate],
+    ['CPU ms', ({ cpuMs }) => cpuMs, 2],
+  ]);
+  expect(shown.split('\n')).toEqual([
+    '| candidate        | tokens/s | CPU ms |',
+    '| ---------------- | -------: | -----: |',
+    '| memory           |    2,326 |   0.46 |',
+    '| secret cache off |       15 |    n/a |',
+  ]);
 });
 
 describe('median', () => {

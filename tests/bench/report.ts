@@ -5,45 +5,53 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** What the figures were measured on, one property per line. */
-export function machineLines(): readonly string[] {
-  return [
+/** A part of the report on standard output, with an empty line behind it. */
+export function print(...lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n\n`);
+}
+
+/** What the figures were measured on, and further conditions, as a Markdown list. */
+export function conditions(...more: readonly string[]): string {
+  const machine = [
     `Date: ${new Date().toISOString().slice(0, 10)}`,
     `CPU: ${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores`,
     `Node.js: ${process.version}, on ${process.platform} ${process.arch}`,
   ];
+  return [...machine, ...more].map((line) => `- ${line}`).join('\n');
 }
 
-/** The same in one line, for a picture. */
-export function machineText(): string {
-  const [date, cpu, node] = machineLines().map((line) => line.replace(/^[^:]*: /, ''));
-  return `${date}, ${cpu}, Node.js ${node?.replace(/,.*/, '')}`;
+/** What a measurement has to show, and whether it did. */
+export interface Verdict {
+  readonly requirement: string;
+  readonly passed: boolean;
+}
+
+/** Prints the verdicts. Returns whether all requirements are met. */
+export function printVerdicts(verdicts: readonly Verdict[]): boolean {
+  print(...verdicts.map(({ requirement, passed }) => `- ${passed ? 'passed' : 'FAILED'}: ${requirement}`));
+  return verdicts.every(({ passed }) => passed);
 }
 
 /** A number for a table, with thousands separators and a fixed number of decimals; `n/a` if it could not be measured. */
-export function figure(value: number | undefined, decimals = 0): string {
-  if (value === undefined || Number.isNaN(value)) return 'n/a';
+export function figure(value: number, decimals = 0): string {
+  if (Number.isNaN(value)) return 'n/a';
   return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A Markdown list, one item per line. */
-export function markdownList(items: readonly string[]): string {
-  return items.map((item) => `- ${item}`).join('\n');
-}
+/** Its header, what a row has in it, and the decimals of a number. */
+export type Column<Row> = readonly [header: string, cell: (row: Row) => string | number, decimals?: number];
 
-/** A Markdown table with padded columns, readable as plain text. The first column is left-aligned, all others are numbers and right-aligned. */
-export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = header.map((_, column) =>
-    Math.max(3, ...[header, ...rows].map((row) => [...(row[column] ?? '')].length)),
-  );
-  const line = (cells: readonly string[]) =>
-    `| ${widths.map((width, column) => pad(cells[column] ?? '', width, column)).join(' | ')} |`;
-  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
-  return [line(header), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n');
-}
-
-function pad(cell: string, width: number, column: number): string {
-  return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+/** A Markdown table, readable as plain text. The first column is left-aligned, all others are numbers and right-aligned. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const texts = columns.map(([header, cell, decimals], position) => {
+    const cells = rows.map(cell).map((value) => (typeof value === 'number' ? figure(value, decimals) : value));
+    const width = Math.max(3, ...[header, ...cells].map((text) => [...text].length));
+    const rule = position === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`;
+    const padded = [header, ...cells].map((text) => (position === 0 ? text.padEnd(width) : text.padStart(width)));
+    return padded.toSpliced(1, 0, rule);
+  });
+  const lines = texts[0]?.map((_, line) => `| ${texts.map((column) => column[line]).join(' | ')} |`);
+  return lines?.join('\n') ?? '';
 }
 
 /** The middle value, or the mean of the two middle values; NaN if there are none. */
@@ -58,4 +66,8 @@ export function median(values: readonly number[]): number {
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -25,16 +26,11 @@ export function startProcess(command: string, args: readonly string[], options: 
 export async function runProcess(
   command: string,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly input?: string; readonly exitCodes?: readonly number[] } = {},
+  { cwd, exitCodes = [0] }: { readonly cwd?: string; readonly exitCodes?: readonly number[] } = {},
 ): Promise<string> {
-  const { input = '', exitCodes = [0], cwd } = options;
-  const child = startProcess(command, args, { stdio: 'pipe', ...(cwd !== undefined && { cwd }) });
-  const { stdin, stdout, stderr } = child;
-  if (stdin === null || stdout === null || stderr === null) throw new Error(`${command} was started without pipes`);
-  // A program that ends early closes its standard input; its exit code is what counts.
-  stdin.on('error', () => {});
-  stdin.end(input);
-  const [output, problem, [code]] = await Promise.all([text(stdout), text(stderr), once(child, 'close')]);
+  const child = startProcess(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...(cwd !== undefined && { cwd }) });
+  const written = [child.stdout, child.stderr].map((stream) => text(stream as Readable));
+  const [[code], output = '', problem] = await Promise.all([once(child, 'close'), ...written]);
   if (!exitCodes.includes(code)) throw new Error(`${command} ${args.join(' ')} exited with ${code}: ${problem}`);
   return output;
 }

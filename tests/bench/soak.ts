@@ -1,53 +1,51 @@
 import { startInMemory } from './candidates.ts';
-import { writePicture } from './drawing/write-picture.ts';
+import type { Options } from './command-line.ts';
 import { findLoadGenerator } from './load-generator.ts';
 import { runLoad, STANDARD_LOAD } from './measurement.ts';
-import { memoryTrend } from './memory-trend.ts';
-import { MemoryLog } from './process-tree.ts';
+import { sampleMemory } from './process-tree.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
-import { figure, machineLines, machineText, markdownList, say } from './report.ts';
-import { soakChart } from './soak-chart.ts';
+import { conditions, figure, median, print, printVerdicts, say } from './report.ts';
 
-export interface SoakOptions {
-  readonly minutes: number;
-  /** Of the same load, before memory is sampled. */
-  readonly warmUpSeconds: number;
-  readonly sampleEverySeconds: number;
-  /** Whether docs/images/soak.svg is drawn again. */
-  readonly write: boolean;
-}
+/** How far the last quarter may be above the first; a garbage collector may run just before one of them. */
+const GROWTH_FACTOR_MAX = 1.05;
+const GROWTH_MB_MAX = 5;
 
 /** `npm run bench -- soak`: memory under steady load. Returns whether it is stable. */
-export async function runSoak(options: SoakOptions, opened: AsyncDisposableStack): Promise<boolean> {
+export async function runSoak(options: Options<'soak'>, opened: AsyncDisposableStack): Promise<boolean> {
   const generator = await findLoadGenerator();
   const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
   const candidate = await startInMemory('memory', clients, opened);
+  const warmUpSeconds = options['warm-up-seconds'];
+  const plan = { ...STANDARD_LOAD, seconds: Math.ceil(options.minutes * 60) };
 
-  say(`${options.warmUpSeconds} s of warm-up, then ${options.minutes} min …`);
-  await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: options.warmUpSeconds });
-  const log = new MemoryLog(candidate.tree, options.sampleEverySeconds * 1000);
-  const load = await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: Math.ceil(options.minutes * 60) });
-  const samples = await log.end();
+  say(`${warmUpSeconds} s of warm-up, then ${options.minutes} min …`);
+  await runLoad(candidate, generator, { ...plan, seconds: warmUpSeconds });
+  const load = () => runLoad(candidate, generator, plan);
+  const [{ tokens, tokensPerSecond, failures }, samples] = await sampleMemory(
+    candidate.tree,
+    options['every-seconds'] * 1000,
+    load,
+  );
   if (samples.length < 4) throw new Error('too few samples of memory: run for longer, on a system with /proc');
 
-  const trend = memoryTrend(samples);
-  const lines = [
-    ...machineLines(),
-    `Load: ${generator.name}, ${STANDARD_LOAD.connections} connections, ${figure(options.minutes, 1)} min`,
-    `Tokens: ${figure(load.tokens)}, ${figure(load.tokensPerSecond)}/s; failures: ${figure(load.failures)}`,
-    `Memory, median of the first quarter: ${figure(trend.firstQuarter, 1)} MB`,
-    `Memory, median of the last quarter: ${figure(trend.lastQuarter, 1)} MB`,
-    `Slope: ${figure(trend.megabytesPerHour, 1)} MB/h over ${samples.length} samples`,
-    `${trend.isStable ? 'passed' : 'FAILED'}: memory is stable`,
-  ];
-  process.stdout.write(`${markdownList(lines)}\n`);
-  if (options.write) {
-    const { minutes, warmUpSeconds, sampleEverySeconds } = options;
-    const conditions = [
-      `${STANDARD_LOAD.connections} connections as fast as they are answered, ${figure(load.tokensPerSecond)} tokens/s. ${figure(warmUpSeconds)} s of warm-up are not shown. Registrations in memory.`,
-      `${machineText()}. Drawn by: npm run bench -- soak --minutes ${minutes} --warm-up-seconds ${warmUpSeconds} --every-seconds ${sampleEverySeconds} --write`,
-    ];
-    await writePicture('soak.svg', soakChart({ samples, trend, minutes, tokens: load.tokens, conditions }));
-  }
-  return trend.isStable && load.failures === 0;
+  const { firstQuarter, lastQuarter, isStable } = memoryTrend(samples.map(({ megabytes }) => megabytes));
+  print(
+    conditions(
+      `Load: ${generator.name}, ${plan.connections} connections, ${figure(options.minutes, 1)} min`,
+      `Tokens: ${figure(tokens)}, ${figure(tokensPerSecond)}/s; failures: ${figure(failures)}`,
+      `Memory, medians of the first and of the last quarter: ${figure(firstQuarter, 1)} and ${figure(lastQuarter, 1)} MB`,
+    ),
+  );
+  return printVerdicts([
+    { requirement: 'memory is stable', passed: isStable },
+    { requirement: 'every request is answered with a token', passed: failures === 0 },
+  ]);
+}
+
+/** The medians of the first and the last quarter. @param megabytes at least four samples, oldest first. */
+export function memoryTrend(megabytes: readonly number[]) {
+  const quarter = Math.max(1, Math.floor(megabytes.length / 4));
+  const firstQuarter = median(megabytes.slice(0, quarter));
+  const lastQuarter = median(megabytes.slice(-quarter));
+  return { firstQuarter, lastQuarter, isStable: lastQuarter <= firstQuarter * GROWTH_FACTOR_MAX + GROWTH_MB_MAX };
 }

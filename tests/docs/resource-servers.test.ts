@@ -11,6 +11,7 @@ import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { type LoopbackServer, listenOnLoopback } from '../support/loopback-server.ts';
+import { snippetsOf } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/resource-servers.md', import.meta.url)), 'utf8');
@@ -51,11 +52,11 @@ describe('docs/resource-servers.md', () => {
     expect([...SNIPPETS.keys()].filter((name) => !isComplete(name))).toEqual([]);
   });
 
-  it('shows complete files in other languages, which npm run test:interop runs, and says which parts have not run', () => {
-    const blocks = [...PAGE.matchAll(/^```(?:java|go|python|rust)\n(.*)$/gm)].map(([, first = '']) => first);
-    expect(blocks).toHaveLength(6);
-    for (const first of blocks) expect(first).toMatch(/^(?:\/\/|#) [\w./-]+\.(?:java|go|py|rs)$/);
-    expect(PAGE).toMatch(/Apache[^\n]*\(tried by hand\n/);
+  it('links to complete files in other languages, which npm run test:interop runs, and says which parts have not run', () => {
+    const files = [...snippetsOf(PAGE)].filter(([name]) => /\.(?:java|go|py|rs)$/.test(name));
+    expect(files).toHaveLength(6);
+    for (const [, code] of files) expect(code).toContain('https://api.example.com');
+    expect(PAGE).toMatch(/Apache[^\n]*\(tried by hand\)/);
     expect(PAGE).toMatch(/Istio[^\n]*\(has not run here\)/);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { ATTACKED_METHODS, type AttackedMethod } from '../bench/attack/attacked-methods.ts';
+import { OPTIONAL_METHODS, type OptionalMethod } from '../bench/assertion-clients.ts';
 import type { FloodName } from '../bench/attack/floods.ts';
-import { measureFlood, methodsOf } from '../bench/attack/memory-run.ts';
+import { measureFlood, methodsOf } from '../bench/attack/memory.ts';
 
 const SECONDS = 5;
 const MEGABYTES_MAX = 512;
@@ -19,11 +19,11 @@ const FLOODS_OF_METHODS: readonly FloodName[] = [
 ];
 
 /** What floods most, beside each method that a setting switches on, and beside all. */
-const CASES: readonly (readonly [FloodName, readonly AttackedMethod[]])[] = [
+const CASES: readonly (readonly [FloodName, readonly OptionalMethod[]])[] = [
   ...FLOODS.map((flood) => [flood, []] as const),
   ...FLOODS_OF_METHODS.map((flood) => [flood, methodsOf(flood)] as const),
-  ...ATTACKED_METHODS.map((method) => ['guesses, 2,000 x 15', [method]] as const),
-  ...[...FLOODS, ...FLOODS_OF_METHODS].map((flood) => [flood, ATTACKED_METHODS] as const),
+  ...OPTIONAL_METHODS.map((method) => ['guesses, 2,000 x 15', [method]] as const),
+  ...[...FLOODS, ...FLOODS_OF_METHODS].map((flood) => [flood, OPTIONAL_METHODS] as const),
 ];
 
 // `npm run bench -- attack --part memory` runs all floods, for longer.
@@ -32,7 +32,7 @@ describe('the memory of a primary and two workers', () => {
   afterAll(() => opened.disposeAsync());
 
   /** @param locked a table whose look-ups wait. */
-  async function expectBounded(flood: FloodName, methods: readonly AttackedMethod[], locked?: string): Promise<void> {
+  async function expectBounded(flood: FloodName, methods: readonly OptionalMethod[], locked?: string): Promise<void> {
     const { highestMb, processesKept, answers } = await measureFlood(flood, SECONDS, methods, opened, locked);
     expect(Object.keys(answers)).not.toEqual([]);
     expect(answers).not.toHaveProperty('200');

@@ -24,5 +24,5 @@ export default {
     'tests/contracts',
   ].map((folder) => `<rootDir>/${folder}`),
   watchman: false,
-  testTimeout: 10_000,
+  testTimeout: 20_000,
 };

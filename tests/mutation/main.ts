@@ -9,9 +9,9 @@ import { say } from '../bench/report.ts';
 import { runProcess } from '../bench/server-process.ts';
 import { generateKeyPool, KEY_POOL_VARIABLE } from '../support/pooled-key-factory.ts';
 import { selectAreas } from './areas.ts';
-import { mutationTable, type Report, readSurvivors, scoreOf } from './report.ts';
+import { mutationTable, type Report, readSurvivors, sampleOf, scoreOf } from './report.ts';
 
-// npm run mutation [-- [--concurrency N] FOLDER|FILE...]: changes the code of each area (areas.ts) in many small ways and runs
+// npm run mutation [-- [--concurrency N] [--share N] FOLDER|FILE...]: changes the code of each area (areas.ts) in many small ways and runs
 // the tests of the area for each change. Fails if they notice fewer than the area asks for. The first run installs Stryker, so
 // it needs the network. README.md has the figures, and why each change that is not noticed does not matter.
 
@@ -20,7 +20,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { concurrency: { type: 'string', default: '2' } },
+  options: { concurrency: { type: 'string', default: '2' }, share: { type: 'string', default: '1' } },
 });
 const areas = selectAreas(positionals);
 
@@ -29,7 +29,7 @@ const keys = await mkdtemp(join(tmpdir(), 'mutation-'));
 const pool = join(keys, 'keys.json');
 await writeFile(pool, JSON.stringify(generateKeyPool().map((key) => key.toString('base64'))), { mode: 0o600 });
 const lines: string[] = [];
-for (const { path, tests, mutate, scoreMin } of areas) {
+for (const { paths, tests, mutate, scoreMin } of areas) {
   const begin = performance.now();
   const report = await runStryker(mutate, tests);
   const seconds = Math.round((performance.now() - begin) / 1000);
@@ -37,7 +37,7 @@ for (const { path, tests, mutate, scoreMin } of areas) {
   if (score < scoreMin) process.exitCode = 1;
   lines.push(mutationTable(report), ...readSurvivors(report));
   lines.push(
-    `${path}: ${score.toFixed(1)} % of the changes are noticed; at least ${scoreMin} % are asked for. ${seconds} s`,
+    `${paths.join(', ')}: ${score.toFixed(1)} % of the changes are noticed; at least ${scoreMin} % are asked for. ${seconds} s`,
   );
 }
 await rm(keys, { recursive: true });
@@ -48,10 +48,11 @@ async function runStryker(mutate: readonly string[], tests: readonly string[]): 
   const options = ['--mutate', mutate.join(','), '--concurrency', values.concurrency];
   const child = spawn(process.execPath, [stryker, 'run', 'tests/mutation/stryker.config.mjs', ...options], {
     cwd: ROOT,
-    env: { ...process.env, [KEY_POOL_VARIABLE]: pool, MUTATION_TESTS: tests.join(',') },
+    env: { ...process.env, [KEY_POOL_VARIABLE]: pool, MUTATION_TESTS: tests.join(','), MUTATION_SHARE: values.share },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = await once(child, 'close');
   if (code !== 0) throw new Error(`Stryker exited with ${code}`);
-  return JSON.parse(await readFile(join(FOLDER, 'report/mutation.json'), 'utf8'));
+  const report: Report = JSON.parse(await readFile(join(FOLDER, 'report/mutation.json'), 'utf8'));
+  return sampleOf(report, Number(values.share));
 }

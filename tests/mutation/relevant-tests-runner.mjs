@@ -1,12 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { strykerPlugins as jestPlugins } from '@stryker-mutator/jest-runner';
+import { isInSample } from './sample.ts';
 
 // Stryker's runner for Jest loads every test file for each change, even to skip its tests, and goes on after a test has
 // failed. This one runs the test files one at a time, only those that reach the change, and stops at the first that fails.
 
 /** In the directory of the run, which all its processes share. */
 const FILES_BY_TEST = 'files-by-test.json';
+
+/** Of the changes, which are tried. */
+const SHARE = Number(process.env['MUTATION_SHARE'] ?? 1);
 
 class RelevantTestsRunner {
   #jest;
@@ -39,6 +43,7 @@ class RelevantTestsRunner {
   }
 
   async mutantRun(options) {
+    if (!isInSample(options.activeMutant.id, SHARE)) return { status: 'error', errorMessage: 'not in the sample' };
     let nrOfTests = 0;
     for (const file of this.#relevantFiles(options)) {
       this.#selected = [file];

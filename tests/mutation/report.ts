@@ -1,3 +1,5 @@
+import { isInSample } from './sample.ts';
+
 /** A report of Stryker, in the schema of mutation-testing-elements: the parts that are read here. */
 export interface Report {
   readonly files: Readonly<Record<string, { readonly source: string; readonly mutants: readonly Mutant[] }>>;
@@ -9,6 +11,7 @@ interface Position {
 }
 
 interface Mutant {
+  readonly id: string;
   readonly mutatorName: string;
   readonly replacement?: string;
   readonly status: string;
@@ -26,6 +29,14 @@ function count(mutants: readonly Mutant[], statuses: readonly string[]): number 
 function percentage(mutants: readonly Mutant[]): number {
   const noticed = count(mutants, NOTICED);
   return (100 * noticed) / (noticed + count(mutants, UNNOTICED));
+}
+
+/** The report without the changes that were not chosen. */
+export function sampleOf({ files }: Report, share: number): Report {
+  const sampled = Object.entries(files).map(([name, { source, mutants }]) => {
+    return [name, { source, mutants: mutants.filter(({ id }) => isInSample(id, share)) }];
+  });
+  return { files: Object.fromEntries(sampled) };
 }
 
 /** The share of changes that the tests notice, in percent. Changes that cannot be run do not count. */

@@ -9,7 +9,7 @@ export default {
   jest: { projectType: 'custom', configFile: 'tests/mutation/jest.config.js', enableFindRelatedTests: false },
   coverageAnalysis: 'perTest',
   // Longer than Jest's limit for a test: a busy machine is no reason to count a change as noticed.
-  timeoutMS: 60_000,
+  timeoutMS: 90_000,
   // Not true here: code that runs when a module is loaded is not run for every test.
   warnings: { slow: false },
   reporters: ['progress-append-only', 'clear-text', 'json'],

@@ -8,10 +8,17 @@ export function readPage(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 }
 
-/** The code of a page's fenced blocks whose first line is a comment with the name of a file, by that name. */
+/**
+ * The code of a page, by the names of its files: the fenced blocks whose first line is a comment with such a name, and the files in
+ * docs/examples to which the page links.
+ */
 export function snippetsOf(page: string): ReadonlyMap<string, string> {
   const blocks = page.matchAll(/^```\w+\n(?:\/\/|#) ([\w./-]+\.\w+)\n(.*?)^```$/gms);
-  return new Map([...blocks].map(([, name = '', text = '']) => [name, text]));
+  const linked = page.matchAll(/\]\(examples\/([\w./-]+)\)/g);
+  return new Map([
+    ...[...blocks].map(([, name = '', text = '']) => [name, text] as const),
+    ...[...linked].map(([, name = '']) => [name, readPage(`docs/examples/${name}`)] as const),
+  ]);
 }
 
 /** Writes files into a new folder, which is deleted with its content at the end. */

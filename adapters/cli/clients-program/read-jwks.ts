@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ClientKey } from '../../../domain/client-details.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 import { type PublicJwk, readPublicJwk } from '../../../domain/public-jwk.ts';
 import { type Result, success } from '../../../domain/result.ts';
 import { EXIT, type Problem, problem } from '../outcome.ts';
@@ -31,14 +32,10 @@ export async function readJwks(path: string, expiresAt?: number): Promise<Result
 }
 
 function keysOf(text: string): readonly unknown[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return undefined;
-    if ('keys' in value) return Array.isArray(value.keys) ? value.keys : undefined;
-    return 'kty' in value ? [value] : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if ('keys' in value) return Array.isArray(value.keys) ? value.keys : undefined;
+  return 'kty' in value ? [value] : undefined;
 }
 
 /** Whether the numbers are a key, such as a point that is on its curve. */

@@ -7,16 +7,10 @@ import type {
   ProcessTotals,
   RefusalQuery,
   RefusalRecord,
+  ReplicaRecord,
 } from '../../../application/ports/telemetry.ts';
 import { WorkerTotals } from '../../../application/worker-totals.ts';
-import type {
-  RefusedClient,
-  StatusCheck,
-  StatusData,
-  StatusQueue,
-  StatusReplica,
-  StatusWorker,
-} from './status-data.ts';
+import type { RefusedClient, StatusCheck, StatusData, StatusQueue, StatusWorker } from './status-data.ts';
 import { SAMPLE_SECONDS, StatusHistory } from './status-history.ts';
 import type { StatusSource } from './status-routes.ts';
 
@@ -37,7 +31,7 @@ export interface ServiceStatusParts {
   readonly workers: () => Promise<ReadonlyMap<number, ProcessFigures | undefined>>;
   readonly queue: () => StatusQueue;
   readonly keys: () => readonly KeyPeriod[];
-  readonly replicas: () => readonly StatusReplica[];
+  readonly replicas: () => readonly ReplicaRecord[];
   /** The processes by their names in metrics, and whether they answer requests; `null` if that is not their task. */
   readonly processes: () => readonly Pick<StatusWorker, 'name' | 'listening'>[];
   readonly findRefusals: (query: RefusalQuery) => Promise<FoundRefusals>;

@@ -1,4 +1,4 @@
-import type { RefusalRecord } from '../../../application/ports/telemetry.ts';
+import type { RefusalRecord, ReplicaRecord } from '../../../application/ports/telemetry.ts';
 
 /**
  * The answer of `GET /status/data`: what the service does, for the status page. All totals and gauges are those of `/metrics`, read
@@ -25,7 +25,7 @@ export interface StatusData {
   readonly keys: readonly StatusKey[];
   readonly workers: readonly StatusWorker[];
   /** This replica first, then the others that have reported in the last ten minutes: with `KEY_DIRECTORY=postgres`. */
-  readonly replicas: readonly StatusReplica[];
+  readonly replicas: readonly ReplicaRecord[];
   /** `null` if the service uses no database. */
   readonly database: StatusDatabase | null;
   /** One sample each 5 s for the last hour, oldest first; with `?since=`, those after that time. */
@@ -89,15 +89,6 @@ export interface StatusWorker {
   /** Delay of timers, over the last seconds. */
   readonly event_loop_p99: number | null;
   readonly connections: number | null;
-}
-
-export interface StatusReplica {
-  /** Host and process. */
-  readonly name: string;
-  /** By how much its clock is ahead of the key directory's; `null` if the directory has no clock, or does not tell. */
-  readonly clock_offset_seconds: number | null;
-  /** When another replica last reported itself, by the directory's clock; `null` for this one. */
-  readonly seen_at: number | null;
 }
 
 export interface StatusDatabase {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { ISSUER_PRESETS, type IssuerPreset, presetOf } from '../../../domain/federated-jwt/issuer-preset.ts';
 import { isTrustDomain, SPIFFE_SCHEME } from '../../../domain/federated-jwt/spiffe-id.ts';
 import type { TrustedIssuer } from '../../../domain/federated-jwt/trusted-issuers.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 import { ASSERTION_ALGORITHMS, type AssertionAlgorithm, type PublicJwk } from '../../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { readIssuerKeys } from './read-issuer-keys.ts';
@@ -31,7 +32,7 @@ type Members = Readonly<Record<string, unknown>>;
  * from 0, and its member; never with a value.
  */
 export function readIssuersFile(json: string): Result<readonly IssuerEntry[], readonly string[]> {
-  const entries = parse(json);
+  const entries = parseJson(json);
   if (!Array.isArray(entries) || entries.length === 0) return failure(['must be a JSON array that is not empty']);
   if (entries.length > ISSUERS_MAX) return failure([`must have at most ${ISSUERS_MAX} issuers`]);
   const names = entries.map(nameOf);
@@ -135,13 +136,4 @@ function isText(value: unknown): value is string {
 
 function isAlgorithm(value: unknown): boolean {
   return ASSERTION_ALGORITHMS.some((name) => name === value);
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    // The parser's message would quote the file.
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { FEDERATED_CANDIDATES_MAX, type FederatedCandidate } from '../../../application/ports/federated-clients.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 import { CLIENTS, type ClientRecord, lookupOf } from '../client-entity.ts';
 import { migratedTable } from '../table.ts';
 
@@ -43,13 +44,9 @@ export function candidateOf(record: SubjectRecord): readonly FederatedCandidate[
 
 /** Undefined unless the text is a JSON object of texts: a row that was changed by hand may hold anything. */
 function readConditions(json: string): FederatedCandidate['claims'] {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && Object.values(value).every((text) => typeof text === 'string')
-      ? (value as Readonly<Record<string, string>>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(json);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject && Object.values(value).every((text) => typeof text === 'string')
+    ? (value as Readonly<Record<string, string>>)
+    : undefined;
 }

@@ -1,4 +1,6 @@
 import { hostname } from 'node:os';
+import { PeriodicTask } from '../../../application/periodic-task.ts';
+import type { ReplicaRecord } from '../../../application/ports/telemetry.ts';
 import type { Runner } from '../runner.ts';
 
 /** Between two reports of this replica, in milliseconds. */
@@ -34,16 +36,6 @@ interface ReplicaRow {
   readonly seenAt: string;
 }
 
-/** Another replica, as it last reported itself. */
-export interface OtherReplica {
-  /** Host and process, as in the key directory. */
-  readonly name: string;
-  /** By how much its clock is ahead of the database's; `null` if it did not know. */
-  readonly clock_offset_seconds: number | null;
-  /** By the clock of the database. */
-  readonly seen_at: number;
-}
-
 /**
  * Lets the replicas of a service know of each other, for the status page, with the table that `npm run migrate` creates.
  * Without it, and while the database is unavailable, there is nothing to know, and no fault.
@@ -51,28 +43,28 @@ export interface OtherReplica {
 export class ReplicaRegister {
   readonly #runner: Runner;
   readonly #name = `${hostname()}:${process.pid}`;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  #reporting: PeriodicTask | undefined;
   /** The others that have reported in the last ten minutes, at most 100, as last read. */
-  latest: readonly OtherReplica[] = [];
+  latest: readonly ReplicaRecord[] = [];
 
   constructor(runner: Runner) {
     this.#runner = runner;
   }
 
   /** @param clockOffset by how many seconds the clock of this replica is ahead of the database's; undefined while nothing tells. */
-  async start(clockOffset: () => number | undefined, intervalMs = INTERVAL_MS): Promise<void> {
-    this.latest = await this.#report(clockOffset());
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => void this.start(clockOffset, intervalMs), intervalMs).unref();
+  start(clockOffset: () => number | undefined, intervalMs = INTERVAL_MS): Promise<void> {
+    this.#reporting = new PeriodicTask(async () => {
+      this.latest = await this.#report(clockOffset());
+      return intervalMs;
+    });
+    return this.#reporting.start();
   }
 
   close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#reporting?.close();
   }
 
-  async #report(offset: number | undefined): Promise<readonly OtherReplica[]> {
+  async #report(offset: number | undefined): Promise<readonly ReplicaRecord[]> {
     const [found] = (await this.#runner.tryRun<{ readonly usable: boolean }>({ text: IS_USABLE })) ?? [];
     if (!found?.usable) return [];
     const values = [this.#name, offset === undefined ? '' : String(Math.round(offset * 1_000))];

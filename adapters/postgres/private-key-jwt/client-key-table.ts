@@ -1,4 +1,5 @@
 import { type ClientKey, DETAILS_MAX } from '../../../domain/client-details.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 import { readPublicJwk } from '../../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { CLIENTS, IS_EXACTLY_CLIENT } from '../client-entity.ts';
@@ -64,12 +65,4 @@ export function readKeys({ keys }: KeysRecord): readonly Result<ClientKey, strin
     return read.ok ? success({ jwk: read.value, ...(expiresAt !== null && { expiresAt }) }) : failure(read.problem);
   });
   return rows[0]?.[2] === true ? checked : [];
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

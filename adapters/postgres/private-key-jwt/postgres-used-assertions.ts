@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import { PeriodicTask } from '../../../application/periodic-task.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import {
   type AssertionUse,
@@ -35,8 +36,11 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
   /** The uses of the clients that have many, as counted last, and what was added since, by client id. */
   #counted: ReadonlyMap<string, number> = new Map();
   #added = new Map<string, number>();
-  #sweeping = false;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #sweeping = new PeriodicTask(async () => {
+    // A fault is reported by the health of the table, and the next sweep does the rest.
+    await this.sweep().catch(() => {});
+    return SWEEP_EVERY_MS;
+  });
 
   /** @param clock the one by which assertions are valid. */
   constructor(runner: Pick<Runner, 'run' | 'tryRun'>, clock: Clock, limits = USED_ASSERTIONS_LIMITS) {
@@ -51,19 +55,11 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
 
   /** Deletes and counts now and from now on, until `close`. */
   start(): void {
-    const sweep = async () => {
-      if (this.#sweeping) return;
-      this.#sweeping = true;
-      // A fault is reported by the health of the table, and the next sweep does the rest.
-      await this.sweep().catch(() => {});
-      this.#sweeping = false;
-    };
-    void sweep();
-    this.#timer = setInterval(() => void sweep(), SWEEP_EVERY_MS).unref();
+    void this.#sweeping.start();
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#sweeping.close();
   }
 
   async use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]> {

@@ -1,3 +1,5 @@
+import { parseJson } from '../../../domain/parse-json.ts';
+
 /** The longest answer that is read, in bytes: a key set of hundreds of keys. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
@@ -18,9 +20,5 @@ export async function readAnswer({ body }: Response): Promise<unknown> {
     if (bytes > ANSWER_MAX_BYTES) throw new AnswerTooLong();
     chunks.push(chunk);
   }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    return undefined;
-  }
+  return parseJson(Buffer.concat(chunks).toString());
 }

@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { type VerifiedSecret, VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
-import type { PresentedSecret } from '../../../application/ports/verified-secrets.ts';
+import { VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
+import type { PresentedSecret, VerifiedSecret } from '../../../application/ports/verified-secrets.ts';
 import { StoredSecret, secretIdOf } from '../../../domain/stored-secret.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 

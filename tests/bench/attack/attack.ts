@@ -1,85 +1,136 @@
-import type { Candidate, Store } from '../candidates.ts';
-import { MemoryLog } from '../process-tree.ts';
-import { machineLines, markdownList, say } from '../report.ts';
-import { type AttackResult, runAttackers, runLegitimateClients } from './attack-drivers.ts';
-import { attackReport, attackVerdicts } from './attack-report.ts';
-import { attackJob, legitimateJob, type MixedAttack, startTarget } from './attack-target.ts';
-import { memoryReport, memoryVerdicts } from './memory-report.ts';
-import { measureMemory } from './memory-run.ts';
-import { strongReport, strongVerdicts } from './strong-report.ts';
-import { measureStrongAttacks } from './strong-run.ts';
-import { runTimeline } from './timeline-run.ts';
+import { availableParallelism } from 'node:os';
+import { startOn } from '../candidates.ts';
+import type { Options, Store } from '../command-line.ts';
+import { highestMb, sampleMemory } from '../process-tree.ts';
+import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from '../registrations.ts';
+import { conditions, figure, print, printVerdicts, say, table, type Verdict } from '../report.ts';
+import { MIXED_FLOODS, type MixedFloodName } from './floods.ts';
+import { runMemory } from './memory.ts';
+import {
+  countText,
+  type FloodResult,
+  type LegitimateJob,
+  type LegitimateResult,
+  legitimateFigures,
+  runFloods,
+  runLegitimateClients,
+} from './programs.ts';
+import { runStrong } from './strong.ts';
 
-/** `seconds` is the length of each phase: without the attack, and then again during it. */
-export interface AttackOptions extends MixedAttack {
-  readonly stores: readonly Store[];
-  readonly parts: readonly AttackPart[];
-  /** Whether docs/images/flood.svg is drawn again, from the timeline. */
-  readonly write: boolean;
-}
-
-/**
- * `mixed`: many kinds of requests at once. `timeline`: the same, second by second, before, during and after the attack.
- * `strong`: one aim at a time. `memory`: as much memory as possible.
- */
-export type AttackPart = 'mixed' | 'timeline' | 'strong' | 'memory';
-
+const EXPENSIVE_COST = 14;
+const KNOWN_CLIENTS = 20;
+const NEW_CLIENT_EVERY_SECONDS = 2;
 const MEMORY_EVERY_MS = 1_000;
-const MEMORY_SECONDS = 8;
 
 /** The attack outlasts the measurement, so that every measured request is sent during it. */
 const SURPLUS_SECONDS = 2;
 
+const P99_MS_MAX = 100;
+const NEW_CLIENT_MS_MAX = 2_000;
+
 /** `npm run bench -- attack`: clients, and the memory of the service, during attacks. Returns whether it met all requirements. */
-export async function runAttack(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  process.stdout.write(`${markdownList(machineLines())}\n`);
-  const run = { mixed: runMixed, timeline: runTimeline, strong: runStrong, memory: runMemory };
+export async function runAttack(options: Options<'attack'>, opened: AsyncDisposableStack): Promise<boolean> {
+  print(conditions());
   let passed = true;
-  for (const part of options.parts) passed = (await run[part](options, opened)) && passed;
-  return passed;
-}
-
-async function runMixed(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  let passed = true;
-  for (const store of options.stores) {
-    await using running = new AsyncDisposableStack();
-    opened.defer(() => running.disposeAsync());
-    say(`${store}: ${options.seconds} s without and ${options.seconds} s during the attack …`);
-    const result = await measureAttack(await startTarget(store, options, running), options);
-    process.stdout.write(`\n${attackReport(`Repository: ${store}`, result)}\n`);
-    passed &&= attackVerdicts(result).every((verdict) => verdict.passed);
+  for (const part of options.part) {
+    if (part === 'memory') passed = (await runMemory(opened)) && passed;
+    else {
+      for (const store of options.repository) {
+        await using running = new AsyncDisposableStack();
+        opened.defer(() => running.disposeAsync());
+        const run = part === 'mixed' ? runMixed : runStrong;
+        passed = (await run(store, options, running)) && passed;
+      }
+    }
   }
   return passed;
 }
 
-async function runStrong(options: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  let passed = true;
-  for (const store of options.stores) {
-    const result = await measureStrongAttacks(store, options, opened);
-    process.stdout.write(`\nRepository: ${store}\n\n${strongReport(result)}\n`);
-    passed &&= strongVerdicts(result).every((verdict) => verdict.passed);
-  }
-  return passed;
-}
-
-async function runMemory(_: AttackOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  const results = await measureMemory(MEMORY_SECONDS, opened);
-  process.stdout.write(`\n${memoryReport(results)}\n`);
-  return memoryVerdicts(results).every((verdict) => verdict.passed);
-}
-
-/** Legitimate clients at a steady rate, first without and then during the attack. */
-async function measureAttack({ tokenUrls, tree }: Candidate, options: AttackOptions): Promise<AttackResult> {
-  const [tokenUrl = ''] = tokenUrls;
-  const clients = legitimateJob(tokenUrl, options);
-  const seconds = options.seconds + SURPLUS_SECONDS;
-  const [without] = await runLegitimateClients({ ...clients, newClientIds: [] }, async () => {});
+/** Legitimate clients at a steady rate, first without and then during an attack with many kinds of requests. */
+async function runMixed(store: Store, options: Options<'attack'>, opened: AsyncDisposableStack): Promise<boolean> {
+  const { seconds, rate, lorises } = options;
+  say(`mixed, ${store}: ${seconds} s without and ${seconds} s during the attack …`);
+  const stored = await hashedSecret(RECOMMENDED_COST);
+  const known = registrations('client', KNOWN_CLIENTS, stored);
+  const newcomers = registrations('new', Math.max(1, Math.floor(seconds / NEW_CLIENT_EVERY_SECONDS)), stored);
+  // With registrations in memory, which are all known at the start, the service would hash at this cost for every refusal.
+  const expensive = store === 'memory' ? [] : registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
+  const { port, tokenUrls, tree } = await startOn(store, [...known, ...newcomers, ...expensive], opened);
+  // Enough connections that each worker process of the service gets some.
+  const connections = Math.max(16, 2 * availableParallelism());
+  const job: LegitimateJob = {
+    tokenUrl: tokenUrls[0] ?? '',
+    secret: SECRET,
+    clientIds: known.map(({ client_id }) => client_id),
+    ratePerSecond: rate,
+    connections,
+    // Until each client has used each connection, plus one second.
+    warmUpSeconds: Math.ceil((KNOWN_CLIENTS * connections) / rate) + 1,
+    seconds,
+    newClientIds: newcomers.map(({ client_id }) => client_id),
+    newClientEverySeconds: NEW_CLIENT_EVERY_SECONDS,
+    retryMsMax: 250,
+  };
+  const floods = Object.keys(MIXED_FLOODS) as MixedFloodName[];
+  const flooding = {
+    port,
+    seconds: seconds + SURPLUS_SECONDS,
+    floods,
+    connections: { 'slow header senders': lorises },
+  };
+  const [without] = await runLegitimateClients({ ...job, newClientIds: [] }, async () => {});
   const before = await tree.memoryMb();
-  const memory = new MemoryLog(tree, MEMORY_EVERY_MS);
-  const [during, { answers }] = await runLegitimateClients(clients, () =>
-    runAttackers(attackJob(tokenUrl, options, seconds)),
+  const attacked = () => runLegitimateClients(job, () => runFloods(flooding));
+  const [[during, attackers], samples] = await sampleMemory(tree, MEMORY_EVERY_MS, attacked);
+
+  print(`### Repository: ${store}`);
+  const [calm, busy] = [legitimateFigures(without), legitimateFigures(during)];
+  const rows: readonly (readonly [string, number, number, number?])[] = [
+    ['requests of known clients', calm.requests, busy.requests],
+    ['answered with a token, %', calm.success, busy.success, 2],
+    ['p50, ms', calm.p50Ms, busy.p50Ms, 1],
+    ['p99, ms', calm.p99Ms, busy.p99Ms, 1],
+    ['highest, ms', calm.highestMs, busy.highestMs, 1],
+    ['requests sent late by (p99), ms', calm.lateP99Ms, busy.lateP99Ms, 1],
+    ['first token of a new client, median, ms', Number.NaN, busy.newClientMedianMs],
+    ['first token of a new client, highest, ms', Number.NaN, busy.newClientHighestMs],
+    ['memory of the service, MB', before, samples.at(-1)?.megabytes ?? Number.NaN],
+    ['highest memory, MB', Number.NaN, highestMb(samples)],
+  ];
+  print(
+    table(rows, [
+      ['', ([name]) => name],
+      ['without', ([, value, , decimals]) => figure(value, decimals)],
+      ['under attack', ([, , value, decimals]) => figure(value, decimals)],
+    ]),
   );
-  const samples = (await memory.end()).map(({ megabytes }) => megabytes);
-  const highest = samples.length === 0 ? undefined : Math.max(...samples);
-  return { without, during, attackers: answers, memory: { before, atTheEnd: samples.at(-1), highest } };
+  print(
+    `Answers to known clients without a token: ${countText(without.failures)} before the attack, ${countText(during.failures)} during it.`,
+    ...attackers.map(
+      ({ name, answers, unanswered }) => `${name}: ${countText(answers)}; without an answer: ${unanswered}.`,
+    ),
+  );
+  return printVerdicts(attackVerdicts(during, attackers));
+}
+
+/** The requirements on a service under attack, and whether it met them. Slow header senders are not judged. */
+export function attackVerdicts(during: LegitimateResult, attackers: readonly FloodResult[]): readonly Verdict[] {
+  const { success, p99Ms, newClientHighestMs } = legitimateFigures(during);
+  const isRefused = ({ name, answers, unanswered }: FloodResult) => {
+    const allowed = ['closed', name === 'garbage' ? '400' : '401', '429', '503'];
+    return unanswered === 0 && Object.keys(answers).every((status) => allowed.includes(status));
+  };
+  const judged = attackers.filter(({ name }) => name !== 'slow header senders');
+  return [
+    { requirement: 'every request of a known client is answered with a token', passed: success === 100 },
+    { requirement: `the p99 of known clients is below ${P99_MS_MAX} ms`, passed: p99Ms < P99_MS_MAX },
+    {
+      requirement: `a new client gets its first token within ${NEW_CLIENT_MS_MAX / 1000} s`,
+      passed: newClientHighestMs <= NEW_CLIENT_MS_MAX,
+    },
+    {
+      requirement: 'attackers are answered with 401, 429 or 503, and garbage with 400, 429 or 503',
+      passed: judged.every(isRefused),
+    },
+  ];
 }

@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net';
-import type { AnswerCount } from './answer-count.ts';
 
 /** Milliseconds until a closed connection is opened again. */
 const REOPEN_MS = 50;
@@ -8,10 +7,14 @@ const REOPEN_MS = 50;
 const OPENED_PER_TICK = 100;
 const TICK_MS = 10;
 
+/** How often each status was received; `closed` counts connections that were closed, by the server or by the attacker. */
+export type AnswerCount = Readonly<Record<string, number>>;
+
 /** Keeps a number of connections to loopback open. */
 export class ConnectionFlood {
-  /** How often each status was received; `closed` counts connections that the server closed or that were abandoned. */
-  readonly answers: AnswerCount = {};
+  readonly answers: Record<string, number> = {};
+  /** Connections that were closed while a request on them was not answered. */
+  unanswered = 0;
   readonly #port: number;
   readonly #begin: (connection: AttackingConnection) => void;
   readonly #sockets = new Set<Socket>();
@@ -41,6 +44,7 @@ export class ConnectionFlood {
     socket.once('connect', () => this.#begin(connection));
     socket.once('close', () => {
       this.#sockets.delete(socket);
+      if (connection.awaited > 0) this.unanswered += 1;
       this.#count('closed');
       setTimeout(() => {
         this.#missing += 1;
@@ -56,7 +60,8 @@ export class ConnectionFlood {
 /** One connection of a flood. */
 export class AttackingConnection {
   readonly socket: Socket;
-  #awaited = 0;
+  /** Answers until the action of `afterAnswers`. */
+  awaited = 0;
   #then = () => {};
 
   constructor(socket: Socket, onAnswer: (status: string) => void) {
@@ -68,8 +73,8 @@ export class AttackingConnection {
       // A status line in two pieces is missed: its connection then waits until the server closes it.
       for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
         onAnswer(status);
-        this.#awaited -= 1;
-        if (this.#awaited === 0) this.#then();
+        this.awaited -= 1;
+        if (this.awaited === 0) this.#then();
       }
     });
   }
@@ -80,7 +85,7 @@ export class AttackingConnection {
 
   /** Calls `then` after that many further answers. */
   afterAnswers(count: number, then: () => void): void {
-    this.#awaited = count;
+    this.awaited = count;
     this.#then = then;
   }
 

@@ -7,28 +7,30 @@ import {
 } from '../../support/running-service.ts';
 import { until } from '../../support/until.ts';
 import { WorkloadKey } from '../../support/workload-issuer.ts';
-import { requestFor } from './attack-requests.ts';
-import { ATTACKED_METHODS, AUDIENCE, PLATFORM } from './attacked-methods.ts';
+import { methodSettings, OPTIONAL_METHODS, originOf } from '../assertion-clients.ts';
 import { ConnectionFlood } from './connection-flood.ts';
-import { FLOODS, type FloodName } from './floods.ts';
-import { measureHiddenGuess, measureLockOut } from './lock-out.ts';
+import { type FloodName, floodOf, type MixedFloodName } from './floods.ts';
+import { measureHiddenGuess, measureLockOut } from './strong.ts';
 
 describe('the floods, with two connections each', () => {
   let service: ServiceUnderTest;
   beforeAll(async () => {
-    const entry = { issuer: PLATFORM, jwks: { keys: [new WorkloadKey('platform', 'ES384').jwk()] }, preset: 'none' };
+    const issuer = originOf('federated_jwt', 'any').iss;
+    const entry = { issuer, jwks: { keys: [new WorkloadKey('platform', 'ES384').jwk()] }, preset: 'none' };
     service = await startServiceUnderTest({
       environment: {
-        CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', ...ATTACKED_METHODS].join(','),
+        ...methodSettings(['client_secret_post', ...OPTIONAL_METHODS]),
         CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
-        TOKEN_ISSUER: AUDIENCE,
       },
       files: { 'issuers.json': JSON.stringify([entry]) },
     });
   });
   afterAll(() => service.stop());
 
-  it.each<[FloodName, string, string]>([
+  it.each<[FloodName | MixedFloodName, string, string]>([
+    ['guesses for known clients', '401', 'client_unknown'],
+    ['unknown clients', '401', 'client_unknown'],
+    ['guesses at cost 14', '401', 'client_unknown'],
     ['idle connections, 2,000', '401', 'token_missing'],
     ['guesses, 500 x 15', '401', 'client_unknown'],
     ['large guesses, 2,000 x 15', '401', 'client_unknown'],
@@ -42,17 +44,22 @@ describe('the floods, with two connections each', () => {
     ['wide assertions, 2,000 x 15', '401', 'client_unknown'],
     ['wide identities, 2,000 x 15', '401', 'assertion_signature_wrong'],
   ])('%s get %s', async (name, answer, reason) => {
-    const flood = new ConnectionFlood(service.port, 2, FLOODS[name].begin);
+    const flood = new ConnectionFlood(service.port, 2, floodOf(name).begin);
     await until(() => (flood.answers[answer] ?? 0) > 0, 'an answer has arrived');
     expect(Object.keys(flood.answers)).not.toContain('400');
     await until(() => service.logText().includes(`"reason":"${reason}"`), reason);
     flood.end();
   });
 
+  it('of garbage get 400', async () => {
+    const flood = new ConnectionFlood(service.port, 2, floodOf('garbage').begin);
+    await until(() => (flood.answers['400'] ?? 0) > 11, 'each request is answered');
+    expect(Object.keys(flood.answers)).toEqual(['400']);
+    flood.end();
+  });
+
   it('and the two attacks on one client id end with an answer to its owner', async () => {
-    const clientId = GOOD_CLIENT.client_id;
-    const job = { port: service.port, clientId, ownRequest: requestFor(clientId, GOOD_SECRET) };
-    expect(await measureLockOut(job, 3)).not.toBeNull();
-    expect(await measureHiddenGuess(job, 15)).toEqual({ status: 200, milliseconds: expect.any(Number) });
+    expect(await measureLockOut(service.port, GOOD_CLIENT.client_id, GOOD_SECRET, 3)).toBeLessThan(20_000);
+    expect(await measureHiddenGuess(service.port, GOOD_CLIENT.client_id, GOOD_SECRET, 15)).toBeLessThan(20_000);
   });
 });

@@ -1,13 +1,13 @@
-import { forgedAssertion, guessFor, unknownClient, unknownClientByHeader, wideAssertion } from './attack-requests.ts';
-import type { AttackedMethod } from './attacked-methods.ts';
+import type { AssertionMethod, OptionalMethod } from '../assertion-clients.ts';
+import {
+  forgedAssertion,
+  GARBAGE,
+  guessFor,
+  unknownClient,
+  unknownClientByHeader,
+  wideAssertion,
+} from '../token-requests.ts';
 import type { AttackingConnection } from './connection-flood.ts';
-
-/** The input of the program flood-attackers.ts. */
-export interface FloodJob {
-  readonly port: number;
-  readonly flood: FloodName;
-  readonly seconds: number;
-}
 
 interface Flood {
   /** Connections at once; a closed one is opened again. */
@@ -15,7 +15,7 @@ interface Flood {
   /** What each connection does once it is open. */
   readonly begin: (connection: AttackingConnection) => void;
   /** The authentication method that it attacks, if that has to be switched on. */
-  readonly method?: AttackedMethod;
+  readonly method?: OptionalMethod;
 }
 
 const FORM_HEAD = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
@@ -59,12 +59,24 @@ export const FLOODS = {
 
 export type FloodName = keyof typeof FLOODS;
 
-export function floodOf(name: FloodName): Flood {
-  return FLOODS[name];
+/** What attackers do at the same time, each request as soon as the previous one is answered. */
+export const MIXED_FLOODS = {
+  'guesses for known clients': { connections: 22, begin: pipelined(1, () => guessFor(`client-${1 + next(20)}`)) },
+  'unknown clients': { connections: 21, begin: pipelined(1, unknownClient) },
+  garbage: { connections: 21, begin: pipelined(1, () => GARBAGE[next(GARBAGE.length)] ?? '') },
+  // If its row has BCrypt cost 14, a check takes 16 times as long as usual.
+  'guesses at cost 14': { connections: 1, begin: pipelined(1, () => guessFor('expensive-1')) },
+  'slow header senders': { connections: 200, begin: sendHeaderByByte },
+} as const satisfies Record<string, Flood>;
+
+export type MixedFloodName = keyof typeof MIXED_FLOODS;
+
+export function floodOf(name: FloodName | MixedFloodName): Flood {
+  return { ...FLOODS, ...MIXED_FLOODS }[name];
 }
 
 function ofAssertions(
-  method: 'private_key_jwt' | 'federated_jwt',
+  method: AssertionMethod,
   connections: number,
   count: number,
   request: typeof forgedAssertion,
@@ -72,12 +84,17 @@ function ofAssertions(
   return { connections, begin: pipelined(count, () => request(method)), method };
 }
 
-let lastId = 0;
+let last = 0;
+
+/** Whole numbers from 0 to below `count`, in turn. */
+function next(count: number): number {
+  last += 1;
+  return last % count;
+}
 
 /** Of the greatest length. */
 function nextClientId(): string {
-  lastId = (lastId + 1) % 100_000;
-  return `${'i'.repeat(248)}-${lastId}`;
+  return `${'i'.repeat(248)}-${next(100_000)}`;
 }
 
 /** 15 KiB of header fields and almost 16 KiB of a body. */
@@ -108,6 +125,12 @@ function slowly(begin: string, rest: string) {
       sent += size;
     });
   };
+}
+
+/** A header section that never ends (Slowloris). */
+function sendHeaderByByte(connection: AttackingConnection): void {
+  connection.send('POST /oauth2/token HTTP/1.1\r\nHost: a\r\nX-Slow: ');
+  connection.every(1_000, () => connection.send('a'));
 }
 
 /** Sends a guess and disconnects before it is answered. */

@@ -1,8 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { startInMemory } from '../candidates.ts';
 import { hashedSecret, registrations, SECRET } from '../registrations.ts';
-import { runLegitimateClients } from './attack-drivers.ts';
-import { legitimateFigures } from './attack-report.ts';
+import { legitimateFigures, runLegitimateClients } from './programs.ts';
 
 it('legitimate clients of the real service all get their tokens, and so does a new client', async () => {
   await using opened = new AsyncDisposableStack();
@@ -27,9 +26,8 @@ it('legitimate clients of the real service all get their tokens, and so does a n
   );
   expect(legitimateFigures(result)).toMatchObject({ requests: 50, success: 100 });
   expect(result.newClientsMs).toEqual([expect.any(Number)]);
-  expect(result.seconds).toMatchObject([{ latenciesMs: { length: 50 }, failures: 0 }]);
   // Without /proc there is nothing to read.
-  if (cpuMs === undefined) return;
+  if (Number.isNaN(cpuMs)) return;
   expect(await tree.cpuMs()).toBeGreaterThan(cpuMs);
   expect(await tree.memoryMb()).toBeGreaterThan(20);
 });

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LegitimateJob, type LegitimateResult, MEASURING } from './attack-drivers.ts';
+import { type LegitimateJob, type LegitimateResult, MEASURING } from './programs.ts';
 
 // The legitimate clients, a process of their own: takes a LegitimateJob as JSON in its first argument, prints MEASURING after
 // the warm-up and a LegitimateResult as JSON at the end. Requests are sent on schedule, however long answers take.
@@ -24,7 +24,6 @@ async function sendSteadily(seconds: number): Promise<Omit<LegitimateResult, 'ne
   const latenciesMs: number[] = [];
   const latenessMs: number[] = [];
   const failures: Record<string, number> = {};
-  const bySecond = Array.from({ length: Math.ceil(seconds) }, () => ({ latenciesMs: [] as number[], failures: 0 }));
   const begin = performance.now();
   const pending: Promise<void>[] = [];
   for (let n = 0; n < seconds * job.ratePerSecond; n += 1) {
@@ -35,19 +34,12 @@ async function sendSteadily(seconds: number): Promise<Omit<LegitimateResult, 'ne
     pending.push(send(n, due));
   }
   await Promise.all(pending);
-  return { latenciesMs, latenessMs, failures, seconds: bySecond };
+  return { latenciesMs, latenessMs, failures };
 
   async function send(n: number, due: number): Promise<void> {
     const { outcome } = await requestToken(job.clientIds[n % job.clientIds.length] ?? '', agentFor(n));
-    const latencyMs = performance.now() - due;
-    const second = bySecond[Math.floor(n / job.ratePerSecond)];
-    if (outcome === '200') {
-      latenciesMs.push(latencyMs);
-      second?.latenciesMs.push(latencyMs);
-    } else {
-      failures[outcome] = (failures[outcome] ?? 0) + 1;
-      if (second !== undefined) second.failures += 1;
-    }
+    if (outcome === '200') latenciesMs.push(performance.now() - due);
+    else failures[outcome] = (failures[outcome] ?? 0) + 1;
   }
 }
 

@@ -1,19 +1,18 @@
 import { access, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sum } from '../report.ts';
 
-/** Where control groups are mounted, and the files that hold the highest number of bytes: with the second one's sockets apart in version 1. */
+/** Where control groups are mounted, and the files that hold the highest number of bytes: with sockets apart in version 1. */
 const HIERARCHIES = [
-  { root: '/sys/fs/cgroup', peaks: ['memory.peak'], sockets: undefined },
+  { root: '/sys/fs/cgroup', peaks: ['memory.peak'] },
   {
     root: '/sys/fs/cgroup/memory',
     peaks: ['memory.max_usage_in_bytes', 'memory.kmem.tcp.max_usage_in_bytes'],
     // Sockets are counted once they have a limit.
-    sockets: 'memory.kmem.tcp.limit_in_bytes',
+    socketLimit: 'memory.kmem.tcp.limit_in_bytes',
   },
-] as const;
-
-const NO_LIMIT = String(2 ** 40);
+];
 
 /**
  * A control group of Linux for one server: the kernel counts the memory of all its processes, with page cache and socket
@@ -30,12 +29,12 @@ export class MemoryGroup implements AsyncDisposable {
 
   /** Undefined if this process may not create control groups that count memory. */
   static async create(name: string): Promise<MemoryGroup | undefined> {
-    for (const { root, peaks, sockets } of HIERARCHIES) {
+    for (const { root, peaks, socketLimit } of HIERARCHIES) {
       const folder = join(root, name);
       try {
         await access(join(root, 'cgroup.procs'));
         await mkdir(folder);
-        if (sockets !== undefined) await writeFile(join(folder, sockets), NO_LIMIT);
+        if (socketLimit !== undefined) await writeFile(join(folder, socketLimit), String(2 ** 40));
         await Promise.all(peaks.map((file) => access(join(folder, file))));
         return new MemoryGroup(folder, peaks);
       } catch {
@@ -52,18 +51,22 @@ export class MemoryGroup implements AsyncDisposable {
 
   /** The highest memory so far, in megabytes. */
   async peakMb(): Promise<number> {
-    const peaks = await Promise.all(this.#peaks.map((file) => readFile(join(this.#folder, file), 'utf8')));
-    return peaks.reduce((sum, text) => sum + Number(text) / 2 ** 20, 0);
+    return (
+      sum((await Promise.all(this.#peaks.map((file) => readFile(join(this.#folder, file), 'utf8')))).map(Number)) /
+      2 ** 20
+    );
   }
 
   /** Removes the group. Its processes must have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (let attempt = 0; attempt < 100; attempt += 1) {
-      const removed = await rmdir(this.#folder).then(
-        () => true,
-        () => false,
-      );
-      if (removed) return;
+      if (
+        await rmdir(this.#folder).then(
+          () => true,
+          () => false,
+        )
+      )
+        return;
       await delay(50);
     }
   }

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FallingRate } from './falling-rate.ts';
-import type { TimedAnswer, TimedConnection } from './timed-connection.ts';
-import { type Case, clientIdsOf, requestFor } from './timing-cases.ts';
+import type { RawConnection, TimedAnswer } from '../raw-connection.ts';
+import { type Case, clientIdsOf } from './timing-cases.ts';
 
 export interface Collection {
   /** Microseconds. */
@@ -11,7 +10,7 @@ export interface Collection {
 }
 
 export interface SamplingPlan {
-  readonly connections: readonly TimedConnection[];
+  readonly connections: readonly RawConnection[];
   readonly cases: readonly Case[];
   /** Client ids of each case, at most CLIENTS_PER_CASE. They are used in turn. */
   readonly clients: number;
@@ -19,10 +18,10 @@ export interface SamplingPlan {
   readonly count: number;
   /** Whether an answer is of the measured path. */
   readonly accepts: (answer: TimedAnswer) => boolean;
-  /** The request of a client; with a wrong secret by default. */
-  readonly requestFor?: (clientId: string) => string;
+  /** The request of a client. */
+  readonly requestFor: (clientId: string) => string;
   /** Runs before each round, such as to fill the queue. */
-  readonly prepare?: () => Promise<void>;
+  readonly prepare: () => Promise<void>;
 }
 
 /** Rounds that are not counted: the service compiles its code meanwhile. */
@@ -39,7 +38,7 @@ export async function collectInTurn(plan: SamplingPlan): Promise<Collection> {
   const collector = new Collector(plan);
   const end = performance.now() + COLLECTION_MS_MAX;
   for (let round = 0; collector.least < count && performance.now() < end; round += 1) {
-    await prepare?.();
+    await prepare();
     const connection = connections[round % connections.length];
     if (connection === undefined || connection.busy) {
       await delay(1);
@@ -47,7 +46,7 @@ export async function collectInTurn(plan: SamplingPlan): Promise<Collection> {
     }
     await connection.open();
     // The first request on a connection after a pause takes longer.
-    let answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(anyOf(cases)));
+    let answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(shuffled(cases)[0] as Case));
     for (const name of shuffled(cases)) {
       if (answer === undefined) break;
       answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(name));
@@ -107,9 +106,8 @@ class Collector implements Collection {
   /** A request of the case, for its client whose turn it is. */
   requestFor(name: Case): string {
     this.#requests += 1;
-    const { clients, cases } = this.#plan;
-    const place = Math.floor(this.#requests / cases.length) % clients;
-    return (this.#plan.requestFor ?? requestFor)(clientIdsOf(name)[place] ?? '');
+    const { clients, cases, requestFor } = this.#plan;
+    return requestFor(clientIdsOf(name)[Math.floor(this.#requests / cases.length) % clients] ?? '');
   }
 
   /** Whether the answer is of the measured path. */
@@ -121,8 +119,30 @@ class Collector implements Collection {
   }
 }
 
-function anyOf<Item>(items: readonly Item[]): Item {
-  return items[Math.floor(Math.random() * items.length)] as Item;
+/** After so many answers in a row, the rate is halved if more than a fifth of them were not of the measured path. */
+const RATE_CHECKED_EVERY = 100;
+const OTHERS_MAX = RATE_CHECKED_EVERY / 5;
+
+/** Requests per second. Halved as long as too many answers are not of the measured path. */
+export class FallingRate {
+  perSecond: number;
+  #answers = 0;
+  #others = 0;
+
+  constructor(perSecond: number) {
+    this.perSecond = perSecond;
+  }
+
+  /** Counts the answer to a request that was sent at this rate. */
+  add(perSecond: number, accepted: boolean): void {
+    if (perSecond !== this.perSecond) return;
+    this.#answers += 1;
+    if (!accepted) this.#others += 1;
+    if (this.#answers < RATE_CHECKED_EVERY) return;
+    if (this.#others > OTHERS_MAX) this.perSecond /= 2;
+    this.#answers = 0;
+    this.#others = 0;
+  }
 }
 
 /** Fisher and Yates's shuffle. */

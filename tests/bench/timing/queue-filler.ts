@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type TimedAnswer, TimedConnection } from './timed-connection.ts';
+import { RawConnection, type TimedAnswer } from '../raw-connection.ts';
 import { requestFor } from './timing-cases.ts';
 
 /** More than the requests that small-queue.ts lets wait. */
@@ -17,12 +17,12 @@ const FULL_MS = 1_850;
 
 /** Keeps the verification queue full with requests for unknown clients, on connections of its own. */
 export class QueueFiller implements Disposable {
-  readonly #connections: readonly TimedConnection[];
+  readonly #connections: readonly RawConnection[];
   #waiting: readonly Promise<unknown>[] = [];
   #fullUntil = 0;
 
   constructor(port: number) {
-    this.#connections = Array.from({ length: CONNECTIONS }, () => new TimedConnection(port));
+    this.#connections = Array.from({ length: CONNECTIONS }, () => new RawConnection(port));
   }
 
   /** Resolves when the queue is full and stays so for a while. Throws if requests are not refused at once. */

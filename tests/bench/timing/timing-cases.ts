@@ -1,4 +1,5 @@
 import { hashedSecret, type Registration } from '../registrations.ts';
+import { secretRequest } from '../token-requests.ts';
 
 /** The refusals that the measurement compares with the first one, by client id. */
 export const CASES = ['wrong secret', 'unknown id', 'cheaper hash', 'long registration', 'planted delay'] as const;
@@ -46,12 +47,5 @@ export async function registrationsOf(names: readonly Case[], cost: number): Pro
 
 /** A request with a wrong secret. */
 export function requestFor(clientId: string): string {
-  return requestOf(
-    `grant_type=client_credentials&client_id=${clientId}&client_secret=a-wrong-secret-of-32-characters!`,
-  );
-}
-
-/** A token request with this body. */
-export function requestOf(body: string): string {
-  return `POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  return secretRequest(clientId, 'a-wrong-secret-of-32-characters!');
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Collection } from './collect-samples.ts';
 import type { Case } from './timing-cases.ts';
 import { caseResults, passes, timingReport } from './timing-report.ts';
@@ -22,56 +22,29 @@ function run(unknown: number, planted: number): Collection {
   };
 }
 
-function verdicts(runs: readonly Collection[], requirement = PLANTED) {
-  return caseResults(runs).map((result) => passes(result, requirement));
-}
+/** An unknown id differs only where answers are slow. */
+const SLOW = times(500).map((time, place) => (place < 300 ? time : time + 30));
+const SLOW_DIFFERS = { ...run(0, 30), times: new Map([...run(0, 30).times, ['unknown id', SLOW] as const]) };
 
-describe('the verdicts of the timing benchmark', () => {
-  it('require that a case does not differ, and that the planted difference is found', () => {
-    expect(verdicts([run(0, 30)])).toEqual([undefined, true, true]);
-    expect(verdicts([run(-30, 0)])).toEqual([undefined, false, false]);
-  });
-
-  it('see a difference that only slow answers have', () => {
-    const equal = run(0, 30);
-    const slow = times(500).map((time, place) => (place < 300 ? time : time + 30));
-    expect(verdicts([{ ...equal, times: new Map([...equal.times, ['unknown id', slow]]) }])).toEqual([
-      undefined,
-      false,
-      true,
-    ]);
-  });
-
-  it('follow most of the runs', () => {
-    expect(verdicts([run(0, 30), run(30, 0), run(0, 30)])).toEqual([undefined, true, true]);
-    expect(verdicts([run(30, 0), run(0, 30), run(30, 0)])).toEqual([undefined, false, false]);
-  });
-
-  it('fail if a planted delay makes the case faster', () => {
-    expect(verdicts([run(0, -30)])).toEqual([undefined, true, false]);
-  });
-
-  it('do not require that it is found where it need not be', () => {
-    expect(verdicts([run(0, 0)], { planted: 30, powerRequired: false })).toEqual([undefined, true, undefined]);
-  });
-
-  it('treat the planted case like the others if nothing is planted', () => {
-    expect(verdicts([run(0, 0)], { planted: 0, powerRequired: true })).toEqual([undefined, true, true]);
-    expect(verdicts([run(0, 30)], { planted: 0, powerRequired: true })).toEqual([undefined, true, false]);
-  });
-
-  it('fail if there are no answers to compare', () => {
-    const none = { ...run(0, 0), times: new Map<Case, readonly number[]>([['unknown id', []]]) };
-    expect(verdicts([none])).toEqual([false]);
-  });
+it.each<[string, readonly Collection[], typeof PLANTED, readonly (boolean | undefined)[]]>([
+  ['a case does not differ, and the planted difference is found', [run(0, 30)], PLANTED, [undefined, true, true]],
+  ['a case differs, and the planted difference is not found', [run(-30, 0)], PLANTED, [undefined, false, false]],
+  ['only slow answers of a case differ', [SLOW_DIFFERS], PLANTED, [undefined, false, true]],
+  ['one run of three differs', [run(0, 30), run(30, 0), run(0, 30)], PLANTED, [undefined, true, true]],
+  ['two runs of three differ', [run(30, 0), run(0, 30), run(30, 0)], PLANTED, [undefined, false, false]],
+  ['the planted delay makes the case faster', [run(0, -30)], PLANTED, [undefined, true, false]],
+  ['it need not be found', [run(0, 0)], { planted: 30, powerRequired: false }, [undefined, true, undefined]],
+  ['nothing is planted', [run(0, 0)], { planted: 0, powerRequired: true }, [undefined, true, true]],
+  ['nothing is planted, and the case differs', [run(0, 30)], { ...PLANTED, planted: 0 }, [undefined, true, false]],
+  ['there are no answers', [{ ...run(0, 0), times: new Map([['unknown id', []]]) }], PLANTED, [false]],
+])('judges the times of refusals if %s', (_, runs, requirement, verdicts) => {
+  expect(caseResults(runs).map((result) => passes(result, requirement))).toEqual(verdicts);
 });
 
-describe('timingReport', () => {
-  it('has a row for each case with the differences of all runs', () => {
-    const runs = [run(-30, 30), run(-30, 30)];
-    const [header, , , unknown, planted] = timingReport('401', caseResults(runs), PLANTED).split('\n').slice(2);
-    expect(header).toMatch(/^\| refused .* found from, µs \| z, fast answers /);
-    expect(unknown).toMatch(/^\| unknown id .* -30\.0 \|.* (-\d+\.\d), \1 \| .* 4 \| FAILED \|$/);
-    expect(planted).toMatch(/^\| planted: 30 µs .* 30\.0 \| .* 0 \| passed \|$/);
-  });
+it('reports a row for each case with the differences of all runs', () => {
+  const runs = [run(-30, 30), run(-30, 30)];
+  const [header, , , unknown, planted] = timingReport(caseResults(runs), PLANTED).split('\n');
+  expect(header).toMatch(/^\| refused .* found from, µs \| z, fast answers /);
+  expect(unknown).toMatch(/^\| unknown id .* -30\.0 \|.* (-\d+\.\d), \1 \| .* 4 \| FAILED \|$/);
+  expect(planted).toMatch(/^\| planted: 30 µs .* 30\.0 \| .* 0 \| passed \|$/);
 });

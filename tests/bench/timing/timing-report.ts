@@ -1,5 +1,5 @@
 import { rankZ } from '../../support/rank-test.ts';
-import { figure, markdownTable, median } from '../report.ts';
+import { figure, median, sum, table } from '../report.ts';
 import type { Collection } from './collect-samples.ts';
 import { detectableDifference, fastMean, standardErrorsAbove } from './fast-mean.ts';
 import { type Case, PLANTED, REFERENCE } from './timing-cases.ts';
@@ -45,7 +45,7 @@ export function caseResults(runs: readonly Collection[]): readonly CaseResult[] 
       difference: median(pairs.map(({ own, reference }) => own.mean - reference.mean)),
       detectable: median(pairs.map(({ reference }) => detectableDifference(reference))),
       z: pairs.map(({ own, reference, all }) => ({ fast: standardErrorsAbove(own, reference), all })),
-      others: runs.reduce((sum, { others }) => sum + (others.get(name) ?? 0), 0),
+      others: sum(runs.map(({ others }) => others.get(name) ?? 0)),
     };
   });
 }
@@ -63,22 +63,17 @@ function isToldApart({ z }: CaseResult): boolean {
   return 2 * alike.length < z.length;
 }
 
-export function timingReport(title: string, results: readonly CaseResult[], requirement: Requirement): string {
-  const rows = results.map((result) => {
-    const passed = passes(result, requirement);
-    return [
-      result.name === PLANTED ? `planted: ${requirement.planted} µs` : result.name,
-      figure(result.count),
-      figure(result.fastMean, 1),
-      figure(result.difference, 1),
-      figure(result.detectable, 1),
-      result.z.map(({ fast }) => figure(fast, 1)).join(', '),
-      result.z.map(({ all }) => figure(all, 1)).join(', '),
-      figure(result.others),
-      passed === undefined ? '' : passed ? 'passed' : 'FAILED',
-    ];
-  });
-  const times = ['fast mean, µs', 'difference, µs', 'found from, µs'];
-  const header = ['refused', 'n', ...times, 'z, fast answers', 'z, all answers', 'other answers', ''];
-  return `### ${title}\n\n${markdownTable(header, rows)}`;
+export function timingReport(results: readonly CaseResult[], requirement: Requirement): string {
+  const verdict = { true: 'passed', false: 'FAILED', undefined: '' };
+  return table(results, [
+    ['refused', ({ name }) => (name === PLANTED ? `planted: ${requirement.planted} µs` : name)],
+    ['n', ({ count }) => count],
+    ['fast mean, µs', ({ fastMean: mean }) => mean, 1],
+    ['difference, µs', ({ difference }) => difference, 1],
+    ['found from, µs', ({ detectable }) => detectable, 1],
+    ['z, fast answers', ({ z }) => z.map(({ fast }) => figure(fast, 1)).join(', ')],
+    ['z, all answers', ({ z }) => z.map(({ all }) => figure(all, 1)).join(', ')],
+    ['other answers', ({ others }) => others],
+    ['', (result) => verdict[`${passes(result, requirement)}`]],
+  ]);
 }

@@ -1,44 +1,31 @@
-import { startBenchDatabaseServer } from '../bench-database.ts';
-import { type Candidate, type Store, startInMemory, startOnPostgres } from '../candidates.ts';
-import { machineLines, markdownList, say } from '../report.ts';
-import { SigningClients } from '../signing-clients.ts';
+import { availableParallelism } from 'node:os';
+import { signingClients } from '../assertion-clients.ts';
+import { type Candidate, REPLICA_SETTINGS, startOn } from '../candidates.ts';
+import type { Machine, Options, PathName, Store } from '../command-line.ts';
+import { conditions, print, say } from '../report.ts';
+import { startProcess } from '../server-process.ts';
 import type { Collection } from './collect-samples.ts';
-import { loadMachine } from './machine-load.ts';
-import { type PathName, REFUSAL_PATHS } from './refusal-paths.ts';
+import { REFUSAL_PATHS } from './refusal-paths.ts';
 import { CASES, type Case, idPrefix, ROW_CASES, registrationsOf } from './timing-cases.ts';
 import { caseResults, passes, timingReport } from './timing-report.ts';
 
-/** Of services whose clients sign assertions. */
-const ISSUER = 'http://issuer.test';
-
-export type Machine = 'quiet' | 'busy';
-
-export interface TimingOptions {
-  readonly paths: readonly PathName[];
-  readonly stores: readonly Store[];
-  readonly machines: readonly Machine[];
-  readonly workers: number;
-  /** Samples per case and run. */
-  readonly count: number;
-  readonly runs: number;
-  /** The BCrypt cost of refusals where the path does not decide it. */
-  readonly cost: number;
-  /** Microseconds by which one case is slowed down; 0 leaves the service as it is. */
-  readonly plant: number;
-  /** Also measure rows that only a table can have. */
-  readonly rows: boolean;
-}
+/** Signs without a pause, and ends by itself. */
+const BUSY_SCRIPT = `
+  const { generateKeyPairSync, sign } = require('node:crypto');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const end = Date.now() + 600_000;
+  while (Date.now() < end) sign('sha256', Buffer.alloc(64), privateKey);`;
 
 /** `npm run bench -- timing`: whether the time of a refusal tells which clients exist. Returns whether it tells nothing. */
-export async function runTiming(options: TimingOptions, opened: AsyncDisposableStack): Promise<boolean> {
-  process.stdout.write(`${markdownList([...machineLines(), `Workers: ${options.workers}`])}\n`);
+export async function runTiming(options: Options<'timing'>, opened: AsyncDisposableStack): Promise<boolean> {
+  print(conditions(`Workers: ${options.workers}`));
   let passed = true;
-  for (const store of options.stores) {
-    for (const machine of options.machines) {
-      for (const path of options.paths) {
-        const requirement = { planted: options.plant, powerRequired: REFUSAL_PATHS[path].powerRequired };
+  for (const store of options.repository) {
+    for (const machine of options.machine) {
+      for (const path of options.path) {
+        const requirement = { planted: options.plant, powerRequired: REFUSAL_PATHS[path].powerRequired ?? false };
         const results = caseResults(await measure(path, store, machine, options, opened));
-        process.stdout.write(`\n${timingReport(`${path}, ${store}, ${machine} machine`, results, requirement)}\n`);
+        print(`### ${path}, ${store}, ${machine} machine`, '', timingReport(results, requirement));
         passed &&= results.every((result) => passes(result, requirement) ?? true);
       }
     }
@@ -51,19 +38,19 @@ async function measure(
   path: PathName,
   store: Store,
   machine: Machine,
-  options: TimingOptions,
+  options: Options<'timing'>,
   opened: AsyncDisposableStack,
 ): Promise<readonly Collection[]> {
   const cases = options.rows && store === 'postgres' ? [...CASES, ...ROW_CASES] : CASES;
+  const { accepts, collect } = REFUSAL_PATHS[path];
   const runs: Collection[] = [];
   for (let run = 1; run <= options.runs; run += 1) {
     say(`${path}, ${store}, ${machine} machine: run ${run} …`);
     await using running = new AsyncDisposableStack();
     opened.defer(() => running.disposeAsync());
-    const { tokenUrls } = await startTarget(path, store, cases, options, running);
+    const { port } = await startTarget(path, store, cases, options, running);
     if (machine === 'busy') loadMachine(running);
-    const port = Number(new URL(tokenUrls[0] ?? '').port);
-    runs.push(await REFUSAL_PATHS[path].collect({ port, cases, count: options.count, issuer: ISSUER }));
+    runs.push(await collect({ port, cases, count: options.n, forger: signingClients() }, accepts));
   }
   return runs;
 }
@@ -72,22 +59,31 @@ async function startTarget(
   path: PathName,
   store: Store,
   cases: readonly Case[],
-  { cost, workers, plant }: TimingOptions,
+  { cost: usualCost, workers, plant }: Options<'timing'>,
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
-  const { module, signs, ...refusalPath } = REFUSAL_PATHS[path];
-  const environment = { ...refusalPath.environment(cost), WORKERS: String(workers) };
-  const modules = [
-    ...(module === undefined ? [] : [module]),
-    ...(plant === 0 ? [] : [`plant-delay.ts?microseconds=${plant}`]),
-  ];
+  const { module, signs, cost = usualCost, failuresPerMinute } = REFUSAL_PATHS[path];
+  const environment = {
+    CLIENT_SECRET_COST: String(cost),
+    CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
+    WORKERS: String(workers),
+    ...(signs && store === 'postgres' && REPLICA_SETTINGS),
+  };
+  const modules = [...(module ? [module] : []), ...(plant > 0 ? [`plant-delay.ts?microseconds=${plant}`] : [])];
   const flags = modules.flatMap((file) => ['--import', new URL(file, import.meta.url).href]);
-  const withSecrets = await registrationsOf(cases, Number(environment.CLIENT_SECRET_COST));
-  const signingClients = signs && new SigningClients(ISSUER);
-  const clients =
-    signingClients?.withKeys(withSecrets, (id) => !id.startsWith(idPrefix('cheaper hash'))) ?? withSecrets;
-  const serviceOptions = { environment, flags, ...(signingClients && { signingClients }) };
-  if (store === 'memory') return startInMemory('memory', clients, opened, serviceOptions);
-  const database = await (await startBenchDatabaseServer(opened)).create();
-  return startOnPostgres('PostgreSQL', database, clients, opened, serviceOptions);
+  const withSecrets = await registrationsOf(cases, cost);
+  const assertions = signs && signingClients();
+  const isKeyless = (id: string) => id.startsWith(idPrefix('cheaper hash'));
+  const clients = withSecrets.flatMap((client) =>
+    assertions === undefined || isKeyless(client.client_id) ? client : assertions.register([client]),
+  );
+  return startOn(store, clients, opened, { environment, flags, assertions });
+}
+
+/** Keeps each core busy with a process until the end. */
+function loadMachine(opened: AsyncDisposableStack): void {
+  for (let core = 0; core < availableParallelism(); core += 1) {
+    const child = startProcess(process.execPath, ['-e', BUSY_SCRIPT], { stdio: 'ignore' });
+    opened.defer(() => void child.kill('SIGKILL'));
+  }
 }

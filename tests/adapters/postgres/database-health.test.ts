@@ -1,0 +1,235 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { TableUnusable } from '../../../adapters/postgres/fault.ts';
+import { DatabaseHealth, type DatabaseLine } from '../../../adapters/postgres/health.ts';
+import type { TableProbe } from '../../../adapters/postgres/table-health.ts';
+
+const answer = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
+const LOCKED = answer('55P03');
+const READ_ONLY = answer('25006');
+const MISSING = new TableUnusable('table client_keys does not exist');
+
+/** A table that each probe finds in this state. */
+class TestTable implements TableProbe {
+  readonly table: string;
+  readonly isOptional: boolean;
+  state: Error | undefined;
+  /** Milliseconds at which the probes began. */
+  readonly probedAt: number[] = [];
+  /** Lets a probe end; undefined: it ends at once. */
+  gate: Promise<void> | undefined;
+
+  constructor(table: string, isOptional = false) {
+    this.table = table;
+    this.isOptional = isOptional;
+  }
+
+  async prepare(): Promise<'found'> {
+    return 'found';
+  }
+
+  async check(): Promise<void> {
+    this.probedAt.push(performance.now());
+    await this.gate;
+    if (this.state !== undefined) throw this.state;
+  }
+}
+
+let clients: TestTable;
+let keys: TestTable;
+let subjects: TestTable;
+let lines: DatabaseLine[];
+let health: DatabaseHealth;
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 0 });
+  [clients, keys, subjects] = [
+    new TestTable('clients'),
+    new TestTable('client_keys'),
+    new TestTable('client_subjects', true),
+  ];
+  lines = [];
+  health = new DatabaseHealth([clients, keys, subjects], (line) => lines.push(line));
+});
+afterEach(() => {
+  health.close();
+  jest.useRealTimers();
+});
+
+const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
+const clear = () => {
+  for (const { probedAt } of [clients, keys, subjects]) probedAt.length = 0;
+};
+
+describe('DatabaseHealth at the start', () => {
+  it('is ready when all tables are well, and has no fault', async () => {
+    await health.start();
+    expect(health.readiness()).toEqual({ ready: true });
+    expect(health.fault).toBeUndefined();
+    expect(lines).toEqual([]);
+  });
+
+  it('fails with the problem of a table that it needs and may not use', async () => {
+    keys.state = MISSING;
+    await expect(health.start()).rejects.toBe(MISSING);
+  });
+
+  it('does without an optional table, and says so', async () => {
+    subjects.state = new TableUnusable('table client_subjects is not readable');
+    await health.start();
+    expect(health.readiness()).toEqual({
+      ready: true,
+      note: 'client_subjects: table client_subjects is not readable',
+    });
+    expect(lines).toEqual([{ event: 'table_unusable', problem: subjects.state.message, table: 'client_subjects' }]);
+  });
+
+  it('goes on while the database cannot be reached, and probes until it can', async () => {
+    clients.state = LOCKED;
+    await health.start();
+    expect(health.readiness()).toEqual({ ready: false, reason: 'database unavailable (55P03)' });
+    expect(health.fault).toBe(LOCKED);
+    clients.state = undefined;
+    await pass(10_000);
+    expect(health.readiness()).toEqual({ ready: true });
+    expect(lines).toEqual([{ event: 'database_unavailable', fault: LOCKED }, { event: 'database_available' }]);
+  });
+});
+
+describe('DatabaseHealth', () => {
+  it('probes every table every two seconds', async () => {
+    await health.start();
+    clear();
+    await pass(6_000);
+    for (const { probedAt } of [clients, keys, subjects]) expect(probedAt).toEqual([2_000, 4_000, 6_000]);
+  });
+
+  it('decides by the first table; the fault of another one is a note and a line that name it', async () => {
+    await health.start();
+    [keys.state, subjects.state] = [LOCKED, READ_ONLY];
+    await pass(10_000);
+    expect(health.readiness()).toEqual({
+      ready: true,
+      note: 'client_keys: database unavailable (55P03); client_subjects: database is read-only (25006)',
+    });
+    expect(health.fault).toBeUndefined();
+    expect(lines).toEqual([
+      { event: 'database_unavailable', fault: LOCKED, table: 'client_keys' },
+      { event: 'database_unavailable', fault: READ_ONLY, table: 'client_subjects' },
+    ]);
+    clients.state = READ_ONLY;
+    await pass(10_000);
+    expect(health.readiness()).toEqual({ ready: false, reason: 'database is read-only (25006)' });
+  });
+
+  it.each([
+    ['an error without a code', new Error('secret'), 'database unavailable'],
+    ['an error whose code is a number', Object.assign(new Error('secret'), { code: 7 }), 'database unavailable'],
+    ['what is no error', { code: 'secret' } as unknown as Error, 'database unavailable'],
+    [
+      'an error of the network',
+      Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }),
+      'database unavailable (ECONNREFUSED)',
+    ],
+    ['the problem of a table', MISSING, MISSING.message],
+  ])('says why it is not ready, without the message of a library: %s', async (_what, fault, reason) => {
+    await health.start();
+    clients.state = fault;
+    await pass(10_000);
+    expect(health.readiness()).toEqual({ ready: false, reason });
+  });
+
+  it('does not probe the other tables while the first one has a fault, and all of them at the next success', async () => {
+    await health.start();
+    clear();
+    clients.state = LOCKED;
+    await pass(5_000);
+    expect(clients.probedAt.length).toBeGreaterThan(8);
+    expect(keys.probedAt).toEqual([]);
+    clients.state = undefined;
+    await pass(1_000);
+    expect(keys.probedAt.at(-1)).toBe(clients.probedAt.at(-1));
+    expect(subjects.probedAt.at(-1)).toBe(clients.probedAt.at(-1));
+  });
+
+  it('probes as soon as the table that needs it most: one that may have changed, every 250 ms', async () => {
+    await health.start();
+    subjects.state = LOCKED;
+    await pass(2_000);
+    clear();
+    await pass(1_000);
+    expect(clients.probedAt).toEqual([2_250, 2_500, 2_750, 3_000]);
+  });
+
+  it('probes when a statement fails, at most every 250 ms', async () => {
+    await health.start();
+    clear();
+    for (let time = 1; time <= 10; time += 1) {
+      await pass(100);
+      health.suspected();
+      await pass(0);
+    }
+    // At 100 ms the round before was at 0.
+    expect(clients.probedAt).toEqual([250, 500, 750, 1_000]);
+    await pass(1_000);
+    health.suspected();
+    await pass(0);
+    expect(clients.probedAt.at(-1)).toBe(2_000);
+    expect(clients.probedAt.length).toBeLessThanOrEqual(6);
+  });
+
+  it('does not begin a round during another one, however long that takes', async () => {
+    await health.start();
+    clear();
+    let open = () => {};
+    clients.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    health.suspected();
+    await pass(250);
+    health.suspected();
+    await pass(10_000);
+    expect(clients.probedAt).toEqual([250]);
+    open();
+    await pass(249);
+    expect(clients.probedAt).toEqual([250]);
+    clients.gate = undefined;
+    await pass(2_001);
+    expect(clients.probedAt).toEqual([250, 12_250]);
+  });
+
+  it('knows the state of each table by its name, and no other', async () => {
+    await health.start();
+    keys.state = LOCKED;
+    await pass(2_000);
+    expect(health.of('client_keys').isWell).toBe(false);
+    expect(health.of('clients').isWell).toBe(true);
+    expect(() => health.of('signing_keys')).toThrow('the table signing_keys is not probed');
+  });
+
+  it('neither probes nor logs after the end, also when a probe is running', async () => {
+    clients.state = LOCKED;
+    await health.start();
+    clear();
+    lines = [];
+    let open = () => {};
+    clients.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    clients.state = MISSING;
+    await pass(1_000);
+    expect(clients.probedAt).toHaveLength(1);
+    health.close();
+    open();
+    health.suspected();
+    await pass(60_000);
+    expect({ probes: clients.probedAt.length, lines }).toEqual({ probes: 1, lines: [] });
+  });
+
+  it('does not probe again after the end between two rounds', async () => {
+    await health.start();
+    clear();
+    health.close();
+    await pass(60_000);
+    expect(clients.probedAt).toEqual([]);
+  });
+});
