@@ -36,7 +36,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'ports-are-types-on-the-domain': {
     file: 'application/ports/planted.ts',
-    text: "import type { FindLocation } from '../find-location.ts';\nexport type Planted = FindLocation;",
+    text: "import type { IssueToken } from '../issue-token.ts';\nexport type Planted = IssueToken;",
   },
   'adapters-import-no-outer-folder': {
     file: 'adapters/system/planted.ts',
@@ -46,11 +46,19 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
+  'the-core-knows-no-capability': {
+    file: 'adapters/http/server/planted.ts',
+    text: "import type { ServiceStatus } from '../status-page/service-status.ts';\nexport type Planted = ServiceStatus;",
+  },
+  'no-capability-imports-another': {
+    file: 'application/federated-jwt/planted.ts',
+    text: "import type { UseAssertion } from '../private-key-jwt/use-assertion.ts';\nexport type Planted = UseAssertion;",
+  },
   'cli-uses-its-own-packages': {
     file: 'adapters/cli/planted.ts',
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
   },
-  'cluster-uses-its-own-packages': {
+  'workers-uses-its-own-packages': {
     file: 'adapters/workers/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },
@@ -78,7 +86,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted-orm.ts',
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
   },
-  'opentelemetry-uses-its-own-packages': {
+  'tracing-uses-its-own-packages': {
     file: 'adapters/tracing/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },

@@ -44,7 +44,7 @@ describe('a traced request', () => {
         CLIENT_FAILURES_PER_MINUTE: '0',
       },
       clients: [{ ...GOOD_CLIENT, resources: [RESOURCE] }, KEY_CLIENT],
-      override: (container) => {
+      opened: (container) => {
         const clients = container.resolve(PARTS.clientRepository);
         container.registerInstance(PARTS.clientRepository, {
           findByClientId: (...args) => (fault ? Promise.reject(fault) : clients.findByClientId(...args)),

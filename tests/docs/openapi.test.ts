@@ -85,7 +85,7 @@ describe('docs/openapi.json', () => {
 
   it('is compared with every answer that a test gets from a service', async () => {
     const service = await startServiceUnderTest({
-      override: (container) => {
+      opened: (container) => {
         const added: Route = { path: '/added', access: { kind: 'public' }, methods: { GET: openApiEndpoint('x') } };
         container.registerInstance(PARTS.routes, [...container.resolve(PARTS.routes), added]);
       },

@@ -1,9 +1,10 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { Override } from '../../config/capability.ts';
+import { buildContainer } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
-import { startService } from '../../config/service.ts';
 import type { Configuration } from '../../config/settings/configuration.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
+import { startProcess } from '../../config/start-process.ts';
 import { success } from '../../domain/result.ts';
 import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   /** Further files, by their paths. */
   readonly files?: Readonly<Record<string, string>>;
   readonly override?: Override;
+  /** As `override`, once the storage is open: this one may use what it replaces. */
+  readonly opened?: Override;
   /** Limits that no setting changes. */
   readonly limits?: Pick<Configuration, 'httpTimeouts'>;
   /** Paths of routes that the test adds, which docs/openapi.json does not have. */
@@ -68,18 +71,18 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
 
   const { log, text, lines, write } = createLogBuffer();
-  let built: DependencyContainer | undefined;
-  const service = await startService({ ...configuration.value, ...options.limits }, (container) => {
-    built = container;
+  const { settings } = configuration.value;
+  const container = await buildContainer({ ...configuration.value, ...options.limits }, 'single', (container) => {
     container.registerInstance(PARTS.log, log);
     // As in production, audit lines are on standard output unless there is a file for them.
-    if (configuration.value.settings.AUDIT_FILE === undefined) {
+    if (settings.AUDIT_FILE === undefined) {
       const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
       container.registerInstance(PARTS.auditOutput, { lines: { write }, measured, checks: [], close: async () => {} });
     }
     options.override?.(container);
   });
-  if (built === undefined) throw new Error('the service was built without its container');
+  options.opened?.(container);
+  const service = await startProcess(container, settings, 'single');
 
   recordAnswersOf(service.port);
   const stop = async () => {
@@ -89,7 +92,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   return {
     port: service.port,
     url: `http://${service.host}:${service.port}`,
-    container: built,
+    container,
     logText: text,
     logLines: lines,
     stop,

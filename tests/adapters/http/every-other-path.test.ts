@@ -204,7 +204,7 @@ describe('valid token, route that requires a scope', () => {
   const service = serviceForSuite({
     environment: { TOKEN_SCOPE_CLAIM: 'true' },
     addedPaths: ['/both', '/write'],
-    override: (container) => {
+    opened: (container) => {
       const scope = Scope.parse('write admin');
       if (!scope.ok) throw new Error('no scope');
       const writeScope = Scope.parse('write');

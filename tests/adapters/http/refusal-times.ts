@@ -41,7 +41,7 @@ export function timedService(replaceVerifier: (verifier: SecretVerifier) => Secr
         secrets: [{ secret_id: 'an-id', name: 'a', client_secret: bcrypt.hashSync('an-id.its-secret', COST) }],
       },
     ],
-    override: (container) => {
+    opened: (container) => {
       const clients = container.resolve(PARTS.clientRepository);
       if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
       const encoded = GOOD_CLIENT.client_secret;

@@ -131,7 +131,7 @@ describe('POST /oauth2/token: the cases of invalid_client look the same', () => 
       PLAIN_CLIENT,
       { ...GOOD_CLIENT, client_id: 'other-encoder', client_secret: `$2y$04$${BCRYPT_SALT_AND_HASH}` },
     ],
-    override: (container) => {
+    opened: (container) => {
       // These values are not allowed in a clients file, but a table can contain them.
       const clients = container.resolve(PARTS.clientRepository);
       if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
@@ -225,7 +225,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   const lookedUp: string[] = [];
   const service = serviceForSuite({
     clients: [GOOD_CLIENT, { ...PLAIN_CLIENT, client_id: 'utf-8-client', client_secret: '{noop}gehéim-secret😀' }],
-    override: (container) => {
+    opened: (container) => {
       const clients = container.resolve(PARTS.clientRepository);
       container.registerInstance(PARTS.clientRepository, {
         findByClientId: (clientId) => {
@@ -572,7 +572,7 @@ describe('POST /oauth2/token: overload', () => {
   const SLOW = { ...GOOD, client_id: 'slow' };
   const service = serviceForSuite({
     clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: SLOW.client_id }],
-    override: (container) => {
+    opened: (container) => {
       container.registerInstance(
         PARTS.loadLimit,
         new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, { delayMs: 0 }),
@@ -637,7 +637,7 @@ describe('POST /oauth2/token: overload by bodies that arrive at the same time', 
   let held: PromiseWithResolvers<void> | undefined;
   const inProgress: number[] = [];
   const service = serviceForSuite({
-    override: (container) => {
+    opened: (container) => {
       container.registerInstance(PARTS.loadLimit, load);
       const clients = container.resolve(PARTS.clientRepository);
       container.registerInstance(PARTS.clientRepository, {
