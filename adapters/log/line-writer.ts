@@ -243,10 +243,11 @@ export class LineWriter implements HealthCheck {
     const begin = this.#isCut ? '\n' : '';
     const ended = (fault: NodeJS.ErrnoException | null, bytesWritten: number) => {
       this.#isWriting = false;
-      if (fault === null) this.#written(batch, bytesWritten - begin.length);
-      else if (isSlow(codeOf(fault))) this.#retryIn(READER_RETRY_MS);
+      if (fault === null) {
+        this.#written(batch, bytesWritten - begin.length);
+        this.#start();
+      } else if (isSlow(codeOf(fault))) this.#retryIn(READER_RETRY_MS);
       else this.#fail(fault);
-      this.#start();
       for (const resolve of this.#afterWrite.splice(0)) resolve();
     };
     if (typeof batch.data === 'string') write(this.#descriptor, begin + batch.data, ended);
