@@ -1,6 +1,5 @@
 import { closeSync, write } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { codeOf, isSlow, READER_RETRY_MS, writeWhole } from './write-whole.ts';
@@ -17,10 +16,12 @@ const FAULT_RETRY_MS = 250;
 /** How long a process that ends waits for a slow disk or reader, in milliseconds. */
 const END_MS = 250;
 
-const NOTHING = Buffer.alloc(0);
-const LINE_FEED = Buffer.from('\n');
-
-const writeBytes = promisify(write);
+/** Lines that are written at once: the most that a pipe takes in one piece, together with a line feed in front. */
+interface Batch {
+  /** As bytes, what is left of a line and of those behind it. */
+  data: string | Buffer;
+  bytes: number;
+}
 
 /** A change of state of the audit log, for the operator's log. */
 export type AuditChange =
@@ -53,15 +54,14 @@ export class LineWriter implements HealthCheck {
   readonly bufferedBytesMax: number;
   readonly #options: LineWriterOptions;
   #descriptor: number;
-  #waiting: string[] = [];
+  #waiting: Batch[] = [];
   #bytes = 0;
-  /** The write in progress in another thread, and the number of its lines. */
-  #batch: { readonly lines: number; readonly written: Promise<{ readonly bytesWritten: number }> } | undefined;
+  /** Whether another thread writes the first batch. */
   #isWriting = false;
-  /** The end of the latest writing. */
-  #written = Promise.resolve();
-  /** What comes before the next line, since the last write ended in the middle of one. */
-  #begin = NOTHING;
+  /** Who waits for the end of that write. */
+  #afterWrite: (() => void)[] = [];
+  /** Whether the file may end in the middle of a line. */
+  #isCut = false;
   /** The last fault; undefined while lines can be written. */
   #fault: unknown;
   #retry: NodeJS.Timeout | undefined;
@@ -124,13 +124,14 @@ export class LineWriter implements HealthCheck {
     this.#descriptor = open();
     this.#tryAgain();
     // A write in progress goes to the old file.
-    await this.#batch?.written.catch(() => {});
+    if (this.#isWriting) await this.#writeEnded();
     closeSync(old);
   }
 
   /** Waits a moment until everything is written. */
   async close(): Promise<void> {
-    await Promise.race([this.#written, delay(END_MS, undefined, { ref: false })]);
+    const late = delay(END_MS, 'late', { ref: false });
+    while (this.#isWriting && (await Promise.race([this.#writeEnded(), late])) !== 'late');
     this.#end();
   }
 
@@ -146,11 +147,22 @@ export class LineWriter implements HealthCheck {
   }
 
   #keep(line: string): boolean {
-    const bytes = this.#bytes + Buffer.byteLength(line);
-    if (bytes > this.bufferedBytesMax) return false;
-    this.#bytes = bytes;
-    this.#waiting.push(line);
+    const bytes = Buffer.byteLength(line);
+    if (this.#bytes + bytes > this.bufferedBytesMax) return false;
+    this.#add(line, bytes);
     return true;
+  }
+
+  #add(data: string | Buffer, bytes: number): void {
+    const last = this.#waiting.at(-1);
+    const isInUse = this.#isWriting && this.#waiting.length === 1;
+    if (typeof last?.data !== 'string' || typeof data !== 'string' || isInUse || last.bytes + bytes >= PIPE_BUF_BYTES) {
+      this.#waiting.push({ data, bytes });
+    } else {
+      last.data += data;
+      last.bytes += bytes;
+    }
+    this.#bytes += bytes;
   }
 
   #lose(): false {
@@ -161,7 +173,7 @@ export class LineWriter implements HealthCheck {
 
   #fail(fault: unknown): void {
     // Another process may have cut its line at the same fault.
-    if (this.#options.kind === 'audit') this.#begin = LINE_FEED;
+    if (this.#options.kind === 'audit') this.#isCut = true;
     if (this.#isEnding) return;
     if (this.#fault === undefined) this.#options.onChange?.({ event: 'audit_unavailable', code: codeOf(fault) });
     this.#fault = fault;
@@ -198,22 +210,24 @@ export class LineWriter implements HealthCheck {
 
   /** Writes, before it returns, what waits and no other thread writes, and then the line about lost ones. */
   #writeWaiting(giveUpAt?: number): void {
-    if (this.#begin.length > 0 && !this.#append('', giveUpAt)) return;
-    const begun = this.#batch?.lines ?? 0;
-    for (const line of this.#waiting.slice(begun)) {
-      if (!this.#append(line, giveUpAt)) return;
-      this.#waiting.splice(begun, 1);
-      this.#bytes -= Buffer.byteLength(line);
-    }
+    const batches = this.#waiting.splice(this.#isWriting ? 1 : 0);
+    // Line by line: if it fails, those that are written are not written again.
+    const lines = batches.flatMap<string | Buffer>(({ data }) =>
+      typeof data === 'string' ? data.split(/(?<=\n)/) : [data],
+    );
+    const failed = lines.findIndex((line) => !this.#append(line, giveUpAt));
+    this.#bytes -= batches.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const line of failed === -1 ? [] : lines.slice(failed)) this.#add(line, Buffer.byteLength(line));
+    if (failed !== -1) return;
     if (this.#unreported > 0 && !this.#append(this.#options.lossLine(this.#unreported), giveUpAt)) return;
     this.#recover();
   }
 
   /** Returns whether everything was written. The system writes a line in one piece, unless the disk is full. */
-  #append(line: string, giveUpAt?: number): boolean {
+  #append(line: string | Buffer, giveUpAt?: number): boolean {
     try {
-      writeWhole(this.#descriptor, Buffer.concat([this.#begin, Buffer.from(line)]), giveUpAt);
-      this.#begin = NOTHING;
+      writeWhole(this.#descriptor, Buffer.from(this.#isCut ? `\n${line}` : line), giveUpAt);
+      this.#isCut = false;
       return true;
     } catch (fault) {
       this.#fail(fault);
@@ -221,66 +235,55 @@ export class LineWriter implements HealthCheck {
     }
   }
 
+  /** Writes in another thread, batch by batch, until nothing waits or a write fails. */
   #start(): void {
-    if (!this.#isWriting && this.#retry === undefined) this.#written = this.#writeInOtherThread();
-  }
-
-  async #writeInOtherThread(): Promise<void> {
+    const [batch] = this.#waiting;
+    if (this.#isWriting || this.#retry !== undefined || batch === undefined) return;
     this.#isWriting = true;
-    try {
-      while (this.#waiting.length > 0 || this.#begin.length > 0) await this.#writeBatch();
-    } catch (fault) {
-      this.#batch = undefined;
-      if (isSlow(codeOf(fault))) this.#retryIn(READER_RETRY_MS);
-      else this.#fail(fault);
-    } finally {
+    const begin = this.#isCut ? '\n' : '';
+    const ended = (fault: NodeJS.ErrnoException | null, bytesWritten: number) => {
       this.#isWriting = false;
-    }
+      if (fault === null) {
+        this.#written(batch, bytesWritten - begin.length);
+        this.#start();
+      } else if (isSlow(codeOf(fault))) this.#retryIn(READER_RETRY_MS);
+      else this.#fail(fault);
+      for (const resolve of this.#afterWrite.splice(0)) resolve();
+    };
+    if (typeof batch.data === 'string') write(this.#descriptor, begin + batch.data, ended);
+    else write(this.#descriptor, batch.data, ended);
   }
 
-  async #writeBatch(): Promise<void> {
-    const begin = this.#begin;
-    const lines = this.#nextLines();
-    const bytes = Buffer.concat([begin, Buffer.from(lines.join(''))]);
-    this.#batch = { lines: lines.length, written: writeBytes(this.#descriptor, bytes) };
-    const { bytesWritten } = await this.#batch.written;
-    this.#batch = undefined;
-    this.#begin = begin.subarray(bytesWritten);
-    let [rest, whole] = [bytesWritten - begin.length, 0];
-    for (const line of lines) {
-      const length = Buffer.byteLength(line);
-      if (rest < length) break;
-      rest -= length;
-      whole += 1;
-      this.#bytes -= length;
+  #writeEnded(): Promise<void> {
+    return new Promise((resolve) => this.#afterWrite.push(resolve));
+  }
+
+  /** @param bytesWritten of this batch; negative if not even the line feed in front of it was written. */
+  #written(batch: Batch, bytesWritten: number): void {
+    if (bytesWritten < 0) return;
+    this.#isCut = false;
+    if (bytesWritten < batch.bytes) {
+      this.#cut(batch, bytesWritten);
+      return;
     }
-    this.#waiting.splice(0, whole);
-    if (rest > 0) this.#cut(lines[whole] ?? '', rest);
-    else if (this.#begin.length === 0 && (this.#fault !== undefined || this.#unreported > 0)) this.#reportLoss();
+    this.#waiting.shift();
+    this.#bytes -= batch.bytes;
+    if (this.#fault !== undefined || this.#unreported > 0) this.#reportLoss();
   }
 
   /**
-   * Only a part of the line that waits longest was written; the next write brings the system's reason. In an audit file, other
-   * processes may write before that: the line is ended there, and written again.
+   * Keeps what is left of a batch; the next write brings the system's reason. In an audit file, other processes may write before
+   * that: a line that is cut is ended there, and written again.
    */
-  #cut(line: string, bytesWritten: number): void {
-    if (this.#options.kind === 'audit') {
-      this.#begin = LINE_FEED;
-      return;
-    }
-    const bytes = Buffer.from(line);
-    this.#begin = bytes.subarray(bytesWritten);
-    this.#waiting.shift();
-    this.#bytes -= bytes.length;
-  }
-
-  #nextLines(): readonly string[] {
-    let bytes = this.#begin.length;
-    const end = this.#waiting.findIndex((line, index) => {
-      bytes += Buffer.byteLength(line);
-      return index > 0 && bytes > PIPE_BUF_BYTES;
-    });
-    return this.#waiting.slice(0, end === -1 ? undefined : end);
+  #cut(batch: Batch, bytesWritten: number): void {
+    const bytes = Buffer.from(batch.data);
+    const isAudit = this.#options.kind === 'audit';
+    const start = isAudit && bytesWritten > 0 ? bytes.lastIndexOf('\n', bytesWritten - 1) + 1 : bytesWritten;
+    this.#isCut = start < bytesWritten;
+    const left = bytes.subarray(start);
+    this.#bytes -= batch.bytes - left.length;
+    batch.data = isAudit ? left.toString() : left;
+    batch.bytes = left.length;
   }
 
   /** Not while the buffer is nearly full: each line about loss would cost another line. */
@@ -288,8 +291,7 @@ export class LineWriter implements HealthCheck {
     if (this.#fault === undefined && this.#bytes > this.bufferedBytesMax / 2) return;
     if (this.#unreported > 0) {
       const line = this.#options.lossLine(this.#unreported);
-      this.#waiting.push(line);
-      this.#bytes += Buffer.byteLength(line);
+      this.#add(line, Buffer.byteLength(line));
     }
     this.#recover();
   }

@@ -19,10 +19,8 @@ const ISSUER = 'https://auth.example.com';
 const AUDIENCE = 'https://api.example.com';
 const CLIENT_ID = GOOD_CLIENT.client_id;
 
-/** The files in the snippets of the page, by the name in the first line of each. */
-const SNIPPETS = new Map(
-  [...PAGE.matchAll(/^```js\n\/\/ (\S+)\n(.*?)^```$/gms)].map(([, name = '', text = '']) => [name, text]),
-);
+/** The JavaScript files to which the page links, by their names. */
+const SNIPPETS = new Map([...snippetsOf(PAGE)].filter(([name]) => name.endsWith('.js')));
 
 /** Writes the snippets to files, with another key set URL. */
 async function unpack(keySetUrl: string): Promise<{ folder: string } & AsyncDisposable> {
@@ -46,9 +44,9 @@ const SERVERS: Readonly<Record<string, (exported: Record<string, unknown>) => Se
 };
 
 describe('docs/resource-servers.md', () => {
-  it('shows the files that this test runs, and no others in that language', () => {
+  it('links to the files that this test runs, and to no others in that language', () => {
     expect([...SNIPPETS.keys()].sort()).toEqual(['access-token.js', ...Object.keys(SERVERS)].sort());
-    expect([...PAGE.matchAll(/^```js$/gm)]).toHaveLength(SNIPPETS.size);
+    expect(PAGE).not.toMatch(/^```js$/m);
     expect([...SNIPPETS.keys()].filter((name) => !isComplete(name))).toEqual([]);
   });
 

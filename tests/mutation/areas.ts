@@ -16,6 +16,7 @@ const HTTP_TESTS = [
   'http-parser',
   'load-limit',
   'operator-access',
+  'own-hosts',
   'pipelined-requests',
   'rejection-delay',
   'require-bearer',

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { OPERATOR_LIMITS, OperatorChecks } from '../../../adapters/http/admission/operator-checks.ts';
 import { STATUS_PARTS } from '../../../config/capabilities/status-page.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -222,6 +222,24 @@ describe('checks of the operator token', () => {
     now = 50;
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
     expect(await checks.wait(CONNECTED)).toBe(true);
+  });
+
+  it('come one at a time, however many wait, and nothing goes on when none waits any more', async () => {
+    jest.useFakeTimers();
+    try {
+      const checks = new OperatorChecks({ burst: 0, everyMs: 50, waiting: 100 });
+      checks.countWrong();
+      const waiting = Array.from({ length: 3 }, () => checks.wait(CONNECTED));
+      expect(jest.getTimerCount()).toBe(1);
+      for (const left of [2, 1, 0]) {
+        await jest.advanceTimersToNextTimerAsync();
+        expect(checks.waiting).toBe(left);
+      }
+      expect(await Promise.all(waiting)).toEqual([true, true, true]);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('leave their place at once when their caller disconnects', async () => {

@@ -184,6 +184,16 @@ describe('audit lines that nobody waits for', () => {
     pipe[Symbol.dispose]();
   });
 
+  it('tries to write a line only once when it is closed', async () => {
+    const lines = open('drop', '/dev/full');
+    await lines.close();
+    opened.splice(0);
+    lines.write('one\n');
+    // It would write again and again.
+    await until(() => !process.getActiveResourcesInfo().includes('FSReqCallback'), 'nothing is written');
+    expect(lines.bufferedBytes).toBe('one\n'.length);
+  });
+
   it('goes on in a new file after it was renamed and opened again, and loses nothing', async () => {
     const lines = open('drop');
     let number = 0;

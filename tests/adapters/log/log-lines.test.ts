@@ -96,7 +96,7 @@ describe('the lines of the log', () => {
       return Buffer.concat(parts).length === Buffer.byteLength(all.join(''));
     }, 'everything is read');
     expect(Buffer.concat(parts).toString()).toBe(all.join(''));
-    expect(destination.bufferedBytes).toBe(0);
+    await until(() => destination.bufferedBytes === 0, 'nothing waits');
   });
 
   it('writes whole lines of at most 4,096 bytes, also for the longest events', async () => {
