@@ -91,20 +91,40 @@ export async function openConnection(
 /**
  * Gives each new client the URL of the moment, and lets it compare the server's certificate with the host that it connects to:
  * where that is an IP address, the driver compares it with `localhost` (brianc/node-postgres#2263).
+ *
+ * The driver reads the files of the URL when it makes a client, and the pool does that in events, where a throw ends the
+ * process. So a client that cannot be made is one that cannot connect.
  */
 function completeClients(pool: Pool, currentUrl: () => string): void {
-  // The types of the driver declare neither.
-  type OwnClient = { readonly host: string; readonly connection: { ssl?: boolean | string | TlsOptions } };
+  // The types of the driver declare none of them.
+  type OwnClient = {
+    readonly host: string;
+    readonly connection: { ssl?: boolean | string | TlsOptions };
+    connect(done: (fault: unknown) => void): unknown;
+  };
   const factory = pool as unknown as { Client: new (options: object) => OwnClient };
   factory.Client = class extends factory.Client {
+    readonly #fault: unknown;
+
     constructor(options: object) {
-      // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
-      super({ ...options, connectionString: currentUrl() });
+      let fault: unknown;
+      try {
+        // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
+        super({ ...options, connectionString: currentUrl() });
+      } catch (problem) {
+        super(options);
+        fault = problem;
+      }
+      this.#fault = fault;
       const { connection, host } = this;
       if (!connection.ssl) return;
       if (typeof connection.ssl !== 'object') connection.ssl = {};
       // A mode that compares no names has a check that passes.
       connection.ssl.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(host, certificate);
+    }
+
+    override connect(done: (fault: unknown) => void): unknown {
+      return this.#fault === undefined ? super.connect(done) : setImmediate(done, this.#fault);
     }
   };
 }

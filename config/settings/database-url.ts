@@ -16,7 +16,19 @@ export function databaseUrlProblem(value: string): string | undefined {
   // A reserved character in the password ends the authority, so that the @ stands behind it: before the name of a parameter
   // ends, or in the path, where a password in base64 has = too.
   const isCut = /^[^/?#@]*(?:[/?#][^=]*|[/#][^?]*)@/.test(rest);
-  return isCut || !URL.canParse(value) ? `${RULE}: ${RESERVED}` : undefined;
+  return isCut || !URL.canParse(value) || !isDecodable(rest) ? `${RULE}: ${RESERVED}` : undefined;
+}
+
+/** As the driver decodes it: if a `%` begins no escape, all of them are characters of the text. */
+function isDecodable(rest: string): boolean {
+  const [withoutQuery = ''] = rest.split('?');
+  if (/ |%[^\da-f]|%[\da-f][^\da-f]/i.test(rest)) return true;
+  try {
+    decodeURIComponent(withoutQuery);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Parameters of the URL that are paths of files, which are read for each connection. */

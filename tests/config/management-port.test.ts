@@ -132,6 +132,13 @@ describe('the management port, called by a name', () => {
     ['none in HTTP/1.0', 'GET /metrics HTTP/1.0\r\n\r\n', 421],
     ['two', 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: attacker.test\r\nConnection: close\r\n\r\n', 400],
     ['an empty one', 'GET /metrics HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n', 421],
+    [
+      'its own, and the target names a stranger',
+      'GET http://attacker.test/metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      421,
+    ],
+    ['an empty label', 'GET /metrics HTTP/1.1\r\nHost: .localhost\r\nConnection: close\r\n\r\n', 421],
+    ['a zone', 'GET /metrics HTTP/1.1\r\nHost: [fe80::1%attacker.test]\r\nConnection: close\r\n\r\n', 421],
   ])('refuses a request for metrics with %s', async (_name, request, status) => {
     expect(await sendRaw(port, request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });

@@ -136,7 +136,7 @@ describe('readSettings', () => {
       'BASE_URL',
       ['localhost:8080', 'ftp://a', 'http://a/', 'http://a?b', 'http://a#b', 'http://u:p@a', 'http://a b', '/'],
     ],
-    ['DATABASE_URL', ['mysql://a', 'a', 'postgresql://a\nb']],
+    ['DATABASE_URL', ['mysql://a', 'a', 'postgresql://a\nb', 'postgresql://a:p%ff@b/c']],
     ['DATABASE_URL_FILE', [' url.txt']],
     ['MANAGEMENT_TOKEN', ['15-characters--', 'a-token with-a-space', 'a-token-with-ümlaut', 'x'.repeat(1_025)]],
     [

@@ -11,7 +11,7 @@ export function ownHosts(names: readonly string[]): HostCheck {
   const own = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   return (host = '') => {
     const [, address, name = ''] = /^(?:\[(.*)\]|([^:]*?)\.?)(?::\d*)?$/.exec(host.toLowerCase()) ?? [];
-    if (address !== undefined) return isIPv6(address);
-    return own.has(name) || name.endsWith('.localhost') || isIPv4(name);
+    if (address !== undefined) return isIPv6(address) && !address.includes('%');
+    return own.has(name) || /[^.]\.localhost$/.test(name) || isIPv4(name);
   };
 }

@@ -74,13 +74,19 @@ async function admits(
   ctx: Exchange,
   { authorizeRequest, answersHost = () => true }: ApplicationParts,
 ): Promise<boolean> {
-  if (!anyHost && !answersHost(ctx.req.headers.host)) {
+  if (!anyHost && !answersHost(hostOf(ctx))) {
     sendRefusal(ctx, httpRefusal('host_unknown'));
     return false;
   }
   if (access.kind === 'public') return true;
   if (access.kind === 'operator') return access.operator.admits(ctx);
   return requireBearer(ctx, authorizeRequest, access.scope);
+}
+
+/** The Host field, or the authority of a request target in absolute form, which comes first (RFC 9112 section 3.2.2). */
+function hostOf({ req }: Exchange): string | undefined {
+  const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(req.url ?? '') ?? [];
+  return authority ?? req.headers.host;
 }
 
 /** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa omits the body. */
