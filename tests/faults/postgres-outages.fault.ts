@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { DatabaseLine } from '../../adapters/postgres/health.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-tables.ts';
-import { PostgresKeyDirectory } from '../../adapters/postgres/postgres-key-directory.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
+import { PostgresKeyDirectory } from '../../adapters/postgres/key-directory/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../adapters/postgres/table.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';

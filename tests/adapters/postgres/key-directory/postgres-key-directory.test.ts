@@ -1,26 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-<<<<<<< HEAD:tests/adapters/postgres/key-directory/postgres-key-directory.test.ts
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../../adapters/postgres/key-directory/key-tables.ts';
 import { PostgresKeyDirectory } from '../../../../adapters/postgres/key-directory/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
 import { SystemMonotonicClock } from '../../../../adapters/system/system.ts';
-import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import { aKey, describeKeyDirectory, kidsIn } from '../../../contracts/key-directory.ts';
-import { FaultyProxy } from '../../../support/faulty-proxy.ts';
 import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
-import { until } from '../../../support/until.ts';
-=======
-import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-tables.ts';
-import { PostgresKeyDirectory } from '../../../adapters/postgres/postgres-key-directory.ts';
-import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
-import { SystemMonotonicClock } from '../../../adapters/system/system.ts';
-import { aKey, describeKeyDirectory, kidsIn } from '../../contracts/key-directory.ts';
-import { freshKeyRing } from '../../support/fresh-key-ring.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
->>>>>>> 42f4ab7 (tests: outages, browsers, refusal times and floods that take long run with the faults; services and issuers that tests share):tests/adapters/postgres/postgres-key-directory.test.ts
 
 const DEADLINE_MS = 2_000;
 
