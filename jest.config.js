@@ -10,7 +10,7 @@ const withoutVectors = process.env['WYCHEPROOF_DIR'] ? [] : ['/wycheproof\\.test
 // Nor is a browser. It says so too.
 const withoutBrowser = existsSync(process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium')
   ? []
-  : ['-in-browser\\.test\\.ts$'];
+  : ['-in-browser\\.(test|fault)\\.ts$'];
 
 export default {
   testEnvironment: 'node',

@@ -8,8 +8,6 @@ const OF_OTHER_METHODS =
 
 describe.each([
   ['memory', 1],
-  ['memory', 2],
-  ['postgres', 1],
   ['postgres', 2],
 ] as const)('the walk of a token request, with registrations in %s and %s worker(s)', (repository, workers) => {
   let database: TestDatabase | undefined;

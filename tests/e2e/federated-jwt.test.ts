@@ -42,18 +42,20 @@ async function write(name: string, value: unknown): Promise<string> {
   return file;
 }
 
-async function startIssuers(): Promise<readonly WorkloadIssuer[]> {
-  const issuers = await Promise.all(PLATFORMS.map(({ name }) => WorkloadIssuer.start(name)));
-  opened.push(...issuers.map((issuer) => () => issuer[Symbol.asyncDispose]()));
-  return issuers;
-}
+let issuers: readonly WorkloadIssuer[];
+beforeAll(async () => {
+  issuers = await Promise.all(PLATFORMS.map(({ name }) => WorkloadIssuer.start(name)));
+});
+afterAll(async () => {
+  for (const issuer of issuers) await issuer[Symbol.asyncDispose]();
+});
 
-async function settings(issuers: readonly WorkloadIssuer[], more: Readonly<Record<string, string>> = {}) {
+async function settings(trusted: readonly WorkloadIssuer[], more: Readonly<Record<string, string>> = {}) {
   return {
     CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
     CLIENT_ASSERTION_ISSUERS_FILE: await write(
       'issuers.json',
-      issuers.map((issuer) => issuer.entry()),
+      trusted.map((issuer) => issuer.entry()),
     ),
     CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: '1',
     TOKEN_ISSUER: AUDIENCE,
@@ -98,15 +100,13 @@ describe('federated_jwt with workers and clients in memory', () => {
   const clients = PLATFORMS.map((platform) => {
     return { client_id: platform.name, client_name: 'W', scope: 'read', federated_subjects: [ruleOf(platform)] };
   });
-  const inMemory = async (issuers: readonly WorkloadIssuer[]) =>
-    settings(issuers, { CLIENTS_FILE: await write('clients.json', clients) });
+  const inMemory = async () => settings(issuers, { CLIENTS_FILE: await write('clients.json', clients) });
 
   it('answers 503 until a key set was fetched, gives the workloads of five platforms tokens at every worker, and serves with the old keys while an issuer is down, also at a worker that starts then', async () => {
-    const issuers = await startIssuers();
     const [kubernetes, github] = issuers;
     if (kubernetes === undefined || github === undefined) throw new Error('no issuers');
     await kubernetes.keySet.leave();
-    const service = await start(await inMemory(issuers));
+    const service = await start(await inMemory());
     await until(isServed(service, github), 'the other issuer');
     const refused = await present(service, kubernetes.mint(AUDIENCE));
     expect([refused.status, refused.json()]).toEqual([503, { error: 'temporarily_unavailable' }]);
@@ -138,13 +138,13 @@ describe('federated_jwt with workers and clients in memory', () => {
       'auth_issuer_key_sets{state="stale"} 1',
     ]);
     expect(service.program.stdout()).not.toMatch(/eyJ/);
+    await kubernetes.keySet.comeBack();
   });
 
   it('refuses an assertion whose key the issuer has not published one refresh before, and then accepts it without a restart', async () => {
-    const issuers = await startIssuers();
     const [issuer] = issuers;
     if (issuer === undefined) throw new Error('no issuer');
-    const service = await start(await inMemory(issuers));
+    const service = await start(await inMemory());
     await until(isServed(service, issuer), 'the issuer');
     const next = new WorkloadKey('next', issuer.platform.algorithm);
     const assertion = () => next.mint(tokenOf(issuer.platform, AUDIENCE));
@@ -158,10 +158,10 @@ describe('federated_jwt with workers and clients in memory', () => {
   it('does not start with rules that are too weak or with issuers that are wrong, and names every one', async () => {
     const weak = { ...ruleOf(platformOf('github-actions')), claims: {} };
     const entries = PLATFORMS.slice(0, 2).map((platform) => entryOf(platform, { jwks_uri: 'http://127.0.0.1:9/keys' }));
-    const environment = async (issuers: unknown, federated_subjects: unknown) => ({
+    const environment = async (trusted: unknown, federated_subjects: unknown) => ({
       ...(await settings([])),
       CLIENT_REPOSITORY: 'memory',
-      CLIENT_ASSERTION_ISSUERS_FILE: await write('issuers.json', issuers),
+      CLIENT_ASSERTION_ISSUERS_FILE: await write('issuers.json', trusted),
       CLIENTS_FILE: await write('clients.json', [{ client_id: 'c', client_name: 'C', scope: 's', federated_subjects }]),
     });
     /** What a start would print: the next one does. */
@@ -177,11 +177,11 @@ describe('federated_jwt with workers and clients in memory', () => {
     const rules = program.stderr();
     expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0 claims must have /repository_id');
     expect(rules).toContain('federated_subjects entry 1 issuer is not a trusted issuer');
-    const issuers = problems(
+    const wrong = problems(
       await environment([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []),
     );
-    expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 0: jwks_uri must be an https URL');
-    expect(issuers).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 1: it must have either jwks_uri or jwks');
+    expect(wrong).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 0: jwks_uri must be an https URL');
+    expect(wrong).toContain('CLIENT_ASSERTION_ISSUERS_FILE: entry 1: it must have either jwks_uri or jwks');
     await chmod(join(folder, 'issuers.json'), 0o622);
     await using other = runProgram('config/main.ts', {
       ...(await settings([])),
@@ -190,7 +190,7 @@ describe('federated_jwt with workers and clients in memory', () => {
     });
     expect(await other.ended()).toBe(1);
     expect(other.stderr()).toContain('CLIENT_ASSERTION_ISSUERS_FILE: must be writable only by its owner');
-    expect(rules + issuers).not.toMatch(/issuer\.test|other\.test/);
+    expect(rules + wrong).not.toMatch(/issuer\.test|other\.test/);
   });
 });
 
@@ -201,13 +201,12 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
   }, 120_000);
   afterAll(() => database.drop());
 
-  const onPostgres = (issuers: readonly WorkloadIssuer[]) =>
+  const onPostgres = () =>
     settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '' });
 
   it('needs the tables of npm run migrate, and says so', async () => {
-    const issuers = await startIssuers();
     const environment = {
-      ...(await onPostgres(issuers)),
+      ...(await onPostgres()),
       PORT: '0',
       MANAGEMENT_PORT: '0',
       BASE_URL: AUDIENCE,
@@ -226,21 +225,20 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
   it('gives the workloads of five platforms tokens, by the rules that are stored now', async () => {
     await using migrate = runProgram('config/migrate.ts', { DATABASE_URL: database.url });
     expect(await migrate.ended()).toBe(0);
-    const issuers = await startIssuers();
-    const service = await start(await onPostgres(issuers));
+    const service = await start(await onPostgres());
     const github = issuers.find(({ platform }) => platform.name === 'github-actions');
     if (github === undefined) throw new Error('no issuer');
     for (const { platform } of issuers) await addWorkload(database, platform.name, [ruleOf(platform)]);
     for (const issuer of issuers) await until(isServed(service, issuer), issuer.platform.name);
 
-    const explained = await explain(await onPostgres(issuers), github.mint(AUDIENCE));
+    const explained = await explain(await onPostgres(), github.mint(AUDIENCE));
     expect(explained.stderr).toContain('The service accepts it for client github-actions.');
 
     // A row that was changed by hand and that the preset does not allow.
     await database.query(`update client_subjects set claims = '{}' where client_id = 'github-actions'`);
     expect(await statuses(service, github)).toEqual([401]);
     await service.program.printed(/"reason":"federated_rule_refused"/);
-    const { stderr } = await explain(await onPostgres(issuers), github.mint(AUDIENCE));
+    const { stderr } = await explain(await onPostgres(), github.mint(AUDIENCE));
     expect(stderr).toContain('rule of client github-actions: does not count, claims must have /repository_id');
     await database.query(`update client_subjects set claims = $1 where client_id = 'github-actions'`, [
       JSON.stringify(github.platform.conditions),

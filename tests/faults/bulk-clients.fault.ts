@@ -64,3 +64,24 @@ describe('a million clients', () => {
     expect(exitCode).toBe(0);
   }, 400_000);
 });
+
+describe('30,000 clients', () => {
+  it('are imported, listed and replaced in a heap of 32 MiB', async () => {
+    await server.query('drop table if exists clients');
+    const small = join(folder, 'small.json');
+    await writeClientsFile(small, 30_000);
+    const heap = ['--max-old-space-size=32', '--max-semi-space-size=1'];
+    const environment = { DATABASE_URL: server.urlOf('postgres', 'postgres') };
+    const runSmall = async (...args: readonly string[]) => {
+      await using program = runProgram('config/clients.ts', environment, args, heap);
+      return { exitCode: await program.ended(), stderr: program.stderr(), stdout: program.stdout() };
+    };
+    const added = { exitCode: 0, stderr: expect.stringMatching(/^30000 added, 0 replaced\.$/m) };
+    expect(await runSmall('import', small)).toMatchObject(added);
+    expect(JSON.parse((await runSmall('list', '--json')).stdout)).toHaveLength(30_000);
+    expect((await runSmall('import', small)).exitCode).toBe(1);
+    const replaced = { exitCode: 0, stderr: expect.stringMatching(/^0 added, 30000 replaced\.$/m) };
+    expect(await runSmall('import', small, '--replace')).toMatchObject(replaced);
+    expect(await server.query('select count(*)::int as count from clients')).toEqual([{ count: 30_000 }]);
+  }, 400_000);
+});

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { casesToldApart, timedService } from '../adapters/http/refusal-times.ts';
+import bcrypt from 'bcrypt';
+import { COST, casesToldApart, ranksOf, timedService, Z_MAX } from '../adapters/http/refusal-times.ts';
 
 const SAMPLES = 300;
 
@@ -28,4 +29,19 @@ describe.each(['quiet', 'busy'] as const)('the time of a refusal on a %s machine
   it('tells the cases of invalid_client apart from nothing', async () => {
     expect(await casesToldApart(service(), SAMPLES)).toEqual([]);
   }, 300_000);
+});
+
+describe('the time of a refusal, with a planted difference', () => {
+  const service = timedService((verifier) => ({
+    cost: verifier.cost,
+    async verify(presented, stored) {
+      if (stored === undefined) await bcrypt.hash('another-secret', COST);
+      return verifier.verify(presented, stored);
+    },
+  }));
+
+  it('tells an unknown client whose refusal takes one verification more', async () => {
+    const ranks = await ranksOf(service(), SAMPLES, ['wrong secret', 'unknown client']);
+    expect(ranks.get('unknown client')).toBeGreaterThan(Z_MAX);
+  });
 });

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
@@ -128,33 +127,6 @@ describe('PostgresClientRepository', () => {
     await database.query(`revoke all on clients, client_secrets from ${role.name}`);
   }, 70_000);
 
-  it('is ready with a note while the table of secrets with ids is locked, with or without requests, and says so once', async () => {
-    await under.add(A_CLIENT);
-    const logged: DatabaseLine[] = [];
-    const options = { url: database.url, poolSize: 3, deadlineMs: 10_000 };
-    await using opened = await openRepository(options, (line) => logged.push(line));
-    const locker = new pg.Client({ connectionString: database.url });
-    await locker.connect();
-    await locker.query('begin; lock table client_secrets in access exclusive mode');
-    const locked = { ready: true, note: 'client_secrets: database unavailable (55P03)' };
-    await until(() => logged.length > 0, 'probes have met the lock for as long as it takes');
-    expect(opened.readiness()).toEqual(locked);
-    // Look-ups that wait for it leave a connection to those that do not need it.
-    const waiting = ['a', 'b', 'c'].map((id) => opened.repository.findSecret('client-1', id));
-    const outcomes = Promise.allSettled(waiting);
-    expect((await opened.repository.findSecret('client-1'))?.reveal()).toBe(A_CLIENT.clientSecret);
-    expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
-    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    expect(opened.readiness()).toEqual(locked);
-    await locker.end();
-    await until(() => logged.length > 1, 'it has been well for as long as it takes');
-    expect(opened.readiness()).toEqual({ ready: true });
-    expect(logged).toEqual([
-      { event: 'database_unavailable', table: 'client_secrets', fault: expect.objectContaining({ code: '55P03' }) },
-      { event: 'database_available', table: 'client_secrets' },
-    ]);
-  }, 130_000);
-
   it('does not count what is left of clients that were deleted, whatever the collation of their ids', async () => {
     await alter('alter column client_id type text collate "und-x-icu"');
     await under.add(A_CLIENT);
@@ -209,16 +181,6 @@ describe('PostgresClientRepository', () => {
     await latin.drop();
   });
 
-  it('reports whether it is ready, and becomes ready again without a request', async () => {
-    await database.query('alter table clients rename to elsewhere');
-    await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
-    await until(() => reason().includes('does not exist'), 'it knows why');
-    await database.query('alter table elsewhere rename to clients');
-    await until(() => under.readiness().ready, 'it is ready');
-    await until(() => lines.length > 1, 'it has been ready for as long as it takes');
-    expect(lines.map(({ event }) => event)).toEqual(['table_unusable', 'database_available']);
-  });
-
   it('opens no more connections than its pool size, and leaves none behind', async () => {
     const count = async () =>
       Number((await database.query(CONNECTIONS, ['client-credentials-authorization-service']))[0]?.['count']);
@@ -230,11 +192,6 @@ describe('PostgresClientRepository', () => {
     await until(async () => (await count()) === 0, 'the server has no connection of ours');
     await expect(find('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
   });
-
-  function reason(): string {
-    const readiness = under.readiness();
-    return readiness.ready ? '' : readiness.reason;
-  }
 });
 
 const CONNECTIONS = `select count(*) from pg_stat_activity where datname = current_database() and application_name = $1`;

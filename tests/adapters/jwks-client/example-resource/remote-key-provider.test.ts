@@ -18,6 +18,8 @@ import { KeySetServer, keySetAnswer } from '../../../support/key-set-server.ts';
 const COOLDOWN = 5;
 const STALE = 1_000;
 
+const STRONG = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
+
 /** In milliseconds: for a test that waits for the timeout, and for one that must not reach it, even on a busy machine. */
 const SHORT_TIMEOUT_MS = 150;
 const LONG_TIMEOUT_MS = 10_000;
@@ -252,6 +254,8 @@ describe('RemoteKeyProvider', () => {
     ['a set whose keys are not an array', keySetAnswer({ keys: {} })],
     ['a set without keys', keySetAnswer({ keys: [] })],
     ['a set without a key for RS256', keySetAnswer({ keys: [{ kty: 'EC', kid: 'x' }, null, 'x', {}] })],
+    ['a set whose only key has a number as its id', keySetAnswer({ keys: [{ ...STRONG, kid: 7 }] })],
+    ['a set whose only key has an empty id', keySetAnswer({ keys: [{ ...STRONG, kid: '' }] })],
     ['more than 256 KiB', { kind: 'text', text: ' '.repeat(256 * 1024 + 1) } as const],
   ])('treats as a failed fetch, and keeps the cached keys: %s', async (_case, answer) => {
     const { keys, issuer, clock } = await remote();
@@ -266,7 +270,7 @@ describe('RemoteKeyProvider', () => {
   describe('with the keys in a set', () => {
     const jwkOf = (bits: number) =>
       generateKeyPairSync('rsa', { modulusLength: bits }).publicKey.export({ format: 'jwk' });
-    const strong = jwkOf(2048);
+    const strong = STRONG;
     const other = jwkOf(2048);
 
     /** Which of these keys are accepted. The set also has a usable key. */

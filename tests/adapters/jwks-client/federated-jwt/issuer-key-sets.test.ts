@@ -261,6 +261,7 @@ describe('key sets of trusted issuers', () => {
     const sets = start(server.url);
     await until(() => server.questions === 1, 'the first attempt');
     await sets.close();
-    expect(events).toEqual([]);
+    await started;
+    expect({ events, questions: server.questions }).toEqual({ events: [], questions: 1 });
   });
 });

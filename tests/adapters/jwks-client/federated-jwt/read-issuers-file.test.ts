@@ -64,6 +64,22 @@ describe('a file of trusted issuers', () => {
     expect(source).toHaveProperty('keys.length', 2);
   });
 
+  test('keeps different keys without an id', () => {
+    const keys = [RSA, CURVE].map(({ kid, ...jwk }) => jwk);
+    expect(only({ issuer: 'a', jwks: { keys } })?.source).toHaveProperty('keys.length', 2);
+  });
+
+  test.each(['http://localhost:8080/keys', 'http://[::1]/keys', 'http://127.1.2.3/keys', 'https://10.0.0.1/keys'])(
+    'may name keys at %s',
+    (uri) => {
+      expect(only({ issuer: 'a', jwks_uri: uri })?.source).toEqual({ uri });
+    },
+  );
+
+  test('may have 100 issuers', () => {
+    expect(read(...Array.from({ length: 100 }, (_, n) => ({ issuer: `i${n}`, jwks_uri: URI }))).ok).toBe(true);
+  });
+
   test('takes the keys for JWT-SVIDs from a bundle, and no others', () => {
     const keys = [
       RSA,
@@ -85,6 +101,8 @@ describe('a file of trusted issuers', () => {
       'must have at most 100 issuers',
     ],
     ['a text', ['x'], 'entry 0: it must be an object'],
+    ['nothing in place of an issuer', [null], 'entry 0: it must be an object'],
+    ['an array in place of an issuer', [[]], 'entry 0: it must be an object'],
     ['an unknown member', [{ issuer: 'a', jwks_uri: URI, jwk_uri: URI }], /members other than/],
     ['no issuer', [{ jwks_uri: URI }], /either issuer or spiffe_trust_domain/],
     ['two kinds of issuer', [{ issuer: 'a', spiffe_trust_domain: 'b', jwks_uri: URI }], /either issuer/],
@@ -112,6 +130,12 @@ describe('a file of trusted issuers', () => {
     ['http beyond loopback', [{ issuer: 'a', jwks_uri: 'http://issuer.example/keys' }], /https/],
     ['http to a name that looks like loopback', [{ issuer: 'a', jwks_uri: 'http://127.0.0.1.evil.example/' }], /https/],
     ['a user in the URL', [{ issuer: 'a', jwks_uri: 'https://user:secret@issuer.example/keys' }], /without user/],
+    ['only a user in the URL', [{ issuer: 'a', jwks_uri: 'https://user@issuer.example/keys' }], /without user/],
+    ['only a password in the URL', [{ issuer: 'a', jwks_uri: 'https://:secret@issuer.example/keys' }], /without user/],
+    ['a fragment in the URL', [{ issuer: 'a', jwks_uri: `${URI}#secret` }], /and fragment/],
+    ['white space in the URL', [{ issuer: 'a', jwks_uri: `${URI} ` }], /https/],
+    ['a URL that is no text', [{ issuer: 'a', jwks_uri: 7 }], /https/],
+    ['http to an address beyond loopback', [{ issuer: 'a', jwks_uri: 'http://10.0.0.1/keys' }], /https/],
     ['a file', [{ issuer: 'a', jwks_uri: 'file:///etc/passwd' }], /https/],
     [
       'an algorithm with a shared secret',
@@ -157,5 +181,12 @@ describe('a file of trusted issuers', () => {
   test('is refused with every problem of every entry', () => {
     const file = read({ issuer: '', jwks_uri: 'x', preset: 'x' }, { issuer: 'a' });
     expect(file.ok ? [] : file.problem).toHaveLength(4);
+  });
+
+  test('is not said to repeat an issuer that it does not name', () => {
+    for (const entry of [{ jwks_uri: URI }, { issuer: 7, jwks_uri: URI }]) {
+      const file = read(entry, entry);
+      expect(file.ok ? [] : file.problem.join()).not.toContain('issuer is that of entry');
+    }
   });
 });

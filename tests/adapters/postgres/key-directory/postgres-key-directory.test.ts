@@ -4,12 +4,9 @@ import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../../adapters/postgres/
 import { PostgresKeyDirectory } from '../../../../adapters/postgres/key-directory/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
 import { SystemMonotonicClock } from '../../../../adapters/system/system.ts';
-import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import { aKey, describeKeyDirectory, kidsIn } from '../../../contracts/key-directory.ts';
-import { FaultyProxy } from '../../../support/faulty-proxy.ts';
 import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
-import { until } from '../../../support/until.ts';
 
 const DEADLINE_MS = 2_000;
 
@@ -45,8 +42,6 @@ async function pass(seconds: number): Promise<void> {
   await database.query('update signing_keys set trusted_until = trusted_until - $1', [seconds]);
   await database.query('update signing_key_states set kept_until = kept_until - $1', [seconds]);
 }
-
-const events = () => lines.map(({ event }) => event);
 
 describeKeyDirectory('PostgresKeyDirectory', async () => ({ directory: await open(), pass, close: closeAll }));
 
@@ -136,46 +131,5 @@ describe('PostgresKeyDirectory', () => {
     expect(await kidsIn(directory)).toEqual(['no-key']);
     const ring = await freshKeyRing({ clock: new SystemMonotonicClock(), directory });
     expect(await ring.publicKeys()).toHaveLength(1);
-  });
-
-  it('reports within its deadline that it cannot be reached, and recovers by itself', async () => {
-    await using proxy = await FaultyProxy.to(Number(new URL(database.url).port));
-    const url = new URL(database.url);
-    url.port = String(proxy.port);
-    url.hostname = '127.0.0.1';
-    const directory = await open(url.href);
-    await directory.publish([aKey('one')]);
-
-    proxy.network = { kind: 'silent' };
-    const begin = performance.now();
-    const asked = [directory.publish([aKey('one')]), directory.read()];
-    const refused = { status: 'rejected', reason: expect.any(DependencyUnavailable) };
-    expect(await Promise.allSettled(asked)).toEqual([refused, refused]);
-    expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
-    await until(() => opened.at(-1)?.readiness().ready === false, 'the fault has lasted');
-    expect(opened.at(-1)?.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
-
-    proxy.network = { kind: 'well' };
-    await until(() => opened.at(-1)?.readiness().ready === true, 'it is back');
-    expect(await kidsIn(directory)).toEqual(['one']);
-    await until(() => events().includes('database_available'), 'it has been back for as long as it takes');
-    expect(events()).toEqual(['table_created', 'table_created', 'database_unavailable', 'database_available']);
-    await closeAll();
-  });
-
-  it('opens while the database cannot be reached, and creates its table afterwards', async () => {
-    const role = await database.createRole();
-    await database.query(`grant create on schema public to ${role.name}`);
-    await database.query(`alter role ${role.name} nologin`);
-    const directory = await open(role.url);
-    await expect(directory.publish([aKey('one')])).rejects.toMatchObject({ dependency: 'key directory' });
-    await database.query(`alter role ${role.name} login`);
-    await until(() => opened.at(-1)?.readiness().ready === true, 'it is there');
-    await directory.publish([aKey('one')]);
-    expect(await kidsIn(directory)).toEqual(['one']);
-    await until(() => events().includes('database_available'), 'it has been there for as long as it takes');
-    expect(events()).toEqual(['database_unavailable', 'table_created', 'table_created', 'database_available']);
-    await database.query('drop table signing_keys, signing_key_states');
-    await database.query(`revoke create on schema public from ${role.name}`);
   });
 });

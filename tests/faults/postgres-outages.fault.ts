@@ -1,0 +1,128 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import type { DatabaseLine } from '../../adapters/postgres/health.ts';
+import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
+import { PostgresKeyDirectory } from '../../adapters/postgres/key-directory/postgres-key-directory.ts';
+import { type OpenTable, openTable } from '../../adapters/postgres/table.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Readiness } from '../../application/ports/health-check.ts';
+import { type OpenRepository, openRepository } from '../adapters/postgres/open-repository.ts';
+import { A_CLIENT } from '../contracts/client-repository.ts';
+import { aKey, kidsIn } from '../contracts/key-directory.ts';
+import { clientsTable } from '../support/clients-table.ts';
+import { freshTables } from '../support/details-tables.ts';
+import { FaultyProxy } from '../support/faulty-proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+
+const DEADLINE_MS = 2_000;
+
+let database: TestDatabase;
+let lines: DatabaseLine[];
+const log = (line: DatabaseLine) => lines.push(line);
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+beforeEach(() => {
+  lines = [];
+});
+
+describe('PostgresClientRepository', () => {
+  let opened: OpenRepository;
+  beforeEach(async () => {
+    await freshTables(database);
+    opened = await openRepository({ url: database.url, poolSize: 3, deadlineMs: 10_000 }, log);
+    lines.length = 0;
+    await clientsTable(database).add(A_CLIENT);
+  });
+  afterEach(() => opened.close());
+
+  const reasonOf = (readiness: Readiness) => (readiness.ready ? '' : readiness.reason);
+
+  it('is ready with a note while the table of secrets with ids is locked, with or without requests, and says so once', async () => {
+    const locker = new pg.Client({ connectionString: database.url });
+    await locker.connect();
+    await locker.query('begin; lock table client_secrets in access exclusive mode');
+    const locked = { ready: true, note: 'client_secrets: database unavailable (55P03)' };
+    await until(() => lines.length > 0, 'probes have met the lock for as long as it takes');
+    expect(opened.readiness()).toEqual(locked);
+    // Look-ups that wait for it leave a connection to those that do not need it.
+    const waiting = ['a', 'b', 'c'].map((id) => opened.repository.findSecret('client-1', id));
+    const outcomes = Promise.allSettled(waiting);
+    expect((await opened.repository.findSecret('client-1'))?.reveal()).toBe(A_CLIENT.clientSecret);
+    expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(opened.readiness()).toEqual(locked);
+    await locker.end();
+    await until(() => lines.length > 1, 'it has been well for as long as it takes');
+    expect(opened.readiness()).toEqual({ ready: true });
+    expect(lines).toEqual([
+      { event: 'database_unavailable', table: 'client_secrets', fault: expect.objectContaining({ code: '55P03' }) },
+      { event: 'database_available', table: 'client_secrets' },
+    ]);
+  }, 130_000);
+
+  it('reports whether it is ready, and becomes ready again without a request', async () => {
+    await database.query('alter table clients rename to elsewhere');
+    await expect(opened.repository.findByClientId('client-1')).rejects.toBeInstanceOf(DependencyUnavailable);
+    await until(() => reasonOf(opened.readiness()).includes('does not exist'), 'it knows why');
+    await database.query('alter table elsewhere rename to clients');
+    await until(() => opened.readiness().ready, 'it is ready');
+    await until(() => lines.length > 1, 'it has been ready for as long as it takes');
+    expect(lines.map(({ event }) => event)).toEqual(['table_unusable', 'database_available']);
+  });
+});
+
+describe('PostgresKeyDirectory', () => {
+  let opened: OpenTable | undefined;
+  beforeEach(() => database.query('drop table if exists signing_keys, signing_key_states'));
+  afterEach(() => opened?.close());
+
+  async function open(url: string): Promise<PostgresKeyDirectory> {
+    const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
+    opened = await openTable('key directory', SIGNING_KEYS, options, log, undefined, SIGNING_KEY_STATES);
+    return new PostgresKeyDirectory(opened.runner);
+  }
+  const events = () => lines.map(({ event }) => event);
+
+  it('reports within its deadline that it cannot be reached, and recovers by itself', async () => {
+    await using proxy = await FaultyProxy.to(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    url.hostname = '127.0.0.1';
+    const directory = await open(url.href);
+    await directory.publish([aKey('one')]);
+
+    proxy.network = { kind: 'silent' };
+    const begin = performance.now();
+    const asked = [directory.publish([aKey('one')]), directory.read()];
+    const refused = { status: 'rejected', reason: expect.any(DependencyUnavailable) };
+    expect(await Promise.allSettled(asked)).toEqual([refused, refused]);
+    expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
+    await until(() => opened?.readiness().ready === false, 'the fault has lasted');
+    expect(opened?.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
+
+    proxy.network = { kind: 'well' };
+    await until(() => opened?.readiness().ready === true, 'it is back');
+    expect(await kidsIn(directory)).toEqual(['one']);
+    await until(() => events().includes('database_available'), 'it has been back for as long as it takes');
+    expect(events()).toEqual(['table_created', 'table_created', 'database_unavailable', 'database_available']);
+  });
+
+  it('opens while the database cannot be reached, and creates its table afterwards', async () => {
+    const role = await database.createRole();
+    await database.query(`grant create on schema public to ${role.name}`);
+    await database.query(`alter role ${role.name} nologin`);
+    const directory = await open(role.url);
+    await expect(directory.publish([aKey('one')])).rejects.toMatchObject({ dependency: 'key directory' });
+    await database.query(`alter role ${role.name} login`);
+    await until(() => opened?.readiness().ready === true, 'it is there');
+    await directory.publish([aKey('one')]);
+    expect(await kidsIn(directory)).toEqual(['one']);
+    await until(() => events().includes('database_available'), 'it has been there for as long as it takes');
+    expect(events()).toEqual(['database_unavailable', 'table_created', 'table_created', 'database_available']);
+    await database.query('drop table signing_keys, signing_key_states');
+    await database.query(`revoke create on schema public from ${role.name}`);
+  });
+});
