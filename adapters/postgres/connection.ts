@@ -103,30 +103,25 @@ function completeClients(pool: Pool, currentUrl: () => string): void {
     connect(done: (fault: unknown) => void): unknown;
   };
   const factory = pool as unknown as { Client: new (options: object) => OwnClient };
-  factory.Client = class extends factory.Client {
-    readonly #fault: unknown;
+  const DriverClient = factory.Client;
 
-    constructor(options: object) {
-      let fault: unknown;
-      try {
-        // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
-        super({ ...options, connectionString: currentUrl() });
-      } catch (problem) {
-        super(options);
-        fault = problem;
-      }
-      this.#fault = fault;
-      const { connection, host } = this;
-      if (!connection.ssl) return;
+  function createClient(options: object): OwnClient {
+    try {
+      // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
+      const client = new DriverClient({ ...options, connectionString: currentUrl() });
+      const { connection, host } = client;
+      if (!connection.ssl) return client;
       if (typeof connection.ssl !== 'object') connection.ssl = {};
       // A mode that compares no names has a check that passes.
       connection.ssl.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(host, certificate);
+      return client;
+    } catch (fault) {
+      const connect: OwnClient['connect'] = (done) => setImmediate(done, fault);
+      return Object.assign(new DriverClient(options), { connect });
     }
-
-    override connect(done: (fault: unknown) => void): unknown {
-      return this.#fault === undefined ? super.connect(done) : setImmediate(done, this.#fault);
-    }
-  };
+  }
+  // What `new` calls may return another object than its own.
+  factory.Client = createClient as unknown as typeof DriverClient;
 }
 
 /** The longest wait for a connection, new or pooled: half the deadline, which leaves time to use it. */
