@@ -1,4 +1,5 @@
 import { runMigrate } from '../adapters/cli/run-migrate.ts';
+import { Terminal } from '../adapters/cli/terminal.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { success } from '../domain/result.ts';
@@ -13,5 +14,5 @@ async function migrate() {
   if (!url.ok) return url;
   // Loaded here, since the ORM takes longer to load than everything else. The help page does not need it.
   const { migrateDatabase } = await import('../adapters/postgres/migrate-database.ts');
-  return success(await migrateDatabase(url.value));
+  return success(await migrateDatabase(url.value, (message) => new Terminal(process).say([message])));
 }

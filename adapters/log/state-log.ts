@@ -13,6 +13,8 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   clock_off: 'warn',
   registration_broken: 'warn',
   schema_shared: 'warn',
+  search_path_unsafe: 'warn',
+  table_shadowed: 'warn',
   connection_failed: 'warn',
   trace_export_failed: 'warn',
 };

@@ -4,7 +4,9 @@ import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool } from 'pg';
 import type { PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
-import { fixSearchPath } from './search-path.ts';
+import { fixSearchPath, type SearchPath, type ShadowedTable, type TablePlaces } from './search-path.ts';
+
+export type Warn = (message: string) => void;
 
 export interface ConnectionOptions {
   /** PostgreSQL connection URL, with its password, or what returns it for each new connection. A secret. */
@@ -15,6 +17,9 @@ export interface ConnectionOptions {
   readonly deadlineMs: number;
   /** Called once with what the connections are for, and with each table that may use only some of them. Returns what takes the duration of each statement of a request. */
   readonly measure?: (use: string, pool: () => PoolLoad) => StatementTimes;
+  readonly onShadowed?: (shadowed: ShadowedTable) => void;
+  /** Takes sentences for the person who runs a program. */
+  readonly warn?: Warn | undefined;
 }
 
 /** How long an idle connection is kept, and how long any connection: after a failover the pool finds the new server. */
@@ -27,11 +32,12 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
 export async function openConnection(
-  { url, poolSize, deadlineMs }: ConnectionOptions,
+  { url, poolSize, deadlineMs, onShadowed, warn = () => {} }: ConnectionOptions,
   ...schemas: readonly EntitySchema[]
 ) {
   const sockets = new Set<Socket>();
-  let searchPath: readonly string[] = [];
+  const places: TablePlaces = new Map();
+  let searchPath: SearchPath = { schemas: [], names: [] };
   const orm = new MikroORM({
     entities: [...schemas],
     discovery: { warnWhenNoEntities: false },
@@ -51,7 +57,7 @@ export async function openConnection(
       stream: () => trackedSocket(sockets),
       // The pool waits for it before it hands the connection out.
       onConnect: async (client: ClientBase) => {
-        searchPath = await fixSearchPath(client, acquireTimeoutMs(deadlineMs));
+        searchPath = await fixSearchPath(client, acquireTimeoutMs(deadlineMs), places, onShadowed);
       },
     },
   });
@@ -60,12 +66,13 @@ export async function openConnection(
   return {
     pool,
     deadlineMs,
+    warn,
     load(): PoolLoad {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, max: poolSize, idle, waiting };
     },
-    /** The schemas in which the last connection that was opened has looked for tables. Connects if none is open. */
-    async searchPath(): Promise<readonly string[]> {
+    /** Where the last connection that was opened has looked for tables. Connects if none is open. */
+    async searchPath(): Promise<SearchPath> {
       (await pool.connect()).release();
       return searchPath;
     },

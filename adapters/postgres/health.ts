@@ -1,18 +1,23 @@
 import type { Readiness } from '../../application/ports/health-check.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
+import type { ShadowedTable } from './search-path.ts';
 import { type TableChange, TableHealth, type TableProbe } from './table-health.ts';
 
-/** A schema of the search path in which other roles may create objects, such as a table that is missing. */
+/** A schema of the search path in which roles that nobody has to trust can put tables in the place of ours. */
 export interface SharedSchema {
   readonly schema: string;
   /** The roles, as in a statement, with commas; `public` stands for every role. */
   readonly roles: string;
+  /** What they may do with it, or with which of our tables. */
+  readonly by: 'create' | 'ownership' | 'create on the database' | `ownership of ${string}`;
 }
 
 /** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
 export type DatabaseLine =
   | TableChange
   | ({ readonly event: 'schema_shared' } & SharedSchema)
+  | { readonly event: 'search_path_unsafe'; readonly search_path: string }
+  | ({ readonly event: 'table_shadowed' } & ShadowedTable)
   | {
       readonly event: 'registration_broken';
       readonly client_id: string;

@@ -1,7 +1,9 @@
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { CLIENTS } from './client-entity.ts';
-import { openConnection } from './connection.ts';
+import { openConnection, type Warn } from './connection.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import { type FoundTable, findTable } from './search-path.ts';
+import { warnOfSchemas } from './shared-schemas.ts';
 import { storeFault } from './store-fault.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
@@ -20,15 +22,23 @@ const CREATE_HISTORY = `create table $schema.${HISTORY} (
 
 /**
  * Runs the migrations that this database lacks, all in one transaction, and returns their names. Of several that run at
- * once, one does the work, and the others wait for it. Throws DependencyUnavailable if the database cannot be used.
+ * once, one does the work, and the others wait for it. Throws DependencyUnavailable if the database cannot be used, and if
+ * the history belongs to a role whose triggers would run with the rights of this one.
+ *
+ * @param warn takes what is wrong with the schemas, before anything is written.
  */
-export async function migrateDatabase(url: string): Promise<readonly string[]> {
-  const connection = await openConnection({ url, poolSize: 1, deadlineMs: DEADLINE_MS }, CLIENTS.schema);
+export async function migrateDatabase(url: string, warn?: Warn): Promise<readonly string[]> {
+  // The second one looks at the schemas.
+  const connection = await openConnection({ url, poolSize: 2, deadlineMs: DEADLINE_MS, warn }, CLIENTS.schema);
   try {
     const client = await connection.pool.connect();
     try {
       await client.query(BEGIN_ALONE);
       const { rows } = await client.query<FoundTable>(findTable(HISTORY));
+      // After the look: a table that is planted now is not found, and cannot be created.
+      const risks = await warnOfSchemas(connection);
+      const planted = risks.find(({ line }) => 'by' in line && line.by === `ownership of ${HISTORY}`);
+      if (planted) throw new DependencyUnavailable('client store', new Error(`${planted.text}: ${planted.cure}`));
       if (!rows[0]?.exists) await client.query(CREATE_HISTORY);
       const history = await client.query<{ readonly name: string }>(`select name from $schema.${HISTORY}`);
       const missing = MIGRATIONS.filter((migration) => !history.rows.some(({ name }) => name === migration.name));

@@ -1,7 +1,7 @@
 import type { ClientBase, QueryResult } from 'pg';
 
 /** The tables of the service. A statement names one as `$schema.<name>`, also as a literal: `'$schema.<name>'::regclass`. */
-const TABLES = [
+export const TABLES = [
   'clients',
   'client_secrets',
   'client_keys',
@@ -33,39 +33,89 @@ export const findTable = (table: string) => {
         from pg_catalog.unnest(polroles) as r where r = 0::oid or pg_catalog.pg_has_role(r, 'USAGE'))) as "hidden"`;
 };
 
+/** The schema in which the connections of one pool find each table: where the first one found it, as long as it is there. */
+export type TablePlaces = Map<string, { readonly schema: string; found?: string }>;
+
+/** A new connection found a table in another schema than those before it, and uses that of those before it. */
+export interface ShadowedTable {
+  readonly table: string;
+  /** Both as in a statement. */
+  readonly schema: string;
+  readonly found: string;
+}
+
+export interface SearchPath {
+  /** The schemas that exist and that the role may use. */
+  readonly schemas: readonly string[];
+  /** Every name in the setting. */
+  readonly names: readonly string[];
+}
+
 /**
  * PostgreSQL prefers a better matching function or operator in any schema of the search path to that of `pg_catalog`, so a
  * role that may create objects in one of them could run its own code in our statements (CVE-2018-1058). Functions and
  * operators are never searched in `pg_temp`. Several statements in one text, and so one transaction also behind a pooler. It
- * begins with the path of the role or the URL, since a pooler may hand over a session that has the fixed one.
+ * begins with the path of the role or the URL, since a pooler may hand over a session that has the fixed one. All operators
+ * are qualified: that path may have another schema before `pg_catalog`.
  */
 const FIX_SEARCH_PATH = `reset search_path;
   select pg_catalog.array_to_json(pg_catalog.current_schemas(false))::pg_catalog.text as "path",
-    (select pg_catalog.json_object_agg(relname, relnamespace::pg_catalog.regnamespace) from pg_catalog.pg_class
+    pg_catalog.current_setting('search_path') as "setting",
+    (select pg_catalog.json_object_agg(relname, places) from (
+      select relname, pg_catalog.json_agg(relnamespace::pg_catalog.regnamespace order by place) as places
+      from pg_catalog.unnest(pg_catalog.current_schemas(false)) with ordinality as visible (name, place)
+        join pg_catalog.pg_namespace on nspname operator(pg_catalog.=) visible.name
+        join pg_catalog.pg_class on relnamespace operator(pg_catalog.=) pg_namespace.oid
       where relname operator(pg_catalog.=) any ('{${TABLES.join(',')}}'::pg_catalog.name[])
-        and pg_catalog.pg_table_is_visible(oid))::pg_catalog.text as "schemas";
+      group by relname) as found)::pg_catalog.text as "tables";
   set search_path = pg_catalog, pg_temp`;
 
 /**
  * Makes a new connection search functions and operators in `pg_catalog` only, and each of our tables where the search path
- * found it. A missing table belongs into the first schema of that path. Returns the path: schemas that exist and that the
- * role may use.
+ * found it. A missing table belongs into the first schema of that path. Returns that path.
+ *
+ * @param places what earlier connections have found. This one adds to it.
+ * @param onShadowed called once for a table and a schema.
  */
-export async function fixSearchPath(client: ClientBase, timeoutMs: number): Promise<readonly string[]> {
+export async function fixSearchPath(
+  client: ClientBase,
+  timeoutMs: number,
+  places: TablePlaces,
+  onShadowed: (shadowed: ShadowedTable) => void = () => {},
+): Promise<SearchPath> {
   const results: unknown = await client.query(Object.assign({ text: FIX_SEARCH_PATH }, { query_timeout: timeoutMs }));
-  const [, answer] = results as readonly QueryResult<{ readonly path: string; readonly schemas: string | null }>[];
-  const path: readonly string[] = JSON.parse(answer?.rows[0]?.path ?? '[]');
-  const found: Readonly<Record<string, string>> = JSON.parse(answer?.rows[0]?.schemas ?? '{}');
+  const [, answer] = results as readonly QueryResult<
+    Readonly<Record<'path' | 'setting', string>> & { readonly tables: string | null }
+  >[];
+  const { path = '[]', setting = '', tables } = answer?.rows[0] ?? {};
+  const schemas: readonly string[] = JSON.parse(path);
+  const found: Readonly<Record<string, readonly string[]>> = JSON.parse(tables ?? '{}');
+  for (const [table, [first = '', ...others]] of Object.entries(found)) {
+    const place = places.get(table);
+    if (place === undefined || ![first, ...others].includes(place.schema)) places.set(table, { schema: first });
+    else if (place.schema !== first && place.found !== first) {
+      place.found = first;
+      onShadowed({ table, schema: place.schema, found: first });
+    }
+  }
   // Nobody can create a table in pg_catalog.
-  const first = client.escapeIdentifier(path[0] ?? 'pg_catalog');
+  const first = client.escapeIdentifier(schemas[0] ?? 'pg_catalog');
   const qualify = (text: string) =>
     text.replace(TABLE_NAME, (_, quote: string, table: string) => {
       if (!TABLES.includes(table)) throw new Error(`${table} is not a table of the service`);
-      const name = `${found[table] ?? first}.${table}`;
+      const name = `${places.get(table)?.schema ?? first}.${table}`;
       return quote === '' ? name : client.escapeLiteral(name);
     });
   qualifyStatements(client, qualify);
-  return path;
+  return { schemas, names: namesIn(setting) };
+}
+
+/** The names in the setting. Those without quotes are in lower case, as for the server. */
+function namesIn(setting: string): readonly string[] {
+  return Array.from(
+    setting.matchAll(/"((?:[^"]|"")+)"|([^\s,"]+)/g),
+    ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.toLowerCase(),
+  );
 }
 
 /** Changes the text of each statement on its way to the server. Those with a name have one text, and are changed once. */

@@ -1,20 +1,93 @@
 import type { Connection } from './connection.ts';
-import type { SharedSchema } from './health.ts';
+import { hasState, SQLSTATE } from './fault.ts';
+import type { DatabaseLine, SharedSchema } from './health.ts';
 import { runStatement } from './runner.ts';
+import { TABLES } from './search-path.ts';
 
-/** Those who can change our tables anyway are left out: superusers, the owners of the schema and of `clients`, and this role. */
-const FIND_SHARED = `select pg_catalog.quote_ident(nspname) as "schema",
-    pg_catalog.string_agg(case when grantee = 0::oid then 'public' else grantee::regrole::text end, ', ') as "roles"
-  from pg_catalog.pg_namespace, pg_catalog.aclexplode(nspacl)
-  where nspname::text in (select value from pg_catalog.json_array_elements_text($1::json))
-    and privilege_type = 'CREATE' and grantee <> nspowner
-    and not exists (select from pg_catalog.pg_roles where oid = grantee and (rolsuper or rolname = current_user))
-    and not exists (select from pg_catalog.pg_class
-      where oid = pg_catalog.to_regclass('$schema.clients')::oid and relowner = grantee)
-  group by nspname`;
+/** What lets another role put a table, a function or an operator in the place of ours. */
+export interface SchemaRisk {
+  readonly line: DatabaseLine;
+  /** In words for an operator, with the statement that ends it. */
+  readonly text: string;
+  readonly cure: string;
+}
 
-/** Every role may ask this. */
-export async function findSharedSchemas(connection: Connection): Promise<readonly SharedSchema[]> {
-  const values = [JSON.stringify(await connection.searchPath())];
-  return runStatement<SharedSchema>(connection, { text: FIND_SHARED, values });
+/**
+ * Trusted are the owner of the database and who may act as that role, superusers among them; this role; the roles that these
+ * two belong to; and the owner of `clients` who owns its schema too, unless another role owns a further `clients` of the path,
+ * or the path finds the schema by the name of this role. A membership counts if nobody has granted it who may not act as the
+ * owner of the database: up to PostgreSQL 15 a role can make others its members, and later one that creates roles those.
+ * Superusers are said to be members of every role, which counts for nothing. Parameter: the names in the search path, as JSON.
+ */
+const FIND_SHARED = `with named as (
+    select distinct case value when '$user' then current_user::text else value end as name
+      from pg_catalog.json_array_elements_text($1::json) where pg_catalog.left(value, 3) <> 'pg_'),
+  database as (select datdba, datacl from pg_catalog.pg_database where datname = pg_catalog.current_database()),
+  schemas as (select pg_namespace.* from pg_catalog.pg_namespace join named on nspname::text = name),
+  found as (select relname, relowner, pg_namespace.* from pg_catalog.pg_class join pg_catalog.pg_namespace on relnamespace = pg_namespace.oid
+    where pg_class.oid in (${TABLES.map((table) => `pg_catalog.to_regclass('$schema.${table}')::oid`).join(', ')})),
+  trusted as (select oid from pg_catalog.pg_roles as other, database where rolname = 'pg_database_owner'
+    or pg_catalog.pg_has_role(oid, datdba, 'MEMBER') or rolname = current_user
+    or not exists (select from pg_catalog.pg_auth_members where roleid = other.oid
+        and not pg_catalog.pg_has_role(grantor, datdba, 'MEMBER'))
+      and exists (select from pg_catalog.pg_roles as self where (rolname = current_user or oid = datdba)
+        and not rolsuper and pg_catalog.pg_has_role(oid, other.oid, 'MEMBER'))
+    or exists (select from found where relname = 'clients' and relowner = other.oid and nspowner = relowner and nspname <> current_user)
+      and not exists (select from pg_catalog.pg_class join schemas on relnamespace = schemas.oid
+        where relname = 'clients' and relowner <> other.oid)),
+  shared as (
+    select nspname::text as name, 'create' as "by", grantee as role, 2 as place
+      from schemas, pg_catalog.aclexplode(nspacl) where privilege_type = 'CREATE' and grantee <> nspowner
+    union all select nspname::text, 'ownership', nspowner, 1 from schemas
+    union all select name, 'create on the database', grantee, 0 from named, database, pg_catalog.aclexplode(datacl)
+      where privilege_type = 'CREATE' and not exists (select from schemas where nspname::text = name)
+    union all select nspname::text, 'ownership of ' || relname::text, relowner, 3 from found)
+  select pg_catalog.quote_ident(name) as "schema", "by",
+    pg_catalog.string_agg(case when role = 0::oid then 'public' else role::regrole::text end, ', ' order by role) as "roles"
+  from shared where role not in (select oid from trusted) group by name, "by", place order by place, name, "by"`;
+
+/** Every role may ask this. None where the roles may not be read: it needs no more than its tables. */
+export async function findSchemaRisks(connection: Connection): Promise<readonly SchemaRisk[]> {
+  const { names } = await connection.searchPath();
+  const statement = { text: FIND_SHARED, values: [JSON.stringify(names)] };
+  const shared = await runStatement<SharedSchema>(connection, statement).catch((fault) => {
+    if (hasState(fault, SQLSTATE.creationDenied)) return [];
+    throw fault;
+  });
+  const risks: SchemaRisk[] = shared.map((row) => ({ line: { event: 'schema_shared', ...row }, ...describe(row) }));
+  if (names.indexOf('pg_catalog') <= 0) return risks;
+  const path = names.join(', ');
+  risks.push({
+    line: { event: 'search_path_unsafe', search_path: path },
+    text: `the search path ${path} names other schemas before pg_catalog: a pooler may run statements with their functions and operators`,
+    cure: 'leave pg_catalog out of the search_path of the role, the database or DATABASE_URL',
+  });
+  return risks;
+}
+
+/** The same for a program, which says it before it reads a table of ours or writes to one. */
+export async function warnOfSchemas(connection: Connection): Promise<readonly SchemaRisk[]> {
+  const risks = await findSchemaRisks(connection);
+  for (const { text, cure } of risks) connection.warn(`Warning: ${text}: ${cure}`);
+  return risks;
+}
+
+function describe({ schema, roles, by }: SharedSchema): Omit<SchemaRisk, 'line'> {
+  const place = `the schema ${schema}, where the service finds its tables`;
+  const otherPath = 'or name other schemas: alter role … set search_path = …;';
+  if (by === 'create') {
+    const cure = `revoke create on schema ${schema} from ${roles};`;
+    return { text: `other roles may create objects in ${place}: ${roles}`, cure };
+  }
+  if (by === 'ownership') {
+    return { text: `another role owns ${place}: ${roles}`, cure: `alter schema ${schema} owner to …; ${otherPath}` };
+  }
+  if (by === 'create on the database') {
+    const text = `other roles may create the schema ${schema}, where the service looks for its tables: ${roles}`;
+    return { text, cure: `revoke create on database … from ${roles}; ${otherPath}` };
+  }
+  const table = by.replace('ownership of ', '');
+  const text = `another role owns the table ${schema}.${table}, and so what its triggers do: ${roles}`;
+  const cure = `if it belongs there: alter table ${schema}.${table} owner to …; otherwise drop it`;
+  return { text, cure };
 }

@@ -4,7 +4,8 @@ import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnecti
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
-import { findSharedSchemas } from './shared-schemas.ts';
+import type { ShadowedTable } from './search-path.ts';
+import { findSchemaRisks } from './shared-schemas.ts';
 import type { TableProbe } from './table-health.ts';
 import { TableSlots } from './table-slots.ts';
 
@@ -86,7 +87,8 @@ export async function openTable(
   ...more: readonly TableDefinition[]
 ): Promise<OpenTable> {
   const tables = [definition, ...more];
-  const connection = await openConnection(options, ...tables.flatMap(({ schema }) => schema ?? []));
+  const onShadowed = (table: ShadowedTable) => log({ event: 'table_shadowed', ...table });
+  const connection = await openConnection({ ...options, onShadowed }, ...tables.flatMap(({ schema }) => schema ?? []));
   const probeOf = (table: TableDefinition) =>
     probeTable(table, connection, (isSuspected) =>
       table === definition && read !== undefined ? read : useNoRow(table, isSuspected),
@@ -101,8 +103,8 @@ export async function openTable(
   try {
     await health.start();
     // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
-    const shared = health.fault === undefined ? await findSharedSchemas(connection).catch(() => []) : [];
-    for (const schema of shared) log({ event: 'schema_shared', ...schema });
+    const risks = health.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
+    for (const { line } of risks) log(line);
   } catch (problem) {
     await close();
     throw problem;

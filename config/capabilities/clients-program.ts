@@ -1,5 +1,6 @@
 import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
+import { Terminal } from '../../adapters/cli/terminal.ts';
 import { streamClientsFile } from '../../adapters/files/clients-file.ts';
 import { BcryptSecretEncoder } from '../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
@@ -39,7 +40,8 @@ export function manageClients(
     if (!audit.ok) return audit;
     // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
     const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
-    const store = await PostgresClientStore.open(url.value, new RecordClientChanges(audit.value));
+    const warn = (message: string) => new Terminal(streams).say([message]);
+    const store = await PostgresClientStore.open(url.value, new RecordClientChanges(audit.value), warn);
     const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
     const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
     const parts = { store, encoder, checkRule, ...sources };

@@ -1,4 +1,5 @@
 import { runKeys } from '../../adapters/cli/keys-program/run-keys.ts';
+import { Terminal } from '../../adapters/cli/terminal.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { RecordKeyChanges } from '../../application/keys-program/record-key-changes.ts';
@@ -22,7 +23,8 @@ export function manageKeys(
     if (!audit.ok) return audit;
     // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
     const { PostgresKeyRecords } = await import('../../adapters/postgres/keys-program/postgres-key-records.ts');
-    return success(await PostgresKeyRecords.open(url.value, new RecordKeyChanges(audit.value)));
+    const warn = (message: string) => new Terminal(streams).say([message]);
+    return success(await PostgresKeyRecords.open(url.value, new RecordKeyChanges(audit.value), warn));
   }
 
   return runKeys(args, streams, { open, version: programVersion() });

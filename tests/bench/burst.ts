@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
+import { ServerProcess } from '../support/server-process.ts';
 import { startInMemory } from './candidates.ts';
 import type { Options } from './command-line.ts';
 import { RawConnection } from './raw-connection.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
 import { conditions, figure, median, percentile, print, printVerdicts, say, sum, table } from './report.ts';
-import { ServerProcess } from './server-process.ts';
 import { secretRequest } from './token-requests.ts';
 
 /** What connections that opened at the same time were answered. */

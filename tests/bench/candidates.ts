@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { freePort } from '../support/free-port.ts';
+import { ServerProcess } from '../support/server-process.ts';
 import { type AssertionClients, methodSettings } from './assertion-clients.ts';
 import type { MemoryGroup } from './attack/memory-group.ts';
 import { type BenchDatabase, postgresEnvironment, startBenchDatabaseServer } from './bench-database.ts';
@@ -9,7 +10,6 @@ import type { Store } from './command-line.ts';
 import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
 import { type Registration, writeClientsFile } from './registrations.ts';
-import { ServerProcess } from './server-process.ts';
 
 /** A running server whose tokens are measured. */
 export interface Candidate {

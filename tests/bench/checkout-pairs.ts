@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { runProcess } from '../support/server-process.ts';
 import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres } from './candidates.ts';
 import type { Options, Store } from './command-line.ts';
@@ -8,7 +9,6 @@ import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
 import { type Column, conditions, figure, median, print, say, sum, table } from './report.ts';
 import { measureRsaLimit } from './rsa-limit.ts';
-import { runProcess } from './server-process.ts';
 
 /** The two measurements of one pair, made right after one another. */
 export interface Pair {

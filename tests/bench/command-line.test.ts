@@ -20,7 +20,7 @@ describe('the command line of the benchmark', () => {
     [['burst', '--connections', '16,256'], 'burst', { rounds: 9, connections: [16, 256] }],
     [['growth', '--registrations', '10'], 'growth', { seconds: 5, rounds: 3, registrations: [10] }],
     [['profile'], 'profile', { seconds: 10, folder: '' }],
-    [['soak', '--minutes', '0.5'], 'soak', { minutes: 0.5, 'warm-up-seconds': 60, 'every-seconds': 10 }],
+    [['soak', '--minutes', '1'], 'soak', { minutes: 1, 'warm-up-seconds': 60, 'every-seconds': 10 }],
     [
       ['timing', '--path', '401', '--machine', 'both', '--plant=0', '--rows'],
       'timing',
@@ -48,23 +48,20 @@ describe('the command line of the benchmark', () => {
     ['an extra argument', ['attack', 'now'], "Unexpected argument 'now'"],
     ['a value of a flag', ['timing', '--rows=1'], 'does not take an argument'],
     ['compare without another checkout', ['compare'], '--base must be a folder'],
-    ['an unknown store', ['compare', '--base', 'x', '--store', 'files'], '--store must be memory, postgres or both'],
+    ['an unknown store', ['compare', '--base', 'x', '--store', 'files'], '--store must be memory, postgres or all'],
     ['two parts', ['attack', '--part', 'all,memory'], '--part must be mixed, strong, memory or all'],
     ['an unknown path', ['timing', '--path', '500'], '--path must be 401, '],
     ['a word instead of a number', ['--seconds', 'five'], '--seconds must be a whole number of at least 1'],
     ['a fraction', ['growth', '--rounds', '1.5'], '--rounds must be a whole number of at least 1'],
     ['zero rounds', ['--rounds', '0'], '--rounds must be a whole number of at least 1'],
     ['no connections', ['burst', '--connections', ''], '--connections must be a whole number of at least 1'],
-    ['zero minutes', ['soak', '--minutes', '0'], '--minutes must be a number greater than 0'],
-    ['a cost that BCrypt does not have', ['timing', '--cost', '3'], '--cost must be a whole number of at least 4'],
+    ['zero minutes', ['soak', '--minutes', '0'], '--minutes must be a whole number of at least 1'],
   ])('refuses %s', (_, args, message) => {
     expect(() => parseCommandLine(args)).toThrow(message);
   });
 
   it('lists every command with its options', () => {
-    expect(usage()).toMatch(
-      /^ {2}compare {4}this checkout .*\n +--base FOLDER --pairs 9 --seconds 8 --store memory\|postgres\|both$/m,
-    );
-    expect(usage()).toMatch(/^ {2}\(none\) /m);
+    expect(usage()).toMatch(/^ {2}compare {2}this checkout /m);
+    expect(usage()).toMatch(/^ {2}compare: --base FOLDER --pairs 9 --seconds 8 --store memory\|postgres\|all$/m);
   });
 });

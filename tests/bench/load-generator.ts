@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { runProcess } from '../support/server-process.ts';
 import { installPeers, peerFile, peerVersion } from './peers.ts';
-import { runProcess } from './server-process.ts';
 
 /** Load in a closed loop: each connection sends its next token request when the previous one is answered. */
 export interface LoadJob {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { runProcess } from '../support/server-process.ts';
 import { say } from './report.ts';
-import { runProcess } from './server-process.ts';
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 

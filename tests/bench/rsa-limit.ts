@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { runProcess } from './server-process.ts';
+import { runProcess } from '../support/server-process.ts';
 
 /** The tool that measures, for the report. Throws if it is not installed. */
 export async function rsaLimitTool(): Promise<string> {

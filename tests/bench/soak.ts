@@ -16,7 +16,7 @@ export async function runSoak(options: Options<'soak'>, opened: AsyncDisposableS
   const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
   const candidate = await startInMemory('memory', clients, opened);
   const warmUpSeconds = options['warm-up-seconds'];
-  const plan = { ...STANDARD_LOAD, seconds: Math.ceil(options.minutes * 60) };
+  const plan = { ...STANDARD_LOAD, seconds: options.minutes * 60 };
 
   say(`${warmUpSeconds} s of warm-up, then ${options.minutes} min …`);
   await runLoad(candidate, generator, { ...plan, seconds: warmUpSeconds });
@@ -31,7 +31,7 @@ export async function runSoak(options: Options<'soak'>, opened: AsyncDisposableS
   const { firstQuarter, lastQuarter, isStable } = memoryTrend(samples.map(({ megabytes }) => megabytes));
   print(
     conditions(
-      `Load: ${generator.name}, ${plan.connections} connections, ${figure(options.minutes, 1)} min`,
+      `Load: ${generator.name}, ${plan.connections} connections, ${options.minutes} min`,
       `Tokens: ${figure(tokens)}, ${figure(tokensPerSecond)}/s; failures: ${figure(failures)}`,
       `Memory, medians of the first and of the last quarter: ${figure(firstQuarter, 1)} and ${figure(lastQuarter, 1)} MB`,
     ),

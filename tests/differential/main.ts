@@ -1,12 +1,12 @@
 import { installPeers, peerFile, peerVersion } from '../bench/peers.ts';
 import { writeClientsFile } from '../bench/registrations.ts';
 import { say } from '../bench/report.ts';
-import { ServerProcess } from '../bench/server-process.ts';
 import { AUTHORIZATIONS } from '../hostile/authorizations.ts';
 import { CONTENT_CODINGS, ENCODINGS, MEDIA_TYPES } from '../hostile/encodings.ts';
 import { CHUNKS, FRAMINGS } from '../hostile/framings.ts';
 import { CREDENTIAL_VALUES, GRANTS_AND_SCOPES, PARAMETERS } from '../hostile/parameters.ts';
 import { freePort } from '../support/free-port.ts';
+import { ServerProcess } from '../support/server-process.ts';
 import { type Comparison, compare, isTokenRequest } from './compare.ts';
 import { findProblems, readExplanations } from './explanations.ts';
 

@@ -119,7 +119,10 @@ const keepSearchPath = (statement: string) =>
 
 describe('functions, operators, casts and types that another role plants in the search path', () => {
   it.each<[string, Conditions]>([
-    ['are not used, even if the path names their schema before pg_catalog', { searchPath: 'public, pg_catalog' }],
+    [
+      'are not used, even if the path names their schema before pg_catalog, which the doctor notes',
+      { searchPath: 'public, pg_catalog' },
+    ],
     ['are not used by a statement in a session whose search path is not fixed', { change: keepSearchPath }],
     ['are not used there with tables of another application', { change: keepSearchPath, tables: FOREIGN_TABLES }],
   ])(
@@ -129,7 +132,10 @@ describe('functions, operators, casts and types that another role plants in the 
       const { answers, errors } = await record({ ...conditions, template: planted });
       // A probe of a table that is suspected writes a value that may be too long, and undoes it.
       expect(errors.filter((error) => !error.startsWith('22001 '))).toEqual([]);
-      expect(answers).toEqual(expected.answers);
+      const isOfPath = (line: unknown) => / names other schemas before pg_catalog/.test(String(line));
+      expect(Object.values(answers).flat().filter(isOfPath)).toHaveLength(conditions.searchPath === undefined ? 0 : 2);
+      const shown = Object.entries(answers).map(([name, lines]) => [name, lines.filter((line) => !isOfPath(line))]);
+      expect(Object.fromEntries(shown)).toEqual(expected.answers);
     },
     300_000,
   );

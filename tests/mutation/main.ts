@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { say } from '../bench/report.ts';
-import { runProcess } from '../bench/server-process.ts';
 import { generateKeyPool, KEY_POOL_VARIABLE } from '../support/pooled-key-factory.ts';
+import { runProcess } from '../support/server-process.ts';
 import { selectAreas } from './areas.ts';
 import { mutationTable, type Report, readSurvivors, sampleOf, scoreOf } from './report.ts';
 

@@ -52,7 +52,8 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   const clients = async (command: string, more: readonly string[] = [], stdin = '') => {
     const args = [...command.split(' '), ...more];
     const { exitCode, stdout, stderr } = await runInProcess(manageClients, args, { DATABASE_URL: owner }, stdin);
-    answers[`clients ${command}`] = exitCode === 0 ? [0] : [exitCode, stderr.replaceAll(folder, '')];
+    answers[`clients ${command}`] =
+      exitCode === 0 ? [0] : [exitCode, stderr.replaceAll(/^Warning: .*\n/gm, '').replaceAll(folder, '')];
     return stdout;
   };
   const inspect = async (when: string) => {

@@ -17,8 +17,9 @@ import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
-import { type Connection, openConnection } from '../connection.ts';
+import { type Connection, openConnection, type Warn } from '../connection.ts';
 import { commitRecorded } from '../recorded-commit.ts';
+import { warnOfSchemas } from '../shared-schemas.ts';
 import { storeFault } from '../store-fault.ts';
 import { probeTable } from '../table.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
@@ -48,8 +49,8 @@ export class PostgresClientStore implements ClientStore {
   }
 
   /** Connects at the first use, and then creates the table if it is missing. */
-  static async open(url: string, recorder?: ChangeRecorder<ClientChange>): Promise<PostgresClientStore> {
-    const options = { url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS };
+  static async open(url: string, recorder?: ChangeRecorder<ClientChange>, warn?: Warn): Promise<PostgresClientStore> {
+    const options = { url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS, warn };
     return new PostgresClientStore(await openConnection(options, CLIENTS.schema), recorder);
   }
 
@@ -212,7 +213,7 @@ export class PostgresClientStore implements ClientStore {
 
   async #connect(): Promise<PoolClient> {
     try {
-      this.#prepared ??= probeTable(CLIENTS, this.#connection).prepare();
+      this.#prepared ??= warnOfSchemas(this.#connection).then(() => probeTable(CLIENTS, this.#connection).prepare());
       await this.#prepared;
       return await this.#connection.pool.connect();
     } catch (fault) {

@@ -3,7 +3,7 @@ import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../../d
 import { CLIENTS } from '../client-entity.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { runStatement } from '../runner.ts';
-import { findSharedSchemas } from '../shared-schemas.ts';
+import { findSchemaRisks } from '../shared-schemas.ts';
 import { connectionProblem, placeOf } from './connection-problem.ts';
 import {
   type ConnectionLimit,
@@ -23,17 +23,14 @@ export async function inspectDatabase(use: DatabaseUse): Promise<readonly Findin
   connection.pool.on('error', () => {});
   const findings: Finding[] = [];
   try {
-    const [schema = ''] = await connection.searchPath();
+    const [schema = ''] = (await connection.searchPath()).schemas;
     const [session] = await runStatement<Session>(connection, { text: READ_SESSION, values: [schema] });
     if (session === undefined) throw new Error('a statement that always has a row had none');
     findings.push(...inspectSession(session, use));
     const limits = await runStatement<ConnectionLimit>(connection, { text: READ_CONNECTION_LIMITS });
     for (const limit of limits) findings.push(inspectLimit(limit, use.connections));
     findings.push(inspectClock(await clockOffset(connection), use.hasKeys));
-    for (const { schema, roles } of await findSharedSchemas(connection)) {
-      const text = `other roles may create objects in the schema ${schema}, where the service finds its tables: ${roles}`;
-      findings.push(note(text, `revoke create on schema ${schema} from ${roles};`));
-    }
+    for (const { text, cure } of await findSchemaRisks(connection)) findings.push(note(text, cure));
     for await (const finding of inspectTables(connection, session, use)) findings.push(finding);
     await usePreparedStatement(connection);
   } catch (fault) {

@@ -2,12 +2,13 @@ import type { QueryResult } from 'pg';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
-import { type Connection, openConnection } from '../connection.ts';
+import { type Connection, openConnection, type Warn } from '../connection.ts';
 import { loggableFault } from '../fault.ts';
 import { LIST_KEYS, revokeKey } from '../key-directory/key-statements.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
 import { commitRecorded } from '../recorded-commit.ts';
 import { runStatement } from '../runner.ts';
+import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
@@ -20,6 +21,7 @@ type KeyRow = { readonly kid: string } & Readonly<Record<keyof Omit<KeyRecord, '
 export class PostgresKeyRecords implements KeyRecords {
   readonly #connection: Connection;
   readonly #recorder: ChangeRecorder<KeyRecord> | undefined;
+  #warned: Promise<unknown> | undefined;
 
   private constructor(connection: Connection, recorder: ChangeRecorder<KeyRecord> | undefined) {
     this.#connection = connection;
@@ -28,8 +30,8 @@ export class PostgresKeyRecords implements KeyRecords {
   }
 
   /** Connects at the first use. */
-  static async open(url: string, recorder?: ChangeRecorder<KeyRecord>): Promise<PostgresKeyRecords> {
-    const options = { url, poolSize: 1, deadlineMs: DEADLINE_MS };
+  static async open(url: string, recorder?: ChangeRecorder<KeyRecord>, warn?: Warn): Promise<PostgresKeyRecords> {
+    const options = { url, poolSize: 1, deadlineMs: DEADLINE_MS, warn };
     return new PostgresKeyRecords(
       await openConnection(options, SIGNING_KEYS.schema, SIGNING_KEY_STATES.schema),
       recorder,
@@ -67,6 +69,8 @@ export class PostgresKeyRecords implements KeyRecords {
 
   async #run<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
     try {
+      this.#warned ??= warnOfSchemas(this.#connection);
+      await this.#warned;
       for (const table of [SIGNING_KEYS, SIGNING_KEY_STATES]) await probeTable(table, this.#connection).check();
       return await work();
     } catch (fault) {

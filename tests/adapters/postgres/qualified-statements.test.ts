@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { findTable, fixSearchPath } from '../../../adapters/postgres/search-path.ts';
+import {
+  findTable,
+  fixSearchPath,
+  type ShadowedTable,
+  type TablePlaces,
+} from '../../../adapters/postgres/search-path.ts';
 
 interface Sent {
   readonly text: string;
@@ -8,26 +13,61 @@ interface Sent {
 }
 
 /** A connection to a server whose search path has these schemas, which finds these tables, and what it has sent. */
-async function connection(path: readonly string[] | undefined, schemas: Readonly<Record<string, string>> | null) {
+async function connection(
+  path: readonly string[] | undefined,
+  schemas: Readonly<Record<string, string | readonly string[]>> | null,
+  { places = new Map(), setting = '' }: { readonly places?: TablePlaces; readonly setting?: string } = {},
+) {
   const client = new pg.Client();
   const sent: unknown[][] = [];
-  const row = { path: JSON.stringify(path), schemas: schemas && JSON.stringify(schemas) };
+  const lists = Object.entries(schemas ?? {}).map(([table, names]) => [table, [names].flat()]);
+  const tables = schemas && JSON.stringify(Object.fromEntries(lists));
+  const row = { path: JSON.stringify(path), setting, tables };
   const answers: unknown[] = [[{ rows: [] }, { rows: path === undefined ? [] : [row] }, { rows: [] }]];
   client.query = ((...args: unknown[]) => {
     sent.push(args);
     return answers.shift() ?? 'the answer';
   }) as unknown as typeof client.query;
-  const found = await fixSearchPath(client, 700);
+  const shadowed: ShadowedTable[] = [];
+  const found = await fixSearchPath(client, 700, places, (table) => shadowed.push(table));
   const [[fix] = []] = sent.splice(0) as Sent[][];
-  return { client, sent, found, fix };
+  return { client, sent, found, fix, shadowed };
 }
 
 describe('a new connection', () => {
   it('resets and reads the search path, and fixes it, in one text and within the limit', async () => {
     const { found, fix } = await connection(['app', 'public'], null);
-    expect(found).toEqual(['app', 'public']);
+    expect(found).toEqual({ schemas: ['app', 'public'], names: [] });
     expect(fix).toMatchObject({ query_timeout: 700 });
     expect(fix?.text).toMatch(/^reset search_path;\s+select [^;]+;\s+set search_path = pg_catalog, pg_temp$/);
+  });
+
+  it.each([
+    ['"$user", public', ['$user', 'public']],
+    ['App,"My ""App", b', ['app', 'My "App', 'b']],
+    ['""', []],
+  ])('knows the names in the setting %s', async (setting, names) => {
+    expect((await connection([], null, { setting })).found.names).toEqual(names);
+  });
+
+  it('names a table where the connections before it found it, and says once where it found another', async () => {
+    const places: TablePlaces = new Map();
+    await connection(['public'], { clients: 'public' }, { places });
+    for (const shadows of [[{ table: 'clients', schema: 'public', found: 'svc' }], []]) {
+      const later = await connection(['svc', 'public'], { clients: ['svc', 'public'] }, { places });
+      await later.client.query('select from $schema.clients');
+      expect(later.sent).toEqual([['select from public.clients']]);
+      expect(later.shadowed).toEqual(shadows);
+    }
+  });
+
+  it('names a table where it is found now if it is no longer where it was', async () => {
+    const places: TablePlaces = new Map();
+    await connection(['public'], { clients: 'public' }, { places });
+    const { client, sent, shadowed } = await connection(['app', 'public'], { clients: ['app'] }, { places });
+    await client.query('select from $schema.clients');
+    expect(sent).toEqual([['select from app.clients']]);
+    expect(shadowed).toEqual([]);
   });
 
   it('asks for every table of the service', async () => {

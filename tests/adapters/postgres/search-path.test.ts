@@ -5,9 +5,14 @@ import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-datab
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { manageClients } from '../../../config/capabilities/clients-program.ts';
+import { manageKeys } from '../../../config/capabilities/keys-program.ts';
 import { TABLES } from '../../support/database-tables.ts';
 import { isInstalled } from '../../support/installed.ts';
 import { startPgBouncer } from '../../support/pg-bouncer.ts';
+import { runAt } from '../../support/run-at.ts';
+import { runInProcess } from '../../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { clientsInProcess } from '../cli/clients-program.ts';
 import { openRepository } from './open-repository.ts';
@@ -116,7 +121,7 @@ describe('the search path of the role or the URL', () => {
       });
       for (const _ of [1, 2]) {
         const connection = await connect(pooler.url);
-        expect(await connection.searchPath()).toEqual(['crm']);
+        expect((await connection.searchPath()).schemas).toEqual(['crm']);
         expect(await runStatement(connection, { text: 'select client_id from $schema.clients' })).toHaveLength(1);
         await connection.close();
       }
@@ -140,20 +145,262 @@ describe('a schema of the search path in which other roles may create objects', 
       return { lines, revokes: cures.filter((cure) => cure.startsWith('revoke create')) };
     };
     const { lines, revokes } = await found();
-    expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}` }]);
+    expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}`, by: 'create' }]);
     expect(revokes).toEqual([`revoke create on schema shared from public, ${other.name};`]);
     await database.query(revokes[0] ?? '');
     expect(await found()).toEqual({ lines: [], revokes: [] });
     for (const { name } of [role, other]) await database.query(`drop owned by ${name}`);
   });
+});
 
-  it('is not reported for the owner of the table clients, who may change every registration anyway', async () => {
-    const owner = await database.createRole();
-    await database.query(`create schema owned; grant usage, create on schema owned to ${owner.name};
-      create table owned.clients ${CLIENTS_TABLE}; alter table owned.clients owner to ${owner.name}`);
+/** A database of its own, with the role of the service, an owner of tables, and a role that nobody has to trust. */
+async function openDeployment() {
+  const own = await createTestDatabase();
+  const [service, owner, stranger] = [await own.createRole(), await own.createRole(), await own.createRole()];
+  const name = new URL(own.url).pathname.slice(1);
+  const close = async () => {
+    for (const role of [service, owner, stranger]) {
+      await own.query(`reassign owned by ${role.name} to current_user; drop owned by ${role.name}`);
+    }
+    await own.drop();
+  };
+  const start = async (url = service.url, poolSize = 1) => {
     const lines: DatabaseLine[] = [];
-    await (await open(withPath('owned'), (line) => lines.push(line))).close();
-    expect(lines).toEqual([]);
-    await database.query(`drop owned by ${owner.name}`);
+    const opened = await openRepository({ url, poolSize, deadlineMs: 10_000 }, (line) => lines.push(line));
+    return Object.assign(opened, { lines });
+  };
+  /** What the doctor notes of schemas and owners. */
+  const inspect = async (url = service.url) => {
+    const findings = await inspectDatabase({ url, hasKeys: false, tables: TABLES.ofSecrets, connections: 1 });
+    return findings.flatMap(({ state, text }) =>
+      / roles? .*(?:create|owns)|pg_catalog/.test(text) ? [state, text] : [],
+    );
+  };
+  const migrate = async (url: string) => {
+    const warnings: string[] = [];
+    const outcome = await migrateDatabase(url, (message) => warnings.push(message)).catch((fault: unknown) => fault);
+    return { outcome, warnings };
+  };
+  const dispose = { [Symbol.asyncDispose]: close };
+  return { ...own, name, service, owner, stranger, start, inspect, migrate, ...dispose };
+}
+
+type Deployment = Awaited<ReturnType<typeof openDeployment>>;
+
+const createClients = (schema: string, name = 'B') => `create table ${schema}.clients ${CLIENTS_TABLE};
+  insert into ${schema}.clients (client_id, client_secret, client_name, scope) values ('billing', '*', '${name}', 'read')`;
+
+/** Statements of a role in a trigger, which anyone who writes to its table runs. */
+const TRIGGER = `create function public.took() returns trigger language plpgsql security invoker as
+  $$ begin execute 'create table public.taken ()'; return new; end $$;`;
+
+describe('tables and schemas of a stranger', () => {
+  it('a history of migrations is refused, and its triggers run nothing', async () => {
+    await using deployment = await openDeployment();
+    const { owner, stranger, migrate, query } = deployment;
+    await query(`grant create on schema public to ${owner.name}, ${stranger.name}`);
+    await runAt(
+      stranger.url,
+      `${TRIGGER} create table public.client_credentials_migrations (id serial primary key, name varchar(255) not null,
+        executed_at timestamptz(6) not null default current_timestamp(6));
+      create trigger took before insert on public.client_credentials_migrations for each row execute function public.took();
+      grant all on public.client_credentials_migrations, public.client_credentials_migrations_id_seq to public`,
+    );
+    const { outcome, warnings } = await migrate(owner.url);
+    expect(outcome).toBeInstanceOf(DependencyUnavailable);
+    const planted = `another role owns the table public.client_credentials_migrations, and so what its triggers do: ${stranger.name}`;
+    expect(String((outcome as DependencyUnavailable).cause)).toContain(planted);
+    expect(warnings.join()).toContain(planted);
+    expect(
+      await query(`select from pg_tables where schemaname = 'public' and tablename <> $1`, [
+        'client_credentials_migrations',
+      ]),
+    ).toEqual([]);
+    await query(`alter table client_credentials_migrations owner to ${owner.name};
+      drop trigger took on client_credentials_migrations`);
+    expect((await migrate(owner.url)).outcome).toHaveLength(3);
+  });
+
+  it('a history in a schema of its own, which the path finds by the name of the role, is refused too', async () => {
+    await using deployment = await openDeployment();
+    const { owner, stranger, migrate, query, name } = deployment;
+    await query(`grant create on database ${name} to ${stranger.name}`);
+    await runAt(
+      stranger.url,
+      `create schema ${owner.name}; ${createClients(owner.name)};
+      create table ${owner.name}.client_credentials_migrations (id serial primary key, name varchar(255));
+      grant usage on schema ${owner.name} to public; grant all on all tables in schema ${owner.name} to public`,
+    );
+    const { outcome } = await migrate(owner.url);
+    expect(String((outcome as DependencyUnavailable).cause)).toContain('another role owns the table');
+  });
+
+  it('are not trusted because their owner has made the role a member of it', async () => {
+    await using deployment = await openDeployment();
+    const { owner, stranger, migrate, query } = deployment;
+    const second = `second_${stranger.name}`;
+    await query(`alter role ${stranger.name} createrole; grant create on schema public to public`);
+    await runAt(
+      stranger.url,
+      `create role ${second}; grant ${second} to ${stranger.name}; grant ${second} to ${owner.name};
+      create table client_credentials_migrations (id serial primary key, name varchar(255));
+      alter table client_credentials_migrations owner to ${second}`,
+    );
+    const { outcome } = await migrate(owner.url);
+    expect(String((outcome as DependencyUnavailable).cause)).toContain('another role owns the table');
+    await query(`drop owned by ${second}; drop role ${second}`);
+  });
+
+  it('are reported by every program before it reads or writes them', async () => {
+    await using deployment = await openDeployment();
+    const { owner, stranger, query } = deployment;
+    await query(`grant create on schema public to ${stranger.name}`);
+    await runAt(
+      stranger.url,
+      `${createClients('public')}; grant all on all tables in schema public to public;
+      create table public.signing_keys (kid text); create view public.signing_key_states as select null::text as kid`,
+    );
+    const run = (program: typeof manageClients) => runInProcess(program, ['list'], { DATABASE_URL: owner.url });
+    for (const { stderr } of [await run(manageClients), await run(manageKeys)]) {
+      for (const table of ['clients', 'signing_keys', 'signing_key_states']) {
+        expect(stderr).toContain(`Warning: another role owns the table public.${table}, `);
+      }
+    }
+    expect((await deployment.migrate(owner.url)).warnings).toHaveLength(4);
+  });
+
+  it('a schema with the name of the role is reported before it is created, and afterwards', async () => {
+    await using deployment = await openDeployment();
+    const { service, stranger, start, inspect, query, name } = deployment;
+    await query(`${createClients('public')}; grant select on clients to ${service.name}`);
+    expect(await inspect()).toEqual([]);
+    await query(`grant create on database ${name} to ${stranger.name}`);
+    const lineOf = (by: string) => ({ event: 'schema_shared', schema: service.name, roles: stranger.name, by });
+    {
+      await using service = await start();
+      expect(service.lines).toEqual([lineOf('create on the database')]);
+    }
+    await runAt(
+      stranger.url,
+      `create schema ${service.name}; ${createClients(service.name, 'Stranger')};
+      grant usage on schema ${service.name} to public; grant select on ${service.name}.clients to public`,
+    );
+    await using late = await start();
+    expect(late.lines).toEqual([lineOf('ownership'), lineOf('ownership of clients')]);
+    expect(await inspect()).toEqual([
+      'note',
+      expect.stringContaining(`another role owns the schema ${service.name}, `),
+      'note',
+      expect.stringContaining(`another role owns the table ${service.name}.clients, `),
+    ]);
+  });
+
+  it('do not take the place of those that a running service uses: its log says so, and every request is answered', async () => {
+    await using deployment = await openDeployment();
+    const { service, stranger, start, query, name } = deployment;
+    await query(`${createClients('public')}; grant select on clients to ${service.name};
+      grant create on database ${name} to ${stranger.name}`);
+    await using running = await start(service.url, 4);
+    const found = async () => {
+      const looked = await Promise.all(
+        Array.from({ length: 8 }, () => running.repository.findByClientId('billing', 'an-id')),
+      );
+      return new Set(looked.map((answer) => (answer.kind === 'found' ? answer.registration.clientName : answer.kind)));
+    };
+    expect(await found()).toEqual(new Set(['B']));
+    running.lines.splice(0);
+    await runAt(
+      stranger.url,
+      `create schema ${service.name}; ${createClients(service.name, 'Stranger')};
+      grant usage on schema ${service.name} to public; grant select on ${service.name}.clients to public`,
+    );
+    await query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [service.name]);
+    expect(await found()).toEqual(new Set(['B']));
+    expect(running.lines).toEqual([
+      { event: 'table_shadowed', table: 'clients', schema: 'public', found: service.name },
+    ]);
+  });
+
+  it('a role that may create in a schema stays reported when it has created a table there', async () => {
+    await using deployment = await openDeployment();
+    const { service, owner, stranger, start, inspect, query } = deployment;
+    await query(`${createClients('public')}; grant select on clients to ${service.name};
+      create schema app authorization ${owner.name}; alter table clients owner to ${owner.name};
+      alter schema public owner to ${owner.name}; grant usage on schema app to public;
+      grant create on schema app to ${stranger.name}; alter role ${service.name} set search_path = app, public`);
+    const shared = { event: 'schema_shared', schema: 'app', roles: stranger.name };
+    const before = await inspect();
+    expect(before).toEqual(['note', expect.stringContaining(`may create objects in the schema app, `)]);
+    await runAt(stranger.url, `${createClients('app')}; grant select on app.clients to public`);
+    expect(await inspect()).toEqual(expect.arrayContaining(before));
+    await using opened = await start();
+    expect(opened.lines).toEqual(
+      expect.arrayContaining([
+        { ...shared, by: 'create' },
+        { ...shared, by: 'ownership of clients' },
+      ]),
+    );
+  });
+
+  it('a search path with other schemas before pg_catalog is reported', async () => {
+    await using deployment = await openDeployment();
+    const { service, start, inspect, query } = deployment;
+    await query(`${createClients('public')}; grant select on clients to ${service.name}`);
+    const set = (path: string) => query(`alter role ${service.name} set search_path = ${path}`);
+    await set('public, pg_catalog');
+    {
+      await using opened = await start();
+      expect(opened.lines).toEqual([{ event: 'search_path_unsafe', search_path: 'public, pg_catalog' }]);
+    }
+    expect(await inspect()).toEqual(['note', expect.stringContaining('names other schemas before pg_catalog')]);
+    for (const path of ['pg_catalog, public', 'public']) {
+      await set(path);
+      expect(await inspect()).toEqual([]);
+    }
+  });
+});
+
+describe('a set-up in which nobody else can create or own a table', () => {
+  const HONEST: Readonly<Record<string, (deployment: Deployment) => readonly string[]>> = {
+    'the owner of the database creates and owns all tables': ({ name, owner }) => [
+      `alter database ${name} owner to ${owner.name}`,
+    ],
+    'the owner of clients owns the schema, and has all privileges on the database': ({ name, owner }) => [
+      `alter schema public owner to ${owner.name}; grant all on database ${name} to ${owner.name}`,
+    ],
+    'the owner of clients has a schema of its own': ({ owner, service }) => [
+      `create schema app authorization ${owner.name}; grant usage on schema app to ${service.name};
+      alter role ${owner.name} set search_path = app; alter role ${service.name} set search_path = app`,
+    ],
+    'the service uses the role of the owner of the database': ({ name, owner, service }) => [
+      `alter database ${name} owner to ${service.name}; grant ${service.name} to ${owner.name}`,
+    ],
+    'the tables belong to a group, and its members create them': ({ name, owner, service }) => [
+      `create role group_${owner.name}; grant group_${owner.name} to ${owner.name}, ${service.name};
+      create schema app authorization group_${owner.name}; alter role ${owner.name} set role = group_${owner.name};
+      alter role ${owner.name} in database ${name} set search_path = app;
+      alter role ${service.name} in database ${name} set search_path = app`,
+    ],
+    'the owner of the database belongs to the owner of the schema': ({ name, owner, service, stranger }) => [
+      `alter database ${name} owner to ${owner.name}; grant ${stranger.name} to ${owner.name};
+      create schema data authorization ${stranger.name}; grant usage on schema data to ${service.name};
+      alter role ${owner.name} set search_path = data; alter role ${service.name} set search_path = data`,
+    ],
+    'a superuser owns everything': ({ owner }) => [`alter role ${owner.name} superuser`],
+  };
+
+  it.each(Object.keys(HONEST))('%s', async (name) => {
+    await using deployment = await openDeployment();
+    const { owner, service, start, inspect, migrate, query } = deployment;
+    for (const statement of HONEST[name]?.(deployment) ?? []) await query(statement);
+    const clients = clientsInProcess(owner.url);
+    const { exitCode, stderr } = await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4']);
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('Warning')]);
+    expect(await migrate(owner.url)).toEqual({ outcome: expect.any(Array), warnings: [] });
+    expect(await migrate(owner.url)).toEqual({ outcome: [], warnings: [] });
+    await runAt(owner.url, `grant select on clients, client_secrets, client_resources to ${service.name}`);
+    await using opened = await start();
+    expect(opened.lines).toEqual([]);
+    expect(await inspect()).toEqual([]);
   });
 });

@@ -2,16 +2,17 @@ import { availableParallelism } from 'node:os';
 import { startOn } from '../candidates.ts';
 import type { Options, Store } from '../command-line.ts';
 import { highestMb, sampleMemory } from '../process-tree.ts';
-import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from '../registrations.ts';
-import { conditions, figure, print, printVerdicts, say, table, type Verdict } from '../report.ts';
+import { hashedSecret, RECOMMENDED_COST, registrations } from '../registrations.ts';
+import { conditions, print, printVerdicts, say, table, type Verdict } from '../report.ts';
 import { MIXED_FLOODS, type MixedFloodName } from './floods.ts';
 import { runMemory } from './memory.ts';
 import {
+  CLIENT_COLUMNS,
   countText,
   type FloodResult,
-  type LegitimateJob,
   type LegitimateResult,
   legitimateFigures,
+  legitimateJob,
   runFloods,
   runLegitimateClients,
 } from './programs.ts';
@@ -56,21 +57,14 @@ async function runMixed(store: Store, options: Options<'attack'>, opened: AsyncD
   // With registrations in memory, which are all known at the start, the service would hash at this cost for every refusal.
   const expensive = store === 'memory' ? [] : registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
   const { port, tokenUrls, tree } = await startOn(store, [...known, ...newcomers, ...expensive], opened);
-  // Enough connections that each worker process of the service gets some.
-  const connections = Math.max(16, 2 * availableParallelism());
-  const job: LegitimateJob = {
-    tokenUrl: tokenUrls[0] ?? '',
-    secret: SECRET,
-    clientIds: known.map(({ client_id }) => client_id),
-    ratePerSecond: rate,
-    connections,
-    // Until each client has used each connection, plus one second.
-    warmUpSeconds: Math.ceil((KNOWN_CLIENTS * connections) / rate) + 1,
+  const job = legitimateJob(tokenUrls[0] ?? '', known, newcomers, {
+    rate,
     seconds,
-    newClientIds: newcomers.map(({ client_id }) => client_id),
+    // Enough connections that each worker process of the service gets some.
+    connections: Math.max(16, 2 * availableParallelism()),
     newClientEverySeconds: NEW_CLIENT_EVERY_SECONDS,
     retryMsMax: 250,
-  };
+  });
   const floods = Object.keys(MIXED_FLOODS) as MixedFloodName[];
   const flooding = {
     port,
@@ -84,26 +78,11 @@ async function runMixed(store: Store, options: Options<'attack'>, opened: AsyncD
   const [[during, attackers], samples] = await sampleMemory(tree, MEMORY_EVERY_MS, attacked);
 
   print(`### Repository: ${store}`);
-  const [calm, busy] = [legitimateFigures(without), legitimateFigures(during)];
-  const rows: readonly (readonly [string, number, number, number?])[] = [
-    ['requests of known clients', calm.requests, busy.requests],
-    ['answered with a token, %', calm.success, busy.success, 2],
-    ['p50, ms', calm.p50Ms, busy.p50Ms, 1],
-    ['p99, ms', calm.p99Ms, busy.p99Ms, 1],
-    ['highest, ms', calm.highestMs, busy.highestMs, 1],
-    ['requests sent late by (p99), ms', calm.lateP99Ms, busy.lateP99Ms, 1],
-    ['first token of a new client, median, ms', Number.NaN, busy.newClientMedianMs],
-    ['first token of a new client, highest, ms', Number.NaN, busy.newClientHighestMs],
-    ['memory of the service, MB', before, samples.at(-1)?.megabytes ?? Number.NaN],
-    ['highest memory, MB', Number.NaN, highestMb(samples)],
+  const rows = [
+    { name: 'without', ...legitimateFigures(without), memoryMb: before },
+    { name: 'under attack', ...legitimateFigures(during), memoryMb: highestMb(samples) },
   ];
-  print(
-    table(rows, [
-      ['', ([name]) => name],
-      ['without', ([, value, , decimals]) => figure(value, decimals)],
-      ['under attack', ([, , value, decimals]) => figure(value, decimals)],
-    ]),
-  );
+  print(table(rows, [['', ({ name }) => name], ...CLIENT_COLUMNS, ['highest memory, MB', ({ memoryMb }) => memoryMb]]));
   print(
     `Answers to known clients without a token: ${countText(without.failures)} before the attack, ${countText(during.failures)} during it.`,
     ...attackers.map(

@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { figure, percentile, sum } from '../report.ts';
-import { runProcess, startProcess } from '../server-process.ts';
+import { runProcess, startProcess } from '../../support/server-process.ts';
+import { type Registration, SECRET } from '../registrations.ts';
+import { type Column, figure, percentile, sum } from '../report.ts';
 import type { AnswerCount } from './connection-flood.ts';
 import type { FloodName, MixedFloodName } from './floods.ts';
 
@@ -27,6 +28,27 @@ export interface LegitimateJob {
   readonly newClientEverySeconds: number;
   /** Milliseconds that a new client waits before it retries, at most; less if `Retry-After` says so. */
   readonly retryMsMax: number;
+}
+
+/** Known clients at a rate, and newcomers, after a warm-up in which each known client uses each connection. */
+export function legitimateJob(
+  tokenUrl: string,
+  known: readonly Registration[],
+  newcomers: readonly Registration[],
+  plan: Pick<LegitimateJob, 'seconds' | 'connections' | 'newClientEverySeconds' | 'retryMsMax'> & {
+    readonly rate: number;
+  },
+): LegitimateJob {
+  const { rate, ...more } = plan;
+  return {
+    ...more,
+    tokenUrl,
+    secret: SECRET,
+    clientIds: known.map(({ client_id }) => client_id),
+    ratePerSecond: rate,
+    warmUpSeconds: Math.ceil((known.length * plan.connections) / rate) + 1,
+    newClientIds: newcomers.map(({ client_id }) => client_id),
+  };
 }
 
 /** Printed by legitimate-clients.ts as a line after the warm-up. */
@@ -97,10 +119,21 @@ export function legitimateFigures({ latenciesMs, failures, latenessMs, newClient
     success: (100 * latenciesMs.length) / requests,
     p50Ms: percentile(latenciesMs, 50),
     p99Ms: percentile(latenciesMs, 99),
-    highestMs: percentile(latenciesMs, 100),
     /** How late the driver itself sent its requests. */
     lateP99Ms: percentile(latenessMs, 99),
     newClientMedianMs: percentile(newClients, 50),
     newClientHighestMs: percentile(newClients, 100),
+    newClientsServed: `${newClientsMs.filter((ms) => ms !== null).length} of ${newClientsMs.length}`,
   };
 }
+
+export const CLIENT_COLUMNS: readonly Column<ReturnType<typeof legitimateFigures>>[] = [
+  ['requests', ({ requests }) => requests],
+  ['with a token, %', ({ success }) => success, 2],
+  ['p50, ms', ({ p50Ms }) => p50Ms, 1],
+  ['p99, ms', ({ p99Ms }) => p99Ms, 1],
+  ['sent late by (p99), ms', ({ lateP99Ms }) => lateP99Ms, 1],
+  ['newcomers served', ({ newClientsServed }) => newClientsServed],
+  ['median, ms', ({ newClientMedianMs }) => newClientMedianMs],
+  ['slowest, ms', ({ newClientHighestMs }) => newClientHighestMs],
+];

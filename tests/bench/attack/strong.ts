@@ -9,7 +9,15 @@ import { figure, print, printVerdicts, say, table, type Verdict } from '../repor
 import { guessFor, secretRequest } from '../token-requests.ts';
 import type { AnswerCount } from './connection-flood.ts';
 import type { FloodName } from './floods.ts';
-import { countText, type LegitimateResult, legitimateFigures, runFloods, runLegitimateClients } from './programs.ts';
+import {
+  CLIENT_COLUMNS,
+  countText,
+  type LegitimateResult,
+  legitimateFigures,
+  legitimateJob,
+  runFloods,
+  runLegitimateClients,
+} from './programs.ts';
 
 /** Clients beside a flood. */
 export interface FloodedClients {
@@ -77,14 +85,10 @@ export async function runStrong(
 
   print(`### Strong attackers, repository: ${store}`);
   const rows = [...floods, ...assertionFloods].map((row) => ({ ...row, ...legitimateFigures(row.clients) }));
-  const served = ({ newClientsMs }: LegitimateResult) => newClientsMs.filter((ms) => ms !== null).length;
   print(
     table(rows, [
       ['flood', ({ flood }) => flood],
-      ['newcomers served', ({ clients }) => `${served(clients)} of ${clients.newClientsMs.length}`],
-      ['slowest, s', ({ newClientHighestMs }) => newClientHighestMs / 1_000, 2],
-      ['p99 of known clients, ms', ({ p99Ms }) => p99Ms, 1],
-      ['served, %', ({ success }) => success, 2],
+      ...CLIENT_COLUMNS,
       ['answers to attackers', ({ answers }) => countText(answers)],
     ]),
   );
@@ -148,18 +152,12 @@ async function measureBeside(
     assertions,
   });
   const bodies = (id: string) => Array.from({ length: BODIES_OF_NEWCOMER }, () => assertions?.bodyOf(id) ?? '');
+  const plan = { seconds, rate, connections: 16, newClientEverySeconds: seconds / NEWCOMERS, retryMsMax: RETRY_MS_MAX };
+  const usual = legitimateJob(tokenUrls[0] ?? '', known, newcomers, plan);
   const job = {
-    tokenUrl: tokenUrls[0] ?? '',
-    secret: SECRET,
-    clientIds: known.map(({ client_id }) => client_id),
-    ratePerSecond: rate,
-    connections: 16,
-    warmUpSeconds: Math.ceil((KNOWN_CLIENTS * 16) / rate) + 1 + LEAD_SECONDS,
-    seconds,
-    newClientIds: newcomers.map(({ client_id }) => client_id),
+    ...usual,
+    warmUpSeconds: usual.warmUpSeconds + LEAD_SECONDS,
     ...(assertions && { newClientBodies: newcomers.map(({ client_id }) => bodies(client_id)) }),
-    newClientEverySeconds: seconds / NEWCOMERS,
-    retryMsMax: RETRY_MS_MAX,
   };
   // The flood begins when the clients have warmed up, less its lead.
   const flooding = delay((job.warmUpSeconds - LEAD_SECONDS) * 1_000).then(() =>

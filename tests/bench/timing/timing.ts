@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
+import { startProcess } from '../../support/server-process.ts';
 import { signingClients } from '../assertion-clients.ts';
 import { type Candidate, REPLICA_SETTINGS, startOn } from '../candidates.ts';
 import type { Machine, Options, PathName, Store } from '../command-line.ts';
 import { conditions, print, say } from '../report.ts';
-import { startProcess } from '../server-process.ts';
 import type { Collection } from './collect-samples.ts';
 import { REFUSAL_PATHS } from './refusal-paths.ts';
 import { CASES, type Case, idPrefix, ROW_CASES, registrationsOf } from './timing-cases.ts';
