@@ -10,7 +10,7 @@ const PRINT_LOADED = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   import { writeSync } from 'node:fs';
   registerHooks({ load(url, context, next) {
-    if (/@opentelemetry\\/(?!api)|adapters\\/opentelemetry/.test(url)) writeSync(2, 'loaded ' + url.split('/').slice(-2).join('/') + '\\n');
+    if (/@opentelemetry\\/(?!api)|adapters\\/tracing/.test(url)) writeSync(2, 'loaded ' + url.split('/').slice(-2).join('/') + '\\n');
     return next(url, context);
   } });
 `)}`;
@@ -85,14 +85,14 @@ describe('traces of a service with two workers', () => {
   });
 
   it('need OpenTelemetry only in processes that answer requests, and only if they are asked for', async () => {
-    expect(service.program.stderr()).toContain('loaded opentelemetry/request-tracing.ts');
+    expect(service.program.stderr()).toContain('loaded tracing/request-tracing.ts');
     const plain = await startServiceWithWorkers({}, ['--import', PRINT_LOADED]);
     await using program = plain.program;
     const answer = await requestToken(plain.url, DEMO_TOKEN_REQUEST, {
       traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',
     });
     expect(answer.status).toBe(200);
-    expect(program.stderr()).not.toMatch(/loaded (?!opentelemetry\/tracing-options\.ts)/);
+    expect(program.stderr()).not.toMatch(/loaded (?!tracing\/tracing-options\.ts)/);
     expect((await send(plain.managementUrl, '/metrics')).text).not.toContain('auth_trace_');
     expect(program.stdout()).not.toContain('trace_id');
   });
