@@ -2,11 +2,15 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { requestToken, send } from '../support/http.ts';
+import { decodeProtectedHeader } from 'jose';
+import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { socketsOf } from '../support/sockets-of.ts';
 import { until } from '../support/until.ts';
+
+/** Often enough to meet every phase of a rotation; more often would only be work. */
+const REQUEST_EVERY_MS = 25;
 
 const CALLERS = 64;
 const KILLS = 6;
@@ -106,6 +110,26 @@ describe('workers under load', () => {
       expect(service.program.stdout()).not.toContain('worker_hangs');
     } finally {
       for (const burner of burners) burner.kill('SIGKILL');
+    }
+  });
+});
+
+describe('a service with workers', () => {
+  it('makes all workers follow a rotation of its key', async () => {
+    const service = await startServiceWithWorkers({ KEY_PUBLICATION_SECONDS: '1', KEY_ROTATION_SECONDS: '2' });
+    await using _program = service.program;
+    const issued: string[] = [];
+    const kids = () => new Set(issued.map((token) => decodeProtectedHeader(token).kid));
+    while (kids().size < 3) {
+      const token = await getAccessToken(service.url, DEMO_TOKEN_REQUEST.client_id, DEMO_TOKEN_REQUEST.client_secret);
+      issued.push(token);
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () =>
+          send(service.url, '/v1/locations/NYC_USA', { headers: { Authorization: `Bearer ${token}` } }),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      await delay(REQUEST_EVERY_MS);
     }
   });
 });

@@ -1,9 +1,6 @@
 import { describeHostileRequests } from './describe-hostile.ts';
-import { describeSlowConnections } from './describe-slow-connections.ts';
 import { startHostileService } from './hostile-service.ts';
 import { HOSTILE_REQUESTS } from './hostile-table.ts';
 
+// tests/faults/slow-connections.fault.ts has those that take 15 s.
 describeHostileRequests('hostile requests', () => startHostileService(), HOSTILE_REQUESTS);
-
-// Last, since they take 15 s.
-describeSlowConnections();

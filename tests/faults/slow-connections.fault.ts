@@ -1,0 +1,3 @@
+import { describeSlowConnections } from '../hostile/describe-slow-connections.ts';
+
+describeSlowConnections();
