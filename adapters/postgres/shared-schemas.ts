@@ -16,7 +16,7 @@ export interface SchemaRisk {
  * Trusted are the owner of the database and who may act as that role, superusers among them; this role; the roles that these
  * two belong to; and the owner of `clients` who owns its schema too, unless another role owns a further `clients` of the path,
  * or the path finds the schema by the name of this role. A membership counts if nobody has granted it who may not act as the
- * owner of the database: up to PostgreSQL 15 a role can make others its members, and later one that creates roles those.
+ * owner of the database: up to PostgreSQL 14 a role can make others its members, and later one that creates roles those.
  * Superusers are said to be members of every role, which counts for nothing. Parameter: the names in the search path, as JSON.
  */
 const FIND_SHARED = `with named as (
