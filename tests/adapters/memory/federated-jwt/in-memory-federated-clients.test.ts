@@ -1,3 +1,4 @@
+import { expect, it } from '@jest/globals';
 import { InMemoryFederatedClients } from '../../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../../../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator, SystemClock } from '../../../../adapters/system/system.ts';
@@ -18,4 +19,16 @@ describeFederatedClients('InMemoryFederatedClients', async () => {
     },
     close: async () => {},
   };
+});
+
+it('finds no client that has been removed from the repository', async () => {
+  const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
+  const subject = { issuer: 'https://issuer.test', subject: 'a workload' };
+  const details = { ...NO_DETAILS, subjects: [{ ...subject, claims: {} }] };
+  const client = { clientId: 'a', clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
+  repository.add(client);
+  const clients = new InMemoryFederatedClients(repository, [client]);
+  expect(await clients.findBySubject(subject)).toMatchObject([{ clientId: 'a', lookup: { kind: 'found' } }]);
+  repository.remove('a');
+  expect(await clients.findBySubject(subject)).toEqual([]);
 });
