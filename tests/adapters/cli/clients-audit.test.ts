@@ -53,6 +53,11 @@ async function storedClients(): Promise<readonly unknown[]> {
   return database.query('select client_id, client_secret from clients order by client_id');
 }
 
+/** The role of the first test owns the table and may create others, of which the program warns. */
+function withoutWarnings(stderr: string): string {
+  return stderr.replace(/^Warning: other roles .*\n/gm, '');
+}
+
 describe('npm run clients, in the audit log', () => {
   it('says of each change who made it, and what was before and after, without a secret', async () => {
     const role = await database.createRole();
@@ -221,7 +226,7 @@ describe('npm run clients, if the audit log cannot be written', () => {
     for (const command of commands) {
       const run = await clients(command.map((argument) => (argument === 'CLIENTS' ? file : argument)));
       expect([command, run.exitCode, run.stdout]).toEqual([command, 1, '']);
-      expect(run.stderr).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
+      expect(withoutWarnings(run.stderr)).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
     }
     expect(await storedClients()).toEqual(before);
     expect((await clients(['show', 'billing'])).exitCode).toBe(0);
@@ -230,7 +235,7 @@ describe('npm run clients, if the audit log cannot be written', () => {
   it('names AUDIT_FILE where it cannot be opened', async () => {
     const clients = program({ AUDIT_FILE: join(folder, 'absent', 'audit.log'), AUDIT_REQUIRED: 'true' });
     const run = await clients(['add', 'billing', ...BILLING]);
-    expect(run).toMatchObject({
+    expect({ ...run, stderr: withoutWarnings(run.stderr) }).toMatchObject({
       exitCode: 1,
       stderr:
         'Nothing was changed: the audit log cannot be written: AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)\n',
