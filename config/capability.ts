@@ -54,8 +54,8 @@ export interface CapabilityTables {
 }
 
 /**
- * Something that a setting switches on. Its code is in folders of its name, which the core does not import: without them and
- * without its line in config/capabilities.ts, the rest compiles and works. Each member is a list that the core has anyway.
+ * Something that a setting switches on. Its code is in folders of its name, which the core does not import: without them, its
+ * file in config/capabilities/ and its line in each list of config/, the rest compiles and works.
  */
 export interface Capability<Own = unknown> {
   readonly name: string;

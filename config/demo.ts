@@ -13,7 +13,6 @@ const environment = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
-// Its terminal was closed: nobody would stop it.
 let releaseLog = () => {};
 const service = await run(
   DEMO_PAGE,
@@ -22,6 +21,7 @@ const service = await run(
       // What people see first is what they can paste.
       releaseLog = holdLines(parts.resolve(PARTS.logDestination));
     }),
+  // Its terminal was closed: nobody would stop it.
   'stop',
 );
 

@@ -57,8 +57,11 @@ export async function startFromEnvironment(
     start: (container, role) => startProcess(container, settings, role),
   };
   return namePortProblem(listeningPlaces(settings), () => {
-    const [launched] = CAPABILITIES.flatMap((capability) => capability.launch?.(launch) ?? []);
-    return launched ?? startService(value, withSignal);
+    for (const capability of CAPABILITIES) {
+      const launched = capability.launch?.(launch);
+      if (launched !== undefined) return launched;
+    }
+    return startService(value, withSignal);
   });
 }
 

@@ -27,7 +27,7 @@ export interface StorageNeeds {
   readonly tables: readonly TableDefinition[];
 }
 
-/** The ports of a storage. What is absent has a default: no resources, nothing expires, one BCrypt cost, nothing to close. */
+/** The ports of a storage. What is absent has a default: no resources, nothing expires, CLIENT_SECRET_COST for refusals, nothing to close. */
 export interface OpenedStorage {
   readonly clients: ClientRepository;
   readonly resources?: ClientResources;
@@ -45,7 +45,7 @@ export interface OpenedStorage {
 /** Opens a storage; undefined if a process of this role needs none. Rejects if it cannot be used at all. */
 type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage | undefined>;
 
-/** The values of CLIENT_REPOSITORY. */
+/** How each value of CLIENT_REPOSITORY is opened. */
 export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   async memory({ configuration: { clients }, role, clock, ids }) {
     const details = clients.flatMap((client) => client.details ?? []);
@@ -69,3 +69,9 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
 
 /** The resources of a storage that has none. */
 export const NO_RESOURCES: ClientResources = { findResources: async () => [] };
+
+/** What runs the statements on a table of a storage in PostgreSQL. */
+export function tableRunner({ runnerOf }: OpenedStorage, table: TableDefinition): Runner {
+  if (runnerOf === undefined) throw new Error('only a storage in PostgreSQL has tables');
+  return runnerOf(table);
+}

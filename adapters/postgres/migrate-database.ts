@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { CLIENTS } from './client-entity.ts';
 import { openConnection, type Warn } from './connection.ts';
@@ -21,7 +22,8 @@ const CREATE_HISTORY = `create table $schema.${HISTORY} (
   id serial primary key, name varchar(255) not null, executed_at timestamptz(6) not null default current_timestamp(6))`;
 
 /**
- * Runs the migrations that this database lacks, all in one transaction, and returns their names. Of several that run at
+ * Runs the migrations that this database lacks, and creates the tables of earlier ones that were dropped, all in one transaction.
+ * Returns what was done. Of several that run at
  * once, one does the work, and the others wait for it. Throws DependencyUnavailable if the database cannot be used, and if
  * the history belongs to a role whose triggers would run with the rights of this one.
  *
@@ -41,13 +43,21 @@ export async function migrateDatabase(url: string, warn?: Warn): Promise<readonl
       if (planted) throw new DependencyUnavailable('client store', new Error(`${planted.text}: ${planted.cure}`));
       if (!rows[0]?.exists) await client.query(CREATE_HISTORY);
       const history = await client.query<{ readonly name: string }>(`select name from $schema.${HISTORY}`);
-      const missing = MIGRATIONS.filter((migration) => !history.rows.some(({ name }) => name === migration.name));
-      for (const { name, statements } of missing) {
-        for (const statement of statements) await client.query(statement);
+      const recorded = new Set(history.rows.map(({ name }) => name));
+      const dropped = await findDropped(client, recorded);
+      const done: string[] = [];
+      for (const { name, tables } of MIGRATIONS) {
+        for (const [table, statements] of Object.entries(tables)) {
+          if (recorded.has(name) && !dropped.includes(table)) continue;
+          for (const statement of statements) await client.query(statement);
+          if (recorded.has(name)) done.push(`${name}: ${table}, which was missing`);
+        }
+        if (recorded.has(name)) continue;
         await client.query(`insert into $schema.${HISTORY} (name) values ($1)`, [name]);
+        done.push(name);
       }
       await client.query('commit');
-      return missing.map(({ name }) => name);
+      return done;
     } finally {
       // The end of its session ends the transaction too.
       client.release(true);
@@ -57,4 +67,15 @@ export async function migrateDatabase(url: string, warn?: Warn): Promise<readonl
   } finally {
     await connection.close();
   }
+}
+
+/** The tables that the recorded migrations have created, and that are not there any more. */
+async function findDropped(client: PoolClient, recorded: ReadonlySet<string>): Promise<readonly string[]> {
+  const created = MIGRATIONS.filter(({ name }) => recorded.has(name)).flatMap(({ tables }) => Object.keys(tables));
+  const dropped: string[] = [];
+  for (const table of new Set(created)) {
+    const { rows } = await client.query<FoundTable>(findTable(table));
+    if (!rows[0]?.exists) dropped.push(table);
+  }
+  return dropped;
 }

@@ -18,6 +18,7 @@ import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
+import { tableRunner } from '../storages.ts';
 
 /** A trusted issuer and the source of its keys. */
 type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
@@ -107,10 +108,8 @@ async function federatedClientsOf({ configuration, settings }: Service): Promise
     case 'postgres': {
       const { CLIENT_SUBJECTS, PostgresFederatedClients } = await loadFederatedClients();
       return (get) => {
-        const { runnerOf } = get(PARTS.storage);
-        return runnerOf === undefined
-          ? NO_CLIENTS
-          : new PostgresFederatedClients(runnerOf(CLIENT_SUBJECTS), createStateLog(get(PARTS.log)));
+        const runner = tableRunner(get(PARTS.storage), CLIENT_SUBJECTS);
+        return new PostgresFederatedClients(runner, createStateLog(get(PARTS.log)));
       };
     }
     default:

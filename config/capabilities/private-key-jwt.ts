@@ -11,6 +11,7 @@ import { LISTS, PARTS } from '../parts.ts';
 import { type Get, getFrom, part } from '../registration.ts';
 import { assertionAudiences } from '../settings/domain-options.ts';
 import type { Settings } from '../settings/settings.ts';
+import { tableRunner } from '../storages.ts';
 
 const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined, keys: [] }) };
 
@@ -74,10 +75,8 @@ async function clientKeysOf({ configuration, settings }: Service): Promise<(get:
     case 'postgres': {
       const { CLIENT_KEYS, PostgresClientKeys } = await loadClientKeys();
       return (get) => {
-        const { runnerOf } = get(PARTS.storage);
-        return runnerOf === undefined
-          ? NO_KEYS
-          : new PostgresClientKeys(runnerOf(CLIENT_KEYS), createStateLog(get(PARTS.log)));
+        const runner = tableRunner(get(PARTS.storage), CLIENT_KEYS);
+        return new PostgresClientKeys(runner, createStateLog(get(PARTS.log)));
       };
     }
     default:

@@ -86,18 +86,25 @@ export function readSettings(environment: Environment): Result<Settings, readonl
 
   // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
-  if (values.KEY_ROTATION_SECONDS !== 0 && values.KEY_ROTATION_SECONDS < 2 * values.KEY_PUBLICATION_SECONDS) {
-    return failure(['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS']);
-  }
-  if (values.CLIENT_SECRET_COST_MAX < values.CLIENT_SECRET_COST) {
-    return failure(['CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST']);
-  }
-  if (values.PORT === values.MANAGEMENT_PORT && values.PORT !== 0 && overlap(values.HOST, values.MANAGEMENT_HOST)) {
-    return failure([`PORT: ${values.PORT} is MANAGEMENT_PORT too: set one of them to another port`]);
-  }
+  const problems = conflicts(values);
+  if (problems.length > 0) return failure(problems);
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   const WORKERS = values.WORKERS ?? Math.min(availableCores(), workersWithin(memoryLimit()));
   return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+/** The problems of settings that are right by themselves. */
+function conflicts(values: Values): readonly string[] {
+  const { KEY_ROTATION_SECONDS: rotation, PORT: port } = values;
+  const isRotationShort = rotation !== 0 && rotation < 2 * values.KEY_PUBLICATION_SECONDS;
+  const isPortTaken = port !== 0 && port === values.MANAGEMENT_PORT && overlap(values.HOST, values.MANAGEMENT_HOST);
+  return [
+    ...(isRotationShort ? ['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS'] : []),
+    ...(values.CLIENT_SECRET_COST_MAX < values.CLIENT_SECRET_COST
+      ? ['CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST']
+      : []),
+    ...(isPortTaken ? [`PORT: ${port} is MANAGEMENT_PORT too: set one of them to another port`] : []),
+  ];
 }
 
 /** Whether two addresses to listen on are the same, or one of them is every address of the machine. */

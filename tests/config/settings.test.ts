@@ -108,6 +108,15 @@ describe('readSettings', () => {
       ['PORT: 8081 is MANAGEMENT_PORT too: set one of them to another port'],
     ],
     [
+      'several settings that do not fit together',
+      { ...MEMORY, CLIENT_SECRET_COST: '12', CLIENT_SECRET_COST_MAX: '11', KEY_ROTATION_SECONDS: '10', PORT: '8081' },
+      [
+        'KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS',
+        'CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST',
+        'PORT: 8081 is MANAGEMENT_PORT too: set one of them to another port',
+      ],
+    ],
+    [
       'a typo in another prefix',
       { ...MEMORY, CLIENT_FILE: 'x', KEY_ROTATION: '1' },
       [

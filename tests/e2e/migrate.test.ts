@@ -64,6 +64,30 @@ describe('npm run migrate', () => {
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
   });
 
+  it('creates a table again that somebody has dropped, and leaves the others alone', async () => {
+    await migrate(database.url);
+    await database.query(
+      `insert into client_resources (client_id, registration_id, resource) values ('a', '1', 'urn:a')`,
+    );
+    await database.query('drop table used_assertions, client_keys');
+    const { exitCode, stderr } = await migrate(database.url);
+    expect([exitCode, stderr.match(/^Migrated: .*/gm)]).toEqual([
+      0,
+      [
+        'Migrated: 0001-client-details: client_keys, which was missing',
+        'Migrated: 0002-used-assertions: used_assertions, which was missing',
+      ],
+    ]);
+    const columns = await database.query(`select table_name::text as name, pg_catalog.count(*)::int as count
+      from information_schema.columns where table_name in ('used_assertions', 'client_keys') group by 1 order by 1`);
+    expect(columns.map(({ name, count }) => [name, count])).toEqual([
+      ['client_keys', 6],
+      ['used_assertions', 4],
+    ]);
+    expect(await database.query('select resource from client_resources')).toHaveLength(1);
+    expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
+  });
+
   it('leaves alone what a later version has migrated, as after a rollback', async () => {
     await migrate(database.url);
     await database.query(`insert into client_credentials_migrations (name) values ('9999-of-a-later-version')`);

@@ -10,30 +10,38 @@ const expiryIndex = (table: string) =>
  * may own it. A row belongs to a registration by its client id and by the id of its row in `clients`, so what is left of a
  * deleted registration never serves a later one of the same client id. Times are in seconds since the epoch.
  */
-export const CLIENT_DETAILS = [
-  `create table $schema.client_secrets (${OWNER},
+export const CLIENT_DETAILS = {
+  client_secrets: [
+    `create table $schema.client_secrets (${OWNER},
     secret_id text collate "C" not null,
     name text not null,
     encoded text not null,
     expires_at bigint,
     ${CREATED_AT},
     primary key (client_id, registration_id, secret_id))`,
-  expiryIndex('client_secrets'),
-  `create table $schema.client_keys (${OWNER},
+    expiryIndex('client_secrets'),
+  ],
+  client_keys: [
+    `create table $schema.client_keys (${OWNER},
     key_id text collate "C" not null,
     jwk text not null,
     expires_at bigint,
     ${CREATED_AT},
     primary key (client_id, registration_id, key_id))`,
-  expiryIndex('client_keys'),
-  `create table $schema.client_subjects (${OWNER},
+    expiryIndex('client_keys'),
+  ],
+  client_subjects: [
+    `create table $schema.client_subjects (${OWNER},
     issuer text collate "C" not null,
     subject text collate "C" not null,
     claims text not null default '{}',
     ${CREATED_AT},
     primary key (client_id, registration_id, issuer, subject))`,
-  'create index client_subjects_identity on $schema.client_subjects (issuer, subject)',
-  `create table $schema.client_resources (${OWNER},
+    'create index client_subjects_identity on $schema.client_subjects (issuer, subject)',
+  ],
+  client_resources: [
+    `create table $schema.client_resources (${OWNER},
     resource text collate "C" not null,
     primary key (client_id, registration_id, resource))`,
-];
+  ],
+};
