@@ -2,7 +2,7 @@ import type { PeerCertificate } from 'node:tls';
 import { type Finding, problem } from '../../../application/ports/inspection.ts';
 
 /** Shows who holds a lock that stops a read. Every role may see it; only an administrator sees the query too. */
-const LOCK_HOLDERS = `select pid, usename, query from pg_locks join pg_stat_activity using (pid) where mode = 'AccessExclusiveLock' and granted`;
+const LOCK_HOLDERS = `select pid, usename, query from pg_locks join pg_stat_activity using (pid) where granted and locktype = 'relation' and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`;
 
 const LOST_STATEMENTS = [
   'the proxy in front of it loses prepared statements',
