@@ -1,6 +1,9 @@
 // Dependencies point inward. Each folder has a list of what it may import; what is not on the list is a violation.
 // tests/architecture shows that each rule finds a violation.
 
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+
 const PACKAGES = { path: '^node_modules/' };
 
 /** The packages that each adapter may use. */
@@ -20,19 +23,10 @@ const PACKAGES_OF_ADAPTERS = {
   workers: 'birpc',
 };
 
-/** What a setting or a command adds to the core: a folder of this name in each layer that needs one. */
-const CAPABILITIES = [
-  'clients-program',
-  'doctor',
-  'example-resource',
-  'federated-jwt',
-  'key-directory',
-  'keys-program',
-  'private-key-jwt',
-  'status-page',
-  'tracing',
-  'workers',
-];
+/** What a setting or a command adds to the core: a file in config/capabilities/, and a folder of its name in each layer that needs one. */
+const CAPABILITIES = readdirSync(new URL('config/capabilities/', import.meta.url))
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => basename(name, '.ts'));
 const OF_A_CAPABILITY = `/(${CAPABILITIES.join('|')})/`;
 
 /** A rule that forbids the files of `folder` to import anything except the allowed paths. */

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { requestToken } from '../support/http.ts';
@@ -22,18 +23,10 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
 /** The program of the keys is about the directory, and goes with it. */
 const TOGETHER: Readonly<Record<string, readonly string[]>> = { 'key-directory': ['keys-program'] };
 
-const CAPABILITIES = [
-  'clients-program',
-  'doctor',
-  'example-resource',
-  'federated-jwt',
-  'key-directory',
-  'keys-program',
-  'private-key-jwt',
-  'status-page',
-  'tracing',
-  'workers',
-];
+/** Each has a file of its name. */
+const CAPABILITIES = readdirSync(join(ROOT, 'config/capabilities'))
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => basename(name, '.ts'));
 
 const trees: string[] = [];
 afterEach(async () => {
