@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ClientLookup } from '../../application/ports/client-repository.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
+import { STATEMENT_START } from './database-time.ts';
 import { defineTable, migratedTable } from './table.ts';
 
 /**
@@ -55,7 +56,7 @@ const SECRET_AND_ROWS = `pg_catalog.min(${CLIENTS.columns.clientSecret}::text) a
  */
 const namedSecretOf = (registrationId: string) => `(select encoded from $schema.client_secrets
       where client_id = $2 and registration_id = coalesce(${registrationId}, '') and secret_id = $3
-        and (expires_at is null or expires_at > pg_catalog.floor(extract(epoch from pg_catalog.statement_timestamp()))::bigint)) as "named"`;
+        and (expires_at is null or expires_at > ${STATEMENT_START})) as "named"`;
 
 /**
  * One round trip by the unique index. Columns are cast, so that a change of a column's type does not invalidate the
@@ -126,8 +127,8 @@ export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
   text: `select pg_catalog.count(*)::int as "count" from pg_catalog.json_to_recordset((
       select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('client', client_id, 'registration', registration_id)), '[]')
       from (select client_id, registration_id from $schema.${table}
-          where expires_at > pg_catalog.floor(extract(epoch from pg_catalog.statement_timestamp()))::bigint
-            and expires_at <= pg_catalog.floor(extract(epoch from pg_catalog.statement_timestamp()))::bigint + $1::bigint
+          where expires_at > ${STATEMENT_START}
+            and expires_at <= ${STATEMENT_START} + $1::bigint
           limit ${EXPIRING_MAX}) as expiring)) as owner (client text, registration text)
     where exists (select from $schema.clients
       where ${CLIENTS.columns.clientId} operator(pg_catalog.=) client and ${CLIENTS.columns.id}::text = registration)`,

@@ -2,6 +2,7 @@ import { type Finding, fine, note, problem } from '../../../application/ports/in
 import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../../domain/clock-offset.ts';
 import { CLIENTS } from '../client-entity.ts';
 import { type Connection, openConnection } from '../connection.ts';
+import { EXACT_NOW } from '../database-time.ts';
 import { runStatement } from '../runner.ts';
 import { findSchemaRisks } from '../shared-schemas.ts';
 import { connectionProblem, placeOf } from './connection-problem.ts';
@@ -81,7 +82,7 @@ async function usePreparedStatement({ pool }: Connection): Promise<void> {
 
 /** Seconds by which our clock is ahead of the database's, and half the time that it took to ask. */
 async function clockOffset(connection: Connection): Promise<{ readonly seconds: number; readonly uncertain: number }> {
-  const text = 'select extract(epoch from pg_catalog.clock_timestamp())::text as "time"';
+  const text = `select ${EXACT_NOW}::text as "time"`;
   const begin = Date.now();
   const [answer] = await runStatement<{ readonly time: string }>(connection, { text });
   const end = Date.now();

@@ -1,4 +1,5 @@
 import type { SharedKey } from '../../../application/ports/key-directory.ts';
+import { EXACT_NOW, NOW } from '../database-time.ts';
 import type { Statement } from '../runner.ts';
 import { SIGNING_KEYS } from './key-tables.ts';
 
@@ -11,11 +12,8 @@ const TOMBSTONE_SECONDS = 30 * 86_400;
 /** How long a row is kept after its end, in seconds: a database whose clock jumps ahead and back loses no key. */
 const MARGIN_SECONDS = 3_600;
 
-/** The time of the database, not of a replica, nor of the start of a transaction that waited for the lock. */
-const NOW = 'pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
-
 /** A duration that is rounded down ends too early. */
-const NEXT_SECOND = 'pg_catalog.ceil(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
+const NEXT_SECOND = `pg_catalog.ceil(${EXACT_NOW})::bigint`;
 
 const { kid: KID, n: N, e: E, trustedUntil: TRUSTED_UNTIL } = SIGNING_KEYS.columns;
 const REVOKED = 'select kid from $schema.signing_key_states where revoked_at is not null';
@@ -34,7 +32,7 @@ const BEGIN_ALONE = `set transaction isolation level read committed;
 
 /** One row with the answer, in which the keys are JSON: a directory without keys tells its time too. */
 function selectAnswer(given: string): string {
-  return `select extract(epoch from pg_catalog.clock_timestamp())::text as "time",
+  return `select ${EXACT_NOW}::text as "time",
       (select pg_catalog.json_agg(pg_catalog.json_build_object('kid', ${KID}, 'n', ${N}, 'e', ${E},
           'trustedSeconds', ${COMPARABLE_END} - ${NOW}))
         from $schema.signing_keys where ${COMPARABLE_END} > ${NOW} and ${COMPARABLE_KID} not in (${REVOKED}))::text as "keys",

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { PeriodicTask } from '../../../application/periodic-task.ts';
 import type { ReplicaRecord } from '../../../application/ports/telemetry.ts';
+import { NOW } from '../database-time.ts';
 import type { Runner } from '../runner.ts';
 
 /** Between two reports of this replica, in milliseconds. */
@@ -11,8 +12,6 @@ const SHOWN_SECONDS = 600;
 const KEPT_SECONDS = 3_600;
 
 const SHOWN_MAX = 100;
-
-const NOW = 'pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint';
 
 /** Whether the table is there, and this role may use it. */
 const IS_USABLE = `select ${['select', 'insert', 'update', 'delete']

@@ -1,3 +1,4 @@
+import { NOW } from '../database-time.ts';
 import { migratedTable } from '../table.ts';
 
 /** The table of used assertions, as `npm run migrate` creates it. */
@@ -12,7 +13,7 @@ export const USED_ASSERTIONS = migratedTable(
  * behind. So neither of two clocks that jumps ahead ends a use early, and back again an assertion is not accepted twice.
  */
 function endedAt(parameter: string): string {
-  return `(select least(pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()))::bigint, ${parameter}::bigint))`;
+  return `(select least(${NOW}, ${parameter}::bigint))`;
 }
 
 /**
