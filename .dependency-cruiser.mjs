@@ -11,7 +11,7 @@ const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
   files: 'zod',
   http: 'koa|@koa/router|uplot',
-  'jwks-client': 'jose',
+  'http-client': 'jose',
   jwt: 'jose',
   log: 'pino',
   memory: 'none',

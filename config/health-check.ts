@@ -1,4 +1,4 @@
-import { probeHealth } from '../adapters/system/health-probe.ts';
+import { probeHealth } from '../adapters/http-client/health-probe.ts';
 import { readSettings } from './settings/settings.ts';
 
 // Probes the management port of a service with the same environment. For containers, which have no curl.

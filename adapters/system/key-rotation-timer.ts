@@ -13,7 +13,7 @@ export type KeyDirectoryEvent =
 /** Whether the clock is right, off by more than replicas allow each other, or so far off that the service may not sign. */
 type ClockState = 'right' | 'off' | 'wrong';
 
-export interface KeyRotationTimerOptions {
+interface KeyRotationTimerOptions {
   /** How long a key is published before it signs. All replicas read the directory at least four times in it. */
   readonly publicationSeconds: number;
   /** Must not throw. */

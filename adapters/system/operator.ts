@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 
 /** Who runs this program: the user of the operating system and the name of the machine. */
-export interface Operator {
+interface Operator {
   readonly os_user: string;
   readonly host: string;
 }

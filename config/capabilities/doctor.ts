@@ -2,9 +2,9 @@ import { runDoctor } from '../../adapters/cli/doctor/run-doctor.ts';
 import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
 import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
-import { inspectBaseUrl } from '../../adapters/system/doctor/inspect-base-url.ts';
+import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
+import { askRunningService, type RunningCheck } from '../../adapters/http-client/doctor/running-service.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
-import { askRunningService, type RunningCheck } from '../../adapters/system/doctor/running-service.ts';
 import {
   inspectKeyFile,
   inspectOpenFiles,
@@ -110,13 +110,13 @@ async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]
   const more: readonly CapabilityTables[] = await Promise.all(
     CAPABILITIES.map(async ({ tables }) => (await tables?.(settings)) ?? {}),
   );
-  const ofClients = [CLIENTS, ...more.flatMap((capability) => capability.ofClients ?? [])];
+  const inClientsPool = [CLIENTS, ...more.flatMap((capability) => capability.inClientsPool ?? [])];
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
   const lookUps = Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS * lookUpConnections(settings));
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
-    tables: [...(hasClients ? ofClients : []), ...more.flatMap(({ own = [] }) => own)],
+    tables: [...(hasClients ? inClientsPool : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
     connections: more.reduce((sum, { connections = 0 }) => sum + connections, hasClients ? lookUps : 0),
   });
 }

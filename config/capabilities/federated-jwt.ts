@@ -1,9 +1,9 @@
 import type { InjectionToken } from 'tsyringe';
 import { jsonReader } from '../../adapters/files/json-fault.ts';
-import { type IssuerSource, KEY_SET_TIMEOUT_MS } from '../../adapters/jwks-client/federated-jwt/fetch-issuer-keys.ts';
-import { inspectIssuers } from '../../adapters/jwks-client/federated-jwt/inspect-issuers.ts';
-import { IssuerKeySets } from '../../adapters/jwks-client/federated-jwt/issuer-key-sets.ts';
-import { readIssuersFile } from '../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
+import { type IssuerSource, KEY_SET_TIMEOUT_MS } from '../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
+import { inspectIssuers } from '../../adapters/http-client/federated-jwt/inspect-issuers.ts';
+import { IssuerKeySets } from '../../adapters/http-client/federated-jwt/issuer-key-sets.ts';
+import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { IssuerKeyCache } from '../../adapters/memory/federated-jwt/issuer-key-cache.ts';
@@ -71,7 +71,7 @@ export const federatedJwt = define<readonly ConfiguredIssuer[]>({
   },
   async tables(settings) {
     if (!isOn(settings) || settings.CLIENT_REPOSITORY !== 'postgres') return {};
-    return { ofClients: [(await loadFederatedClients()).CLIENT_SUBJECTS] };
+    return { inClientsPool: [(await loadFederatedClients()).CLIENT_SUBJECTS] };
   },
   inspect({ settings }, issuers) {
     if (settings.CLIENT_ASSERTION_ISSUERS_FILE === undefined) return [];

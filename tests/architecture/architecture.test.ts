@@ -70,8 +70,8 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/http/planted-jose.ts',
     text: "import type { JWK } from 'jose';\nexport type Planted = JWK;",
   },
-  'jwks-client-uses-its-own-packages': {
-    file: 'adapters/jwks-client/planted-lru-cache.ts',
+  'http-client-uses-its-own-packages': {
+    file: 'adapters/http-client/planted-lru-cache.ts',
     text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
   },
   'jwt-uses-its-own-packages': {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readIssuersFile } from '../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
+import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
 import { type Platform, WorkloadIssuer } from '../support/workload-issuer.ts';

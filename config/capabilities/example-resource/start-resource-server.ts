@@ -4,7 +4,7 @@ import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay
 import { locationRoute } from '../../../adapters/http/example-resource/location-route.ts';
 import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServer, startServer } from '../../../adapters/http/server/running-server.ts';
-import { RemoteKeyProvider } from '../../../adapters/jwks-client/example-resource/remote-key-provider.ts';
+import { RemoteKeyProvider } from '../../../adapters/http-client/example-resource/remote-key-provider.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { createStateLog } from '../../../adapters/log/state-log.ts';
 import {

@@ -1,5 +1,5 @@
 import type { OpenExplanation } from '../../../adapters/cli/federated-jwt/explain-command.ts';
-import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../../adapters/jwks-client/federated-jwt/fetch-issuer-keys.ts';
+import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';

@@ -1,5 +1,5 @@
 import { jsonReader } from '../../../adapters/files/json-fault.ts';
-import { readIssuersFile } from '../../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
+import { readIssuersFile } from '../../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import type { ReadTextFile } from '../../../adapters/system/read-text-file.ts';
 import type { FederatedSubject } from '../../../domain/client-details.ts';
 import { weaknessByName } from '../../../domain/federated-jwt/issuer-preset.ts';

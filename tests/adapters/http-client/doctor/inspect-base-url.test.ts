@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { inspectBaseUrl } from '../../../../adapters/system/doctor/inspect-base-url.ts';
+import { inspectBaseUrl } from '../../../../adapters/http-client/doctor/inspect-base-url.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { listenOnLoopback } from '../../../support/loopback-server.ts';
 

@@ -28,7 +28,7 @@ export interface IssuerKeySetsOptions {
 }
 
 /** How many key sets are as they should be, are older than that, or are missing. */
-export type KeySetCounts = Readonly<Record<'current' | 'stale' | 'absent', number>>;
+type KeySetCounts = Readonly<Record<'current' | 'stale' | 'absent', number>>;
 
 interface Fetched {
   readonly keys: readonly PublicJwk[];

@@ -1,9 +1,7 @@
-import { parseJson } from '../../../domain/parse-json.ts';
-
 /** The longest answer that is read, in bytes: a key set of hundreds of keys. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
-/** The answer is longer than any of this service's. */
+/** The answer is longer than a key set, or any other answer of this service. */
 export class AnswerTooLong extends Error {
   constructor() {
     super(`the answer is longer than ${ANSWER_MAX_BYTES / 1_024} KiB`);
@@ -11,8 +9,8 @@ export class AnswerTooLong extends Error {
   }
 }
 
-/** The JSON in the body of an answer; undefined if it is something else. Throws AnswerTooLong, and then closes the connection. */
-export async function readAnswer({ body }: Response): Promise<unknown> {
+/** The body of an answer. Throws AnswerTooLong, and then closes the connection. The signal of the request bounds the time. */
+export async function readAnswer({ body }: Response): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
@@ -20,5 +18,5 @@ export async function readAnswer({ body }: Response): Promise<unknown> {
     if (bytes > ANSWER_MAX_BYTES) throw new AnswerTooLong();
     chunks.push(chunk);
   }
-  return parseJson(Buffer.concat(chunks).toString());
+  return Buffer.concat(chunks);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readIssuersFile } from '../../../../adapters/jwks-client/federated-jwt/read-issuers-file.ts';
+import { readIssuersFile } from '../../../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { WorkloadKey } from '../../../support/workload-issuer.ts';
 
 const URI = 'https://issuer.example/keys';

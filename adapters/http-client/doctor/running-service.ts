@@ -1,5 +1,6 @@
+import { parseJson } from '../../../domain/parse-json.ts';
 import { LOOPBACK } from '../health-probe.ts';
-import { readAnswer } from './read-answer.ts';
+import { readAnswer } from '../read-answer.ts';
 
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;
@@ -19,7 +20,7 @@ export async function askRunningService(host: string, port: number): Promise<rea
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/readyz`;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(WITHIN_MS) });
-    const { checks } = (await readAnswer(answer)) as { readonly checks?: unknown };
+    const { checks } = parseJson((await readAnswer(answer)).toString()) as { readonly checks?: unknown };
     return Array.isArray(checks) && checks.every(isCheck) ? checks : undefined;
   } catch {
     return undefined;

@@ -14,13 +14,13 @@ const ISSUERS_MAX = 100;
 const DEFAULT_ALGORITHMS: readonly AssertionAlgorithm[] = ['RS256', 'ES256', 'ES384'];
 
 /** A trusted issuer, and where its keys come from. */
-export interface IssuerEntry extends Omit<TrustedIssuer, 'audience'> {
+interface IssuerEntry extends Omit<TrustedIssuer, 'audience'> {
   /** Undefined: the issuer of this service. */
   readonly audience: string | undefined;
   readonly source: KeySource;
 }
 
-export type KeySource = { readonly uri: string } | { readonly keys: readonly PublicJwk[] };
+type KeySource = { readonly uri: string } | { readonly keys: readonly PublicJwk[] };
 
 const MEMBERS = ['issuer', 'spiffe_trust_domain', 'jwks_uri', 'jwks', 'audience', 'algorithms', 'preset'];
 

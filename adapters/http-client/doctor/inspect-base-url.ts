@@ -1,12 +1,13 @@
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
-import { AnswerTooLong, readAnswer } from './read-answer.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
+import { AnswerTooLong, readAnswer } from '../read-answer.ts';
 
 /** Milliseconds that an answer may take. */
 const WITHIN_MS = 5_000;
 
 const ELSEWHERE = 'BASE_URL leads to another service, or a proxy changes the path: correct BASE_URL or the proxy';
 
-export interface PublicUrls {
+interface PublicUrls {
   /** `BASE_URL`. */
   readonly baseUrl: string;
   /** `TOKEN_ISSUER`. */
@@ -95,7 +96,7 @@ function elsewhere(url: string, { status }: Answer): Finding {
 
 async function ask(url: string): Promise<Answer> {
   const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) });
-  const body = await readAnswer(response);
+  const body = parseJson((await readAnswer(response)).toString());
   return {
     status: response.status,
     allow: response.headers.get('allow'),

@@ -4,7 +4,7 @@ import {
   type KeySetEvent,
   type RemoteKeyOptions,
   RemoteKeyProvider,
-} from '../../../../adapters/jwks-client/example-resource/remote-key-provider.ts';
+} from '../../../../adapters/http-client/example-resource/remote-key-provider.ts';
 import { JoseTokenVerifier } from '../../../../adapters/jwt/jose-token-verifier.ts';
 import { Rs256TokenSigner } from '../../../../adapters/jwt/rs256-token-signer.ts';
 import type { KeyRing } from '../../../../application/keys/key-ring.ts';

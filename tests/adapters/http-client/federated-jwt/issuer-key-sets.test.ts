@@ -3,7 +3,7 @@ import {
   type IssuerKeySetEvent,
   IssuerKeySets,
   type IssuerKeySetsOptions,
-} from '../../../../adapters/jwks-client/federated-jwt/issuer-key-sets.ts';
+} from '../../../../adapters/http-client/federated-jwt/issuer-key-sets.ts';
 import type { IssuerKeySet } from '../../../../application/ports/issuer-keys.ts';
 import { KeySetServer, keySetAnswer } from '../../../support/key-set-server.ts';
 import { until } from '../../../support/until.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { IssuerSource } from '../../../../adapters/jwks-client/federated-jwt/fetch-issuer-keys.ts';
-import { inspectIssuers } from '../../../../adapters/jwks-client/federated-jwt/inspect-issuers.ts';
+import type { IssuerSource } from '../../../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
+import { inspectIssuers } from '../../../../adapters/http-client/federated-jwt/inspect-issuers.ts';
 import { type KeySetAnswer, KeySetServer, keySetAnswer } from '../../../support/key-set-server.ts';
 import { WorkloadKey } from '../../../support/workload-issuer.ts';
 
