@@ -5,7 +5,7 @@ import type { Scope } from '../domain/scope.ts';
 import type { Clock } from './ports/clock.ts';
 import type { TokenVerifier } from './ports/token-verifier.ts';
 
-export interface BearerRequest {
+interface BearerRequest {
   /** The token after `Bearer`, unchanged. */
   readonly token: string;
   /** The scopes that the resource requires; the token must have all of them. */

@@ -32,7 +32,7 @@ export interface IssuedToken {
   readonly expiresInSeconds: number;
 }
 
-export interface IssueTokenParts {
+interface IssueTokenParts {
   readonly authenticateClient: ClientAuthentication<ClientCredentials>;
   readonly clientResources: ClientResources;
   readonly policy: TokenPolicy;

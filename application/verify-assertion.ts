@@ -11,7 +11,7 @@ export const REASON_OF_VERDICT = {
 } as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
 
 /** Whose assertion is verified: the client that it names. */
-export type AssertionSender = Pick<SlotRequest, 'clientId' | 'caller' | 'isRegistered'>;
+type AssertionSender = Pick<SlotRequest, 'clientId' | 'caller' | 'isRegistered'>;
 
 /** Verifies assertions in slots: anybody can send a forged one, and floods of them must not take the work of everybody else. */
 export class VerifyAssertion {

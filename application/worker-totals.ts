@@ -1,11 +1,11 @@
 /** What the workers answered, and what they have counted since the start of the service. */
-export interface WorkerReading<Answer, Totals> {
+interface WorkerReading<Answer, Totals> {
   /** By the id of the worker; undefined for one that does not answer in time. */
   readonly answers: ReadonlyMap<number, Answer | undefined>;
   readonly totals: readonly Totals[];
 }
 
-export interface WorkerTotalsParts<Answer, Totals> {
+interface WorkerTotalsParts<Answer, Totals> {
   readonly ask: () => Promise<WorkerReading<Answer, Totals>['answers']>;
   readonly totalsOf: (answer: Answer) => Totals;
   readonly add: (one: Totals, other: Totals) => Totals | Promise<Totals>;

@@ -46,10 +46,10 @@ export interface Launch {
 /** The tables of a capability. */
 export interface CapabilityTables {
   /** Which it reads with the pool of the registrations. */
-  readonly ofClients?: readonly TableDefinition[];
-  /** Which it keeps itself. */
-  readonly own?: readonly TableDefinition[];
-  /** Connections to the database that each replica opens for its own tables. */
+  readonly inClientsPool?: readonly TableDefinition[];
+  /** Which it reads and writes with a pool of its own. */
+  readonly inOwnPool?: readonly TableDefinition[];
+  /** Connections of that pool, for each replica. */
   readonly connections?: number;
 }
 
@@ -59,7 +59,7 @@ export interface CapabilityTables {
  */
 export interface Capability<Own = unknown> {
   readonly name: string;
-  /** What it needs beyond the settings, such as the content of a file. Fails with every problem, by the name of the setting. */
+  /** What only it needs beyond the settings, such as the content of a file. Fails with every problem, by the name of the setting. */
   readonly read?: (reading: Reading) => Result<Own, readonly string[]>;
   /** Registers its parts, and adds to LISTS. Must not resolve any part. */
   readonly register?: (parts: DependencyContainer, service: Service, own: Own) => void | Promise<void>;

@@ -99,7 +99,7 @@ async function openDependencies(container: DependencyContainer, service: Service
 }
 
 async function openStorage(get: Get, { configuration, settings, role }: Service) {
-  const ofCapabilities = CAPABILITIES.map(async ({ tables }) => (await tables?.(settings))?.ofClients ?? []);
+  const ofCapabilities = CAPABILITIES.map(async ({ tables }) => (await tables?.(settings))?.inClientsPool ?? []);
   return STORAGES[settings.CLIENT_REPOSITORY]({
     configuration,
     role,

@@ -18,7 +18,7 @@ export interface AuditOutput {
   close(): Promise<void>;
 }
 
-export interface AuditOutputParts {
+interface AuditOutputParts {
   readonly log: LineWriter;
   readonly base: LineBase;
   readonly clock: Clock;

@@ -55,7 +55,7 @@ function token<Part>(name: string): InjectionToken<Part> {
 }
 
 /** The processes that answer requests in place of this one. */
-export interface ServiceWorkers extends HealthCheck {
+interface ServiceWorkers extends HealthCheck {
   /** How many of them listen, and which. */
   readonly listening: number;
   states(): readonly { readonly id: number; readonly listening: boolean }[];

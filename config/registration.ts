@@ -26,5 +26,5 @@ export function part<Part>(
   token: InjectionToken<Part>,
   create: (get: Get) => Part,
 ): void {
-  container.register(token, { useFactory: instanceCachingFactory((own) => create(getFrom(own))) });
+  container.register(token, { useFactory: instanceCachingFactory((resolving) => create(getFrom(resolving))) });
 }

@@ -74,9 +74,9 @@ export async function reopenAuditFile(container: DependencyContainer): Promise<b
 
 /** The same in all processes. */
 async function reopenFiles(container: DependencyContainer): Promise<void> {
-  const [own, workers = 0] = await Promise.all([
+  const [here, workers = 0] = await Promise.all([
     reopenAuditFile(container),
     getFrom(container).optional(PARTS.workers)?.reopenFiles(),
   ]);
-  container.resolve(PARTS.log).info({ event: 'audit_file_reopened', processes: Number(own) + workers });
+  container.resolve(PARTS.log).info({ event: 'audit_file_reopened', processes: Number(here) + workers });
 }

@@ -15,7 +15,7 @@ import type { Configuration } from './settings/configuration.ts';
 import type { StorageName } from './settings/settings.ts';
 
 /** What a storage needs to be opened. */
-export interface StorageNeeds {
+interface StorageNeeds {
   readonly configuration: Configuration;
   readonly role: ProcessRole;
   readonly clock: Clock;

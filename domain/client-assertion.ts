@@ -1,14 +1,14 @@
 import { failure, type Result, success } from './result.ts';
 
 /** The header of an assertion (RFC 7515 section 4.1), as far as it is read. Nothing in it is verified. */
-export interface AssertionHeader {
+interface AssertionHeader {
   readonly alg: string;
   readonly kid?: string;
   readonly typ?: string;
 }
 
 /** The claims of an assertion (RFC 7523 section 3). Nothing in them is verified. */
-export interface AssertionClaims {
+interface AssertionClaims {
   readonly iss?: string;
   readonly sub: string;
   /** One or several. */

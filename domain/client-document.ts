@@ -26,13 +26,13 @@ export interface ExpiryDocument {
   readonly expired: boolean;
 }
 
-export interface SecretDocument extends ExpiryDocument {
+interface SecretDocument extends ExpiryDocument {
   /** Null for the secret without an id, which is in the table of the clients. */
   readonly secret_id: string | null;
   readonly name: string | null;
 }
 
-export interface KeyDocument extends ExpiryDocument {
+interface KeyDocument extends ExpiryDocument {
   /** Its SHA-256 thumbprint (RFC 7638). */
   readonly key_id: string;
   readonly kid: string | null;

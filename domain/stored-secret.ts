@@ -9,7 +9,7 @@ export const BCRYPT_COST_MAX = 14;
 /** BCrypt reads only the first 72 bytes and ignores the rest. */
 export const SECRET_MAX_BYTES = 72;
 
-export type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
+type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
 
 /**
  * A client secret as it is stored: a BCrypt encoding, or `{noop}` and the plain secret (in memory only, for

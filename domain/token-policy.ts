@@ -22,10 +22,10 @@ export interface TokenPolicyOptions {
   readonly scopeClaim: 'absent' | 'array';
 }
 
-export type TokenProfile = 'default' | 'rfc9068';
+type TokenProfile = 'default' | 'rfc9068';
 
 /** The values that differ from token to token. */
-export interface TokenFacts {
+interface TokenFacts {
   readonly registration: ClientRegistration;
   readonly scope: Scope;
   /** The resources that the token is for (RFC 8707); none if the request named none. */

@@ -5,7 +5,7 @@ import type { AnswerOptions, Terminal } from './terminal.ts';
 export const JSON_OPTION = new Option('--json', 'print one JSON document');
 
 /** What the help page of a command says. */
-export interface CommandHelp {
+interface CommandHelp {
   /** The command that this one belongs to, such as `secrets` of `secrets add`. */
   readonly group?: string;
   /** Name and arguments, such as `show <client-id>`. */
@@ -23,7 +23,7 @@ export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions
 }
 
 /** A program of several commands. */
-export interface CommandProgram {
+interface CommandProgram {
   readonly version: string;
   /** How users call it, such as `npm run clients --`. */
   readonly name: string;

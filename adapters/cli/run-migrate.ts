@@ -19,7 +19,7 @@ const NEXT_STEPS = [
 ];
 
 /** Runs the migrations that are missing, and returns their names; or what is wrong with the environment. */
-export type Migrate = () => Promise<Result<readonly string[], string>>;
+type Migrate = () => Promise<Result<readonly string[], string>>;
 
 /** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
 export function runMigrate(

@@ -15,7 +15,7 @@ export interface ServerPage {
 }
 
 /** What such a program prints for its arguments, and whether that was asked for: otherwise it ends with an error. */
-export interface ArgumentsAnswer {
+interface ArgumentsAnswer {
   readonly text: string;
   readonly exitCode: 0 | 2;
 }

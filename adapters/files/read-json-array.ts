@@ -10,7 +10,7 @@ const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = ['"', '\\', ',', '[', ']'].map((t
 const [OPEN_OBJECT, CLOSE_OBJECT, LINE_FEED] = ['{', '}', '\n'].map((text) => text.charCodeAt(0));
 
 /** Why the text is not a JSON array. The position is that of the entry, counted from 0; undefined before the array. */
-export interface JsonProblem {
+interface JsonProblem {
   readonly position: number | undefined;
   readonly text: string;
 }

@@ -13,7 +13,7 @@ import {
 import type { KeyFile } from './read-key-file.ts';
 import { rs256 } from './rs256-token-signer.ts';
 
-export interface KeyFactoryParts {
+interface KeyFactoryParts {
   readonly ids: IdGenerator;
   /** The key of KEY_FILE, if there is one. */
   readonly file?: KeyFile | undefined;

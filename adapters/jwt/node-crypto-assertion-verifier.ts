@@ -88,12 +88,6 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
     return candidates.length === 0 ? 'key_unknown' : 'signature_wrong';
   }
 
-  /** Whether this key signed the compact JWS by this algorithm. */
-  isSigned(compact: string, algorithm: AssertionAlgorithm, jwk: PublicJwk): boolean {
-    const signed = readSigned(compact, algorithm);
-    return signed !== undefined && this.#isSignedBy(signed, algorithm, jwk);
-  }
-
   /** False without a key, after the same work. */
   #isSignedBy({ input, signature }: Signed, algorithm: AssertionAlgorithm, jwk: PublicJwk | undefined): boolean {
     const isRight = (key: KeyObject) => VERIFY[algorithm](input, key, signature);

@@ -28,7 +28,7 @@ export type AuditChange =
   | { readonly event: 'audit_unavailable'; readonly code: string }
   | { readonly event: 'audit_available'; readonly lines: number };
 
-export interface LineWriterOptions {
+interface LineWriterOptions {
   /**
    * What happens to a line that cannot be written now. `drop`: nobody waits. Lines wait in a buffer, and are written in
    * another thread. One is lost when the buffer is full, and while writing fails. `throw`: `write` returns when write(2) of

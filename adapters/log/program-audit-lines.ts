@@ -5,7 +5,7 @@ import { codeOf, writeWhole } from './write-whole.ts';
 /** How long a program waits for the slow reader of a pipe, in milliseconds. */
 const READER_WAIT_MS = 1_000;
 
-export interface ProgramAuditLinesOptions {
+interface ProgramAuditLinesOptions {
   /** Opens the file, or standard error; called for the first line. */
   readonly open: () => number;
   /** Whether a change may be made only if its line is written. */

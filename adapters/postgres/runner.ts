@@ -19,7 +19,7 @@ export interface Statement {
 
 const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
 
-export interface RunnerParts {
+interface RunnerParts {
   readonly connection: Connection;
   readonly health: DatabaseHealth;
   /** The table that the statements use, and the name of the dependency if it fails. */

@@ -5,7 +5,7 @@ import { runStatement } from './runner.ts';
 import { TABLES } from './search-path.ts';
 
 /** What lets another role put a table, a function or an operator in the place of ours. */
-export interface SchemaRisk {
+interface SchemaRisk {
   readonly line: DatabaseLine;
   /** In words for an operator, with the statement that ends it. */
   readonly text: string;

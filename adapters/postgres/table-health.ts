@@ -23,7 +23,7 @@ const UNSETTLED_INTERVAL_MS = 250;
 const FAULT_INTERVAL_MS = 1_000;
 
 /** How long every probe has to find a fault before it counts, and none before the log calls the table available. */
-export const LASTING_MS = 3_000;
+const LASTING_MS = 3_000;
 
 /** A table can be used again after so many successful probes in a row. */
 const CONFIRMATIONS = 3;

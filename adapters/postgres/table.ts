@@ -123,7 +123,7 @@ export async function openTable(
 }
 
 /** Takes the lock and needs the privileges of every read of the table. */
-export function readNoRow({ name, selectList }: TableDefinition): Statement {
+function readNoRow({ name, selectList }: TableDefinition): Statement {
   return { text: `select ${selectList} from $schema.${name} limit 0` };
 }
 

@@ -4,7 +4,7 @@ import { type Exposition, exposition, mergeSnapshots } from './metrics-snapshot.
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type ServiceState, serviceMetrics } from './service-metrics.ts';
 
-export interface MetricsScrapeParts {
+interface MetricsScrapeParts {
   readonly process: ProcessMetrics;
   readonly service: () => ServiceState;
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */

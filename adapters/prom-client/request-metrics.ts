@@ -3,7 +3,7 @@ import type { ProcessTotals, RequestLine } from '../../application/ports/telemet
 import { seriesOf } from './series-of.ts';
 
 /** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
-export type MeasuredRequest = Pick<RequestLine, 'method' | 'route' | 'status' | 'duration_ms' | 'reason'>;
+type MeasuredRequest = Pick<RequestLine, 'method' | 'route' | 'status' | 'duration_ms' | 'reason'>;
 
 /** What the log calls a request that the HTTP parser refused. Its start is unknown, so it has no duration. */
 const UNPARSED = 'unparsed';

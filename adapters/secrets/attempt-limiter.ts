@@ -23,7 +23,7 @@ const WAIT_MS = 2_000;
 /** The part of an interval by which an attempt may be early: far more than rounding errors. */
 const TOLERANCE = 0.01;
 
-export interface AttemptLimiterOptions {
+interface AttemptLimiterOptions {
   /** How many attempts of a client id may fail in a minute at one address; at least 1. */
   readonly failuresPerMinute: number;
   /** Where attempts beyond the limit wait. Without it, they are passed on: to a limiter in another process. */

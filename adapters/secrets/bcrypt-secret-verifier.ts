@@ -11,7 +11,7 @@ export function concurrentVerifications(processes: number, cores: number): numbe
   return Math.min(Math.max(1, cores - 1), processes * (POOL_THREADS - 1));
 }
 
-export interface BcryptSecretVerifierOptions {
+interface BcryptSecretVerifierOptions {
   /** The least cost of a refusal: log2 of the BCrypt rounds, 4 to 14. */
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */

@@ -10,7 +10,7 @@ export interface Waiting {
 /** What all client ids share that are not registered. */
 const UNREGISTERED = Symbol('unregistered clients');
 
-export type ClientShare = string | symbol;
+type ClientShare = string | symbol;
 
 /**
  * Requests that found the FIFO queue full. Half of the work goes to the client for which the least work has been done, and

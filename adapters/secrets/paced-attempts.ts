@@ -3,14 +3,14 @@ import type { DependencyUnavailable } from '../../application/ports/dependency-u
 import { verificationFault } from '../../application/ports/verification-slots.ts';
 
 /** Decides when the next attempt of a pair may be selected. */
-export interface Pace {
+interface Pace {
   /** Milliseconds until then; not positive if it is now. */
   waitMs(): number;
   /** Counts the attempt that is selected now. */
   take(): void;
 }
 
-export interface PacedAttemptsOptions {
+interface PacedAttemptsOptions {
   /** Attempts that may wait, of all pairs together. */
   readonly max: number;
   /** Milliseconds after which an attempt that was not selected is refused. */

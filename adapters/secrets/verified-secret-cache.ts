@@ -18,7 +18,7 @@ const RENEWED_AFTER = 0.8;
 /** The bytes of an HMAC-SHA-256. */
 const DIGEST_BYTES = 32;
 
-export interface VerifiedSecretCacheOptions {
+interface VerifiedSecretCacheOptions {
   /** 32 random bytes, which only the processes of this service know. */
   readonly key: Uint8Array;
   /** How long an entry is valid, in seconds; 0 disables the cache. */

@@ -6,7 +6,7 @@ import { SpanQueue, type TraceExportChange } from './span-queue.ts';
 import { tracedPorts } from './traced-ports.ts';
 import type { TracingOptions } from './tracing-options.ts';
 
-export interface OpenedTracing {
+interface OpenedTracing {
   readonly requests: RequestTracing;
   readonly ports: ObservedPorts;
 }

@@ -23,7 +23,7 @@ const LAST_SPANS_MS = 300;
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-export interface RequestTracingOptions {
+interface RequestTracingOptions {
   readonly queue: SpanQueue;
   readonly sampler: Sampler;
   /** What the spans are from, `service.name` for one. */

@@ -6,7 +6,7 @@ export const HEARTBEAT_EVERY_MS = 200;
 /** Milliseconds without an answer after which a worker hangs, however busy the machine is. */
 const SILENCE_MS_MAX = 10_000;
 
-export interface HeartbeatParts {
+interface HeartbeatParts {
   /** Resolves when the worker has answered. */
   readonly ping: () => Promise<void>;
   /** What the worker's main thread has used of the CPU; undefined where the system does not tell. */

@@ -10,7 +10,7 @@ type Questions = Pick<
 /** Milliseconds that an answer may take beyond the longest wait in the primary: messages are slow on a busy machine. */
 const MARGIN_MS = 3_000;
 
-export interface AnswerLimits {
+interface AnswerLimits {
   /** The longest that an attempt waits in the primary, in milliseconds: for its slot, or for the time of its answer. */
   readonly slotMs: number;
   /** The longest that the primary waits for storage, in milliseconds. */

@@ -6,7 +6,7 @@ import type { PrimaryFunctions, SentKeys } from './protocol.ts';
 const NAME = 'key directory';
 
 /** Reads a private key from PKCS#8. */
-export type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<SigningKey>;
+type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<SigningKey>;
 
 /** Updates the worker's replica of the key ring with the keys that the primary sends, never with older ones. */
 export class ReceivedKeys {

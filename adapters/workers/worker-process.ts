@@ -22,7 +22,7 @@ const YOUNG_HEAP_MB = 8;
 const OLD_HEAP = ['--initial-old-space-size=48', '--heap-growing-percent=30'];
 
 /** What the primary does for its workers. */
-export interface WorkerServices {
+interface WorkerServices {
   readonly slots: VerificationSlots;
   readonly useAssertions: PrimaryFunctions['useAssertions'];
   findKey(kid: string): Promise<SentKeys | undefined>;

@@ -14,7 +14,7 @@ import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } fro
 export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
 
 /** The entry to remove. */
-export type RemovedDetail =
+type RemovedDetail =
   | { readonly keyId: string }
   | { readonly issuer: string; readonly subject: string }
   | { readonly resource: string }
@@ -26,7 +26,7 @@ export type ChangeDetailsProblem = 'client_unknown' | 'entry_unknown' | DetailsP
 /** Why a rule for identities of another issuer may not be added; undefined if it may. */
 export type CheckRule = (rule: FederatedSubject) => string | undefined;
 
-export interface ChangeDetailsParts {
+interface ChangeDetailsParts {
   readonly store: ClientStore;
   readonly clock: Clock;
   readonly checkRule: CheckRule;

@@ -5,7 +5,7 @@ import type { ClientStore } from '../ports/client-store.ts';
 import { describeClient } from './describe-client.ts';
 
 /** A client after a change, or as it was before its removal. */
-export interface ChangedClient {
+interface ChangedClient {
   readonly client: ClientDocument;
   /** Whether there was anything to change. */
   readonly changed: boolean;

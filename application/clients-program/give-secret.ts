@@ -15,17 +15,17 @@ import {
 const VALID_SECRETS_MAX = 2;
 
 /** A new secret instead of one that stays valid for a while. Both have an id. */
-export interface OverlapRequest {
+interface OverlapRequest {
   readonly keepOldSeconds: number;
   readonly cost: number;
 }
 
 /** A client and its secret, which cannot be read again: only its hash is stored. */
-export interface ClientWithSecret extends DescribedClient {
+interface ClientWithSecret extends DescribedClient {
   readonly secret: string;
 }
 
-export interface GiveSecretParts extends SecretParts {
+interface GiveSecretParts extends SecretParts {
   readonly store: ClientStore;
 }
 

@@ -15,7 +15,7 @@ import { selectCandidate } from './select-candidate.ts';
 /** No rule has this subject. */
 const NO_SUBJECT = '';
 
-export interface AuthenticateByIdentityParts {
+interface AuthenticateByIdentityParts {
   readonly issuers: TrustedIssuers;
   readonly issuerKeys: IssuerKeys;
   readonly verifyAssertion: VerifyAssertion;

@@ -12,7 +12,7 @@ import { REASON_OF_VERDICT } from '../verify-assertion.ts';
 import { selectCandidate, weaknessOfRule } from './select-candidate.ts';
 
 /** A condition that the assertion does not meet. */
-export interface UnmetCondition {
+interface UnmetCondition {
   readonly path: string;
   readonly expected: string;
   /** Undefined if there is no such claim. */
@@ -27,7 +27,7 @@ export interface ExplainedRule {
   readonly unmet: readonly UnmetCondition[];
 }
 
-export type ExplainedSignature = AssertionVerdict | { readonly unavailable: string };
+type ExplainedSignature = AssertionVerdict | { readonly unavailable: string };
 
 /** What the service would say to an assertion now, and why. */
 export interface AssertionExplanation {
@@ -45,7 +45,7 @@ export interface AssertionExplanation {
   readonly at: number;
 }
 
-export interface ExplainAssertionParts {
+interface ExplainAssertionParts {
   readonly issuers: TrustedIssuers;
   /** Fetches the keys of an issuer now. Throws with the reason why it cannot. */
   readonly fetchKeys: (issuer: string) => Promise<readonly PublicJwk[]>;

@@ -10,7 +10,7 @@ import {
 } from '../ports/federated-clients.ts';
 
 /** A verified assertion, and the clients that were found for it. */
-export interface FoundCandidates {
+interface FoundCandidates {
   readonly identity: FederatedIdentity;
   /** All claims of the assertion. */
   readonly payload: Readonly<Record<string, unknown>>;

@@ -51,7 +51,7 @@ export function clockFault(): DependencyUnavailable {
   return new DependencyUnavailable('clock', new Error('it differs too much from that of the key directory'));
 }
 
-export interface KeyRingReplicaParts {
+interface KeyRingReplicaParts {
   readonly factory: Pick<KeyFactory, 'read'>;
   readonly schedule: KeySchedule;
   readonly clock: MonotonicClock;

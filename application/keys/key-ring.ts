@@ -7,10 +7,10 @@ import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './ke
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
 import { jwksOf } from './trusted-keys.ts';
 
-export type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
+type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
 
 /** The keys at one moment, in seconds; undefined where there is nothing to tell. */
-export interface KeyRingTimes {
+interface KeyRingTimes {
   /** Since the key began to sign; negative until it does. */
   readonly age: number | undefined;
   /** Until the key may not sign any more, unless the directory answers. */

@@ -1,7 +1,7 @@
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyProvider, PublicKeyJwk } from '../ports/key-provider.ts';
 
-export interface PublishedKeys {
+interface PublishedKeys {
   /** A JSON Web Key Set (RFC 7517 section 5). */
   readonly keySet: { readonly keys: readonly PublicKeyJwk[] };
   /** How long a reader may cache the set, in whole seconds. */

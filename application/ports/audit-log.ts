@@ -20,7 +20,7 @@ export interface RequestOrigin {
   readonly remoteAddress: string;
 }
 
-export type TokenEvent = RequestOrigin &
+type TokenEvent = RequestOrigin &
   (
     | {
         readonly event: 'token_issued';

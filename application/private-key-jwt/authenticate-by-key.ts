@@ -14,7 +14,7 @@ import type { UseAssertion } from './use-assertion.ts';
 /** Seconds beyond its end that a used assertion is kept: the clock of a replica may be set back by so much. */
 const KEPT_LONGER_SECONDS = 60;
 
-export interface AuthenticateByKeyParts {
+interface AuthenticateByKeyParts {
   readonly clientKeys: ClientKeys;
   readonly clients: Pick<ClientRepository, 'findByClientId'>;
   readonly verifyAssertion: VerifyAssertion;

@@ -11,7 +11,7 @@ import type { CheckRule } from '../../application/clients-program/change-details
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import { RecordClientChanges } from '../../application/clients-program/record-client-changes.ts';
 import { success } from '../../domain/result.ts';
-import { CLIENTS_PROGRAM_PARTS } from '../clients-program-parts.ts';
+import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit } from '../open-program-audit.ts';
 import type { ProgramStreams } from '../program-streams.ts';
 import { databaseUrlOf } from '../settings/database-url.ts';
@@ -31,7 +31,7 @@ export function manageClients(
     const url = databaseUrlOf(environment, readTextFile);
     if (!url.ok) return url;
     const checks: CheckRule[] = [];
-    for (const { readRuleCheck } of CLIENTS_PROGRAM_PARTS) {
+    for (const { readRuleCheck } of CLIENTS_PROGRAM_EXTENSIONS) {
       const check = readRuleCheck(environment, readTextFile);
       if (!check.ok) return check;
       checks.push(check.value);
@@ -49,6 +49,6 @@ export function manageClients(
   }
 
   const more = (program: string, stdin: Input) =>
-    CLIENTS_PROGRAM_PARTS.flatMap((part) => part.commands(environment, program, stdin));
+    CLIENTS_PROGRAM_EXTENSIONS.flatMap(({ commands }) => commands(environment, program, stdin));
   return runClients(args, streams, { open, more, encoder, clock, streamClientsFile, version: programVersion() });
 }

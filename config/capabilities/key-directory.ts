@@ -10,15 +10,15 @@ export const keyDirectory = define({
   register(parts, { settings, role }) {
     if (settings.KEY_DIRECTORY !== 'postgres' || role === 'worker') return;
     parts.register(LISTS.openers, {
-      useFactory: (own) => async () => {
-        const get = getFrom(own);
+      useFactory: (container) => async () => {
+        const get = getFrom(container);
         // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
         const { openKeyDirectory } = await import('../../adapters/postgres/key-directory/open-key-directory.ts');
         const log = createStateLog(get(PARTS.log).child({ dependency: 'key directory' }));
         const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
         const { adapter, replicas, dependency } = await openKeyDirectory(options, log);
-        own.registerInstance(PARTS.sharedKeyDirectory, adapter);
-        own.registerInstance(PARTS.replicaRegister, replicas);
+        container.registerInstance(PARTS.sharedKeyDirectory, adapter);
+        container.registerInstance(PARTS.replicaRegister, replicas);
         return dependency;
       },
     });
@@ -27,6 +27,6 @@ export const keyDirectory = define({
     if (KEY_DIRECTORY !== 'postgres') return {};
     const { SIGNING_KEYS, SIGNING_KEY_STATES } = await import('../../adapters/postgres/key-directory/key-tables.ts');
     const { KEYS_POOL_SIZE } = await import('../../adapters/postgres/key-directory/open-key-directory.ts');
-    return { own: [SIGNING_KEYS, SIGNING_KEY_STATES], connections: KEYS_POOL_SIZE };
+    return { inOwnPool: [SIGNING_KEYS, SIGNING_KEY_STATES], connections: KEYS_POOL_SIZE };
   },
 });

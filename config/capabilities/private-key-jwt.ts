@@ -41,13 +41,13 @@ export const privateKeyJwt = define({
       return;
     }
     parts.register(LISTS.openers, {
-      useFactory: (own) => async () => {
-        const get = getFrom(own);
+      useFactory: (container) => async () => {
+        const get = getFrom(container);
         const { openUsedAssertions } = await import('../../adapters/postgres/private-key-jwt/open-used-assertions.ts');
         const log = createStateLog(get(PARTS.log).child({ dependency: 'used assertions' }));
         const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
         const { adapter, dependency } = await openUsedAssertions(options, get(PARTS.clock), log);
-        own.registerInstance(PARTS.usedAssertionsStore, adapter);
+        container.registerInstance(PARTS.usedAssertionsStore, adapter);
         return dependency;
       },
     });
@@ -55,11 +55,11 @@ export const privateKeyJwt = define({
   async tables(settings) {
     if (!isOn(settings)) return {};
     const { CLIENT_REPOSITORY, KEY_DIRECTORY } = settings;
-    const ofClients = CLIENT_REPOSITORY === 'postgres' ? [(await loadClientKeys()).CLIENT_KEYS] : [];
-    if (KEY_DIRECTORY !== 'postgres') return { ofClients };
+    const inClientsPool = CLIENT_REPOSITORY === 'postgres' ? [(await loadClientKeys()).CLIENT_KEYS] : [];
+    if (KEY_DIRECTORY !== 'postgres') return { inClientsPool };
     const { USED_ASSERTIONS } = await import('../../adapters/postgres/private-key-jwt/used-assertion-table.ts');
     const { USES_POOL_SIZE } = await import('../../adapters/postgres/private-key-jwt/open-used-assertions.ts');
-    return { ofClients, own: [USED_ASSERTIONS], connections: USES_POOL_SIZE };
+    return { inClientsPool, inOwnPool: [USED_ASSERTIONS], connections: USES_POOL_SIZE };
   },
 });
 

@@ -59,7 +59,7 @@ export const statusPage = define({
     part(parts, STATUS, (get) => {
       const isListening = () => (role === 'primary' ? null : get(PARTS.httpServer).listening);
       const workers = () => get.optional(PARTS.workers);
-      const own = () => ({
+      const thisReplica = () => ({
         name: `${hostname()}:${process.pid}`,
         clock_offset_seconds: get(PARTS.keyRing).clockOffsetSeconds() ?? null,
         seen_at: null,
@@ -74,7 +74,7 @@ export const statusPage = define({
         workers: async () => (await workers()?.figures()) ?? new Map(),
         queue: () => statusQueue(get(PARTS.verificationQueue), get(PARTS.pacedAttempts), settings),
         keys: () => get(PARTS.keyRing).periods(),
-        replicas: () => [own(), ...(get.optional(PARTS.replicaRegister)?.latest ?? [])],
+        replicas: () => [thisReplica(), ...(get.optional(PARTS.replicaRegister)?.latest ?? [])],
         processes: () => [
           { name: 'primary', listening: isListening() },
           ...(workers()?.states() ?? []).map(({ id, listening }) => ({ name: `worker-${id}`, listening })),

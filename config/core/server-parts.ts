@@ -69,8 +69,8 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
 
   part(parts, PARTS.healthChecks, (get) => () => {
     const logs = [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks];
-    const own = get.optional(PARTS.workers)?.healthChecks(logs) ?? logs;
-    return [get(PARTS.lifecycle), ...own, ...get(PARTS.dependencies)];
+    const ofProcesses = get.optional(PARTS.workers)?.healthChecks(logs) ?? logs;
+    return [get(PARTS.lifecycle), ...ofProcesses, ...get(PARTS.dependencies)];
   });
   part(parts, PARTS.metricsScrape, (get) => {
     return new MetricsScrape({

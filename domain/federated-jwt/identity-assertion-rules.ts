@@ -9,7 +9,7 @@ const CLOCK_SKEW_SECONDS = 30;
 /** A JWT (RFC 7519 section 5.1), or as a JWT-SVID may call itself (JWT-SVID section 2.3). An access token is another type. */
 const TYPES = ['jwt', 'jose'];
 
-export interface IdentityAssertionLimits {
+interface IdentityAssertionLimits {
   /** Now, in seconds since the epoch. */
   readonly now: number;
   /** The greatest age by `iat`; without `iat`, the longest remaining life by `exp`. */

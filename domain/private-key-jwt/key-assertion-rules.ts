@@ -14,7 +14,7 @@ const ASSERTION_ID_MAX_LENGTH = 255;
 /** A JWT, or explicitly one for this purpose (draft-ietf-oauth-rfc7523bis section 4). */
 const TYPES = ['jwt', 'client-authentication+jwt'];
 
-export interface KeyAssertionLimits {
+interface KeyAssertionLimits {
   /** Now, in seconds since the epoch. */
   readonly now: number;
   /** An assertion must have exactly one of these: our issuer, which is the audience of no other server. */

@@ -10,7 +10,7 @@ import { conditions, figure, median, percentile, print, printVerdicts, say, sum,
 import { secretRequest } from './token-requests.ts';
 
 /** What connections that opened at the same time were answered. */
-export interface FirstRequests {
+interface FirstRequests {
   /** Milliseconds from opening a connection to the first byte of its answer, of each answer with status 200. */
   readonly times: readonly number[];
   /** Requests that were answered 503: a worker has only so many in progress at once. */

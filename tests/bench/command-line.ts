@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const STORES = ['memory', 'postgres'] as const;
+const STORES = ['memory', 'postgres'] as const;
 export type Store = (typeof STORES)[number];
 
 /** The ways in which a token request with wrong credentials is refused. */

@@ -26,7 +26,7 @@ const RSA_SECONDS = 2;
 const SERVICES_ON_POSTGRES = 3;
 
 /** The results of one candidate. */
-export interface ComparisonRow {
+interface ComparisonRow {
   readonly name: string;
   readonly tokenBytes: number;
   /** Keys in its published key set. */
@@ -79,7 +79,7 @@ export async function runComparison(
 }
 
 /** Medians over the rounds, below the machine's RSA-2048 signatures per second. */
-export function comparisonTable(measured: readonly ComparisonRow[], rsaLimits: readonly number[]): string {
+function comparisonTable(measured: readonly ComparisonRow[], rsaLimits: readonly number[]): string {
   const rows = measured.map((row) => ({ ...row, ...medianFigures(row.rounds, rsaLimits) }));
   const percent = (ratio: number) => `${figure(ratio * 100, ratio < 0.1 ? 1 : 0)} %`;
   const limit = `The machine's RSA-2048 limit: ${figure(median(rsaLimits))} signatures/s.`;

@@ -5,7 +5,7 @@ import { sum } from './report.ts';
 /** The kernel's clock ticks per second in /proc: 100 on every platform that Node.js is built for. */
 const TICKS_PER_SECOND = 100;
 
-export interface ProcessStat {
+interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
   /** Milliseconds of CPU in user and kernel mode so far. */
@@ -44,7 +44,7 @@ export class ProcessTree {
   }
 }
 
-export interface MemorySample {
+interface MemorySample {
   /** Since sampling began. */
   readonly seconds: number;
   readonly megabytes: number;

@@ -3,7 +3,7 @@ import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts'
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** A log, and the events that can be read from it afterwards. */
-export interface AuditLogFixture {
+interface AuditLogFixture {
   readonly auditLog: AuditLog;
   readonly recorded: () => Promise<readonly AuditEvent[]>;
   /** Lets every write fail, and succeed again. */

@@ -7,7 +7,7 @@ import { lock, NO_SECRET } from '../../domain/stored-secret.ts';
 export type { NewClient };
 
 /** An empty repository, and the changes that another program makes to its registrations. */
-export interface ClientRepositoryUnderTest {
+interface ClientRepositoryUnderTest {
   readonly repository: ClientRepository;
   add(client: NewClient): Promise<void>;
   change(clientId: string, changes: Partial<NewClient>): Promise<void>;

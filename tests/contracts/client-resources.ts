@@ -8,7 +8,7 @@ export interface ClientWithResources {
 }
 
 /** The resources of these registrations. */
-export interface ClientResourcesUnderTest {
+interface ClientResourcesUnderTest {
   readonly clientResources: ClientResources;
   /** The id of the row of a registration, as the repository of the same storage has it. */
   idOf(clientId: string): string;

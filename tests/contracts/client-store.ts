@@ -18,7 +18,7 @@ import { collect } from '../support/collect.ts';
 import { A_CLIENT } from './client-repository.ts';
 
 /** An empty store. */
-export interface ClientStoreUnderTest {
+interface ClientStoreUnderTest {
   readonly store: ClientStore;
   /** Another store with the same clients, as a second administrator has. */
   another(): Promise<ClientStore>;

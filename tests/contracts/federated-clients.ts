@@ -3,7 +3,7 @@ import { FEDERATED_CANDIDATES_MAX, type FederatedClients } from '../../applicati
 import type { FederatedSubject } from '../../domain/client-details.ts';
 
 /** Rules of which none is there yet, and the ways in which they come and go. */
-export interface FederatedClientsUnderTest {
+interface FederatedClientsUnderTest {
   readonly clients: FederatedClients;
   /** Registers a client with a rule for each subject. */
   add(clientId: string, subjects: readonly FederatedSubject[]): Promise<void>;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KeyDirectory, SharedKey } from '../../application/ports/key-directory.ts';
 
 /** An empty directory. */
-export interface KeyDirectoryUnderTest {
+interface KeyDirectoryUnderTest {
   readonly directory: KeyDirectory;
   /** Changes the directory as if this time had passed. */
   pass(seconds: number): Promise<void>;

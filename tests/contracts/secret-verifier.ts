@@ -3,7 +3,7 @@ import type { SecretVerifier } from '../../application/ports/secret-verifier.ts'
 import { StoredSecret } from '../../domain/stored-secret.ts';
 
 /** What a test of a secret verifier needs: the verifier, and how a secret is stored for it. */
-export interface SecretVerifierFixture {
+interface SecretVerifierFixture {
   readonly verifier: SecretVerifier;
   readonly store: (secret: string) => Promise<StoredSecret>;
 }

@@ -6,7 +6,7 @@ import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import { CLAIMS } from '../support/claims.ts';
 
 /** A signer, and the keys that it signs with. */
-export interface SignerUnderTest {
+interface SignerUnderTest {
   readonly signer: TokenSigner;
   readonly keys: KeyProvider;
 }

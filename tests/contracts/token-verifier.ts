@@ -5,7 +5,7 @@ import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
 import { CLAIMS } from '../support/claims.ts';
 
 /** A verifier, and a signer whose keys it trusts. */
-export interface VerifierUnderTest {
+interface VerifierUnderTest {
   readonly verifier: TokenVerifier;
   readonly signer: TokenSigner;
 }

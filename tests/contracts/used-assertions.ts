@@ -4,7 +4,7 @@ import type { AssertionUse, UsedAssertions } from '../../application/ports/used-
 /** Small limits, so that a test reaches them. */
 export const SMALL_LIMITS = { perClient: 3, total: 5 };
 
-export interface UsedAssertionsUnderTest {
+interface UsedAssertionsUnderTest {
   /** Two processes of the service, or the same store twice. */
   readonly stores: readonly [UsedAssertions, UsedAssertions];
   /** Waits for so many seconds. */

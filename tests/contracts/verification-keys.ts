@@ -5,7 +5,7 @@ const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const DATA = new TextEncoder().encode('to be signed');
 
 /** Keys to verify with, and the private half of one of them. */
-export interface VerificationKeysUnderTest {
+interface VerificationKeysUnderTest {
   readonly keys: VerificationKeys;
   readonly trusted: SigningKey;
 }

@@ -1,5 +1,5 @@
 /** Two services, of which only one has the problem. */
-export interface AlertCase {
+interface AlertCase {
   /** The time between two values, and between two evaluations: one minute by default. */
   readonly interval?: string;
   /** Series and values, in promtool's notation. */

@@ -13,7 +13,7 @@ const FOLDERS = ['domain', 'application', 'adapters', 'config'];
 
 /** The entry points of programs, which go with them. */
 const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
-  'clients-program': ['config/clients.ts', 'config/clients-program-parts.ts'],
+  'clients-program': ['config/clients.ts', 'config/clients-program-extensions.ts'],
   doctor: ['config/doctor.ts'],
   'example-resource': ['config/locations.ts'],
   'key-directory': ['config/keys.ts'],
@@ -48,7 +48,7 @@ async function treeWithout(...names: readonly string[]): Promise<string> {
       await rm(join(tree, file), { force: true });
     }
   }
-  for (const list of ['config/capabilities.ts', 'config/clients-program-parts.ts']) {
+  for (const list of ['config/capabilities.ts', 'config/clients-program-extensions.ts']) {
     const text = await readFile(join(tree, list), 'utf8').catch(() => undefined);
     if (text !== undefined) await writeFile(join(tree, list), withoutLines(text, own));
   }

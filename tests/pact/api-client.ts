@@ -14,7 +14,7 @@ export interface Token {
   readonly scope?: string;
 }
 
-export interface Place {
+interface Place {
   readonly code: string;
   readonly city: string;
   readonly region: string;

@@ -24,7 +24,7 @@ export function contractFile(name: string): string {
 }
 
 /** Records the contract of one consumer while its tests run. */
-export interface ContractRecorder extends Disposable {
+interface ContractRecorder extends Disposable {
   /** For requests. PactV3, because PactV4 compares only the media type of a form body, not its fields. */
   readonly requests: PactV3;
   /** For messages, which PactV3 does not have. */

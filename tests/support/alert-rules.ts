@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 export const ALERTS_FILE = 'deploy/prometheus-alerts.yml';
 
 /** One rule of deploy/prometheus-alerts.yml. */
-export interface AlertRule {
+interface AlertRule {
   readonly alert: string;
   readonly expr: string;
   readonly severity: string;

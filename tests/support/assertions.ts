@@ -8,7 +8,7 @@ type Part = string | Uint8Array | object;
 export type Seal = (input: string) => Uint8Array;
 
 /** The key pair of a client, which signs by one algorithm. */
-export interface SigningKeyPair {
+interface SigningKeyPair {
   readonly algorithm: AssertionAlgorithm;
   readonly privateKey: KeyObject;
   /** Without `kid` and `alg`. */

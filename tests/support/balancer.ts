@@ -19,7 +19,7 @@ export interface Backend {
 }
 
 /** How a balancer finds out which backends are ready. */
-export interface Probing {
+interface Probing {
   readonly path: string;
   readonly everyMs: number;
   /** A backend is ready after so many answers of 200 in a row, and no longer after so many others. */

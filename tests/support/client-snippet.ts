@@ -1,9 +1,6 @@
 import { freePort } from './free-port.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from './running-service.ts';
 
-/** What a resource server says to a client with a valid token, in the snippets of docs/getting-a-token.md. */
-export const ANSWER_WITH_TOKEN = /"city_name":"New York City"/;
-
 /** A client of docs/getting-a-token.md, and what the page says about it. */
 export interface ClientSnippet {
   /** The file of the page. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-export const DASHBOARD_FILE = 'deploy/grafana-dashboard.json';
+const DASHBOARD_FILE = 'deploy/grafana-dashboard.json';
 
-export interface Panel {
+interface Panel {
   readonly id: number;
   readonly type: string;
   readonly title: string;
@@ -18,7 +18,7 @@ interface Variable {
   readonly query: string | { readonly query: string };
 }
 
-export interface Dashboard {
+interface Dashboard {
   readonly title: string;
   readonly panels: readonly Panel[];
   readonly templating: { readonly list: readonly Variable[] };

@@ -33,7 +33,7 @@ interface Operation {
   };
 }
 
-export interface ApiDocument {
+interface ApiDocument {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly 'x-other-paths': Operation;

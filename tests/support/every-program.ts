@@ -17,7 +17,7 @@ import { until } from './until.ts';
 import { WorkloadIssuer } from './workload-issuer.ts';
 
 /** The roles of a deployment, by their URLs. */
-export interface DatabaseRoles {
+interface DatabaseRoles {
   /** Creates tables, and manages clients. */
   readonly owner: string;
   /** Of the service. Creates the tables of the key directory. */

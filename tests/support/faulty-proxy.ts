@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /** How the network behaves: normally, with each chunk delayed, or dropping everything while connections stay open. */
-export type NetworkState =
+type NetworkState =
   | { readonly kind: 'well' }
   | { readonly kind: 'slow'; readonly delayMs: number }
   | { readonly kind: 'silent' };

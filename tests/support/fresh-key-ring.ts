@@ -9,7 +9,7 @@ import { FixedClock } from './fixed-clock.ts';
 import { InMemoryAuditLog } from './in-memory-audit-log.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
 
-export interface KeyRingOptions extends Partial<KeyTimes> {
+interface KeyRingOptions extends Partial<KeyTimes> {
   readonly clock?: MonotonicClock;
   readonly factory?: KeyFactory;
   readonly directory?: KeyDirectory;

@@ -11,7 +11,7 @@ export interface HttpAnswer {
   json(): Record<string, unknown>;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string | Buffer;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { createJsonLog } from '../../adapters/log/json-log.ts';
 
 /** A log that is kept in memory instead of printed. */
-export interface LogBuffer {
+interface LogBuffer {
   readonly log: Logger;
   /** Takes lines that something else has made. */
   write(line: string): void;

@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 import { send } from './http.ts';
 import { until } from './until.ts';
 
-export interface ScrapedService {
+interface ScrapedService {
   readonly job: string;
   /** Host and port. */
   readonly target: string;

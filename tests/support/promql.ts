@@ -1,5 +1,5 @@
 /** The use of one of our metrics in a query. */
-export interface MetricUse {
+interface MetricUse {
   readonly name: string;
   /** The labels of its selector, with the pattern that each must or must not match. */
   readonly labels: ReadonlyMap<string, { readonly operator: string; readonly value: string }>;

@@ -13,7 +13,7 @@ export interface FinishedProgram {
 }
 
 /** A program of config/, as its file in config/ calls it. */
-export type ProgramOfConfig = (
+type ProgramOfConfig = (
   args: readonly string[],
   streams: ProgramStreams,
   environment: Readonly<Record<string, string>>,

@@ -2,9 +2,9 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node
 import { KeySetServer, keySetAnswer } from './key-set-server.ts';
 
 /** The algorithms of platforms. */
-export type WorkloadAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'EdDSA' | 'PS256';
+type WorkloadAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'EdDSA' | 'PS256';
 
-export interface WorkloadToken {
+interface WorkloadToken {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
 }

@@ -12,7 +12,7 @@ import { hashCommand, rotateCommand, secretCommands } from './secret-commands.ts
 import { stateCommands } from './state-commands.ts';
 
 /** What the commands need. */
-export interface CommandParts {
+interface CommandParts {
   /** Called by the commands that need stored clients. */
   readonly open: OpenClients;
   readonly encoder: SecretEncoder;

@@ -24,7 +24,7 @@ export interface OpenExplanation {
 }
 
 /** Opens it, or returns what is wrong with the settings. Throws DependencyUnavailable without the tables. */
-export type OpenExplain = OpenStorage<OpenExplanation>;
+type OpenExplain = OpenStorage<OpenExplanation>;
 
 interface ExplainOptions extends AnswerOptions {
   readonly clientId?: string;

@@ -21,7 +21,7 @@ const TABLES = 'A service with KEY_DIRECTORY=postgres creates these tables when 
 const COLUMNS = ['kid', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
 
 /** Opens the key directory, or returns what is wrong with the environment. */
-export type OpenKeys = OpenStorage<KeyRecords & { close(): Promise<void> }>;
+type OpenKeys = OpenStorage<KeyRecords & { close(): Promise<void> }>;
 
 /** `npm run keys`: shows the keys of the shared directory, and revokes one. Returns the exit code. Rejects only on a bug. */
 export function runKeys(

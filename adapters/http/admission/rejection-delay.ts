@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-export const REJECTION_LIMITS = {
+const REJECTION_LIMITS = {
   /** Rejections per second on one connection that are answered without a delay. */
   perSecond: 20,
   /** Rejections that wait at once, on all connections. */

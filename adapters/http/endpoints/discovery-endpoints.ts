@@ -13,7 +13,7 @@ export const KEY_SET_PATH = '/oauth2/jwks';
 export const AUTHORIZATION_PATH = '/oauth2/authorize';
 
 /** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
-export type Cacheability = 'public' | 'private';
+type Cacheability = 'public' | 'private';
 
 /** The document changes only with the settings. */
 const MAX_AGE_SECONDS = 3_600;
@@ -32,7 +32,7 @@ export interface MetadataOptions {
 }
 
 /** `mcp`: the SDKs of the Model Context Protocol use no metadata without an authorization endpoint and PKCE (decision 0311). */
-export type MetadataCompatibility = 'mcp';
+type MetadataCompatibility = 'mcp';
 
 /** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
 export function metadataPath(issuer: string): string {

@@ -3,7 +3,7 @@ import type { Exchange } from '../server/exchange.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 
 /** Collects all metrics, in the format of the scraper. */
-export type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
+type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
 
 type Checks = () => readonly HealthCheck[];
 

@@ -15,7 +15,7 @@ import {
 } from './discovery-endpoints.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 
-export interface PublicRouteParts {
+interface PublicRouteParts {
   readonly issueToken: IssueToken;
   readonly publishKeys: PublishKeys;
   readonly load: LoadLimit;

@@ -15,7 +15,7 @@ import type { HttpReason } from '../server/http-reasons.ts';
 import { type HttpRefusal, httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
 
-export interface TokenEndpointParts {
+interface TokenEndpointParts {
   readonly issueToken: IssueToken;
   readonly load: LoadLimit;
   /** The methods that are switched on. */

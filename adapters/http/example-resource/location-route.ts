@@ -4,7 +4,7 @@ import { sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler, Route } from '../server/koa-application.ts';
 
-export type LocationFieldOrder = 'declared' | 'alphabetical';
+type LocationFieldOrder = 'declared' | 'alphabetical';
 
 /** GET /v1/locations/{code}: the example resource. The code is compared as it is in the path, without percent-decoding. */
 export function locationRoute(findLocation: FindLocation, order: LocationFieldOrder): Route {

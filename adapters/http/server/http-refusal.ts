@@ -37,7 +37,7 @@ export const ANSWERS = {
 } satisfies Record<RefusalCode, Answer> & Record<string, Answer>;
 
 /** The code of a refusal: one of the domain's, or one that exists only in HTTP. */
-export type AnswerCode = keyof typeof ANSWERS;
+type AnswerCode = keyof typeof ANSWERS;
 
 /** A reason of any refusal. */
 export type AnyReason = HttpReason | RefusalReason;

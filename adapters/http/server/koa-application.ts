@@ -30,7 +30,7 @@ export interface Route {
 }
 
 /** An error of a connection, for the log. A client that disconnects is not the service's fault: its code is enough. */
-export type ConnectionFault =
+type ConnectionFault =
   | { readonly event: 'connection_lost'; readonly code: string }
   | { readonly event: 'connection_failed'; readonly fault: unknown };
 

@@ -20,7 +20,7 @@ export interface Workers {
   processIds(): readonly number[];
 }
 
-export type Listener = ListenOptions & { readonly server: HttpServer };
+type Listener = ListenOptions & { readonly server: HttpServer };
 
 /** What is opened first is closed last. */
 export interface RunningServerParts {

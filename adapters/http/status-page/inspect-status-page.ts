@@ -1,7 +1,7 @@
 import { type Finding, fine, note } from '../../../application/ports/inspection.ts';
 import { STATUS_PAGE_PATH } from './status-page-routes.ts';
 
-export interface StatusPageSettings {
+interface StatusPageSettings {
   /** Where the management port listens; port 0 is any free one. */
   readonly host: string;
   readonly port: number;

@@ -5,7 +5,7 @@ import type { RefusalQuery, RefusalRecord, RequestLine } from '../../../applicat
 /** Records of each reason, so that a flood of one reason evicts no record of another. There are about 80 reasons. */
 export const RECORDS_OF_A_REASON = 256;
 
-export const RECORDS_OF_A_CLIENT = 5;
+const RECORDS_OF_A_CLIENT = 5;
 
 /** Registered clients that were refused last. */
 export const CLIENTS_MAX = 1_000;

@@ -19,7 +19,7 @@ const DATABASE_CHECKS: ReadonlySet<string> = new Set(['client repository', 'key 
 
 const CLIENTS_MAX = 100;
 
-export interface ServiceStatusParts {
+interface ServiceStatusParts {
   readonly clock: Clock;
   readonly version: string;
   readonly baseUrl: string;

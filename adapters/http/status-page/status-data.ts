@@ -41,7 +41,7 @@ export interface StatusCheck {
   readonly reason?: string;
 }
 
-export interface StatusTotals {
+interface StatusTotals {
   readonly tokens: number;
   readonly requests: number;
   /** By reason, of all routes of the public port. */
@@ -69,7 +69,7 @@ export interface StatusQueue {
   readonly bounds: Readonly<Record<'running' | 'fifo' | 'overflow' | 'paced' | 'unanswered', number>>;
 }
 
-export interface StatusKey {
+interface StatusKey {
   readonly kid: string;
   /** `trusted`: a key of another replica, whose state only that replica knows. */
   readonly state: 'published' | 'signing' | 'retired' | 'trusted';
@@ -91,7 +91,7 @@ export interface StatusWorker {
   readonly connections: number | null;
 }
 
-export interface StatusDatabase {
+interface StatusDatabase {
   readonly state: 'available' | 'unavailable';
   /** Of look-ups, the mean over the last minute. */
   readonly latency_seconds: number | null;

@@ -12,7 +12,7 @@ const BATCH = `batch as materialized (select * from ${IMPORTED} as imported
     where $1::text is null or imported.${CLIENT_ID} > $1 order by imported.${CLIENT_ID} limit $2)`;
 
 /** Which of the imported clients an outcome means. Before `save`, `stored` is null; after it, that means an added client. */
-export const OUTCOMES = {
+const OUTCOMES = {
   added: 'stored is null',
   replaced: 'stored is not null',
   locked: "stored = 'locked'",

@@ -3,7 +3,7 @@ import { USED_ASSERTIONS } from './0002-used-assertions.ts';
 import { SERVICE_REPLICAS } from './0003-service-replicas.ts';
 
 /** What a migration does, by the table that it creates or changes. */
-export interface Migration {
+interface Migration {
   readonly name: string;
   readonly tables: Readonly<Record<string, readonly string[]>>;
 }

@@ -81,11 +81,11 @@ function isAskedFor(environment: Environment): boolean {
 function withSharedVariables(environment: Environment): Environment {
   const endpoint = environment['OTEL_EXPORTER_OTLP_ENDPOINT']?.replace(/\/$/, '');
   const shared = SHARED.map((name) => [`OTEL_EXPORTER_OTLP_TRACES_${name}`, environment[`OTEL_EXPORTER_OTLP_${name}`]]);
-  const own = Object.entries(environment).filter(([, value]) => value !== '');
+  const given = Object.entries(environment).filter(([, value]) => value !== '');
   return {
     ...Object.fromEntries(shared),
     ...(endpoint && { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${endpoint}/v1/traces` }),
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(given),
   };
 }
 

@@ -68,9 +68,9 @@ export async function startPrimary({
     findPort: () => findSharedPort(settings.HOST, settings.PORT),
     async start(worker, sharedPort) {
       const { costs } = verifier;
-      const own = { worker: worker.id, sharedPort };
       const { reopenings } = pool;
-      await worker.start({ ...own, files, keys: keys.now(), cacheKey, costs, issuerKeys: issuerKeys() });
+      const state = { keys: keys.now(), cacheKey, costs, issuerKeys: issuerKeys() };
+      await worker.start({ worker: worker.id, sharedPort, files, ...state });
       // A worker that is still starting does not hear of changes.
       if (pool.reopenings !== reopenings) await pool.reopenFiles();
     },

@@ -112,6 +112,6 @@ function configurationOf({ files }: WorkerStart): Configuration {
   const loaded = loadConfiguration(process.env, (path) => success(files.get(path) ?? ''));
   if (!loaded.ok) throw new Error(loaded.problem.join('\n'));
   const { settings } = loaded.value;
-  const own = { MANAGEMENT_PORT: 0, DATABASE_POOL_SIZE: lookUpConnections(settings) };
-  return { ...loaded.value, settings: { ...settings, ...own } };
+  const changed = { MANAGEMENT_PORT: 0, DATABASE_POOL_SIZE: lookUpConnections(settings) };
+  return { ...loaded.value, settings: { ...settings, ...changed } };
 }

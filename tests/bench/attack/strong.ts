@@ -20,7 +20,7 @@ import {
 } from './programs.ts';
 
 /** Clients beside a flood. */
-export interface FloodedClients {
+interface FloodedClients {
   readonly flood: FloodName;
   readonly clients: LegitimateResult;
   readonly answers: AnswerCount;

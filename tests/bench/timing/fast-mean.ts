@@ -7,7 +7,7 @@ const FROM = 0.02;
 const TO = 0.2;
 
 /** The mean of the fast answers and its standard error, in the unit of the values. */
-export interface FastMean {
+interface FastMean {
   readonly mean: number;
   readonly error: number;
 }

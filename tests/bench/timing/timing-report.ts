@@ -5,7 +5,7 @@ import { detectableDifference, fastMean, standardErrorsAbove } from './fast-mean
 import { type Case, PLANTED, REFERENCE } from './timing-cases.ts';
 
 /** One case next to the reference. Figures in microseconds are medians over the runs. */
-export interface CaseResult {
+interface CaseResult {
   readonly name: Case;
   /** Answers in each run, at least. */
   readonly count: number;
@@ -20,7 +20,7 @@ export interface CaseResult {
 }
 
 /** What a measurement has to show. */
-export interface Requirement {
+interface Requirement {
   /** Microseconds by which the case PLANTED is slowed down; 0 if it is not. */
   readonly planted: number;
   /** Whether the planted difference has to be found. */
