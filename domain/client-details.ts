@@ -4,23 +4,31 @@ import { isResourceIndicator } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { isSecretId, StoredSecret, secretIdOf } from './stored-secret.ts';
 
-/** A secret beside the one of the registration, so that a client can change its secret without a pause. */
-export interface NamedSecret {
-  /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
-  readonly secretId: string;
-  /** For people. */
-  readonly name: string;
-  /** A BCrypt encoding; in memory also `{noop}` and the plain secret. */
-  readonly encoded: string;
-  /** The first second in which it is no longer valid, in seconds since the epoch. */
-  readonly expiresAt?: number;
+/** What authenticates its client until some time. */
+export interface Expiring {
+  /** The first second in which it is no longer valid, in seconds since the epoch. Absent: it never expires. */
+  readonly expires_at?: number;
 }
 
+/**
+ * A secret beside the one of the registration, so that a client can change its secret without a pause. This and the other
+ * entries of ClientDetails have the same members in clients files, tables, answers and audit events.
+ */
+export interface NamedSecret extends Expiring {
+  /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
+  readonly secret_id: string;
+  /** For people. */
+  readonly name: string;
+  /** A BCrypt encoding; in memory also `{noop}` and the plain secret. Called `client_secret` in a clients file. */
+  readonly encoded: string;
+}
+
+/** The members of a secret that answers and audit events show. */
+export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly (keyof NamedSecret)[];
+
 /** A key that verifies assertions of the client (`private_key_jwt`). */
-export interface ClientKey {
+export interface ClientKey extends Expiring {
   readonly jwk: PublicJwk;
-  /** As above. */
-  readonly expiresAt?: number;
 }
 
 /** An identity of another issuer that may act as the client (`federated_jwt`). Everything is compared exactly. */
@@ -71,7 +79,7 @@ export interface DetailsProblem {
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
   const { secrets, keys, subjects, resources } = details;
   const problem =
-    problemOf('secrets', secrets, ({ secretId }) => secretId, ruleOfSecret) ??
+    problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
     problemOf('keys', keys, materialOf, ruleOfKey) ??
     repeatedKid(keys) ??
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
@@ -108,19 +116,19 @@ function materialOf({ jwk: { kid, alg, ...material } }: ClientKey): string {
   return JSON.stringify(material);
 }
 
-function ruleOfSecret({ secretId, name, encoded, expiresAt }: NamedSecret): string | undefined {
-  if (!isSecretId(secretId)) return 'secret_id must be 1 to 32 letters, digits and -_~';
+function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): string | undefined {
+  if (!isSecretId(secret_id)) return 'secret_id must be 1 to 32 letters, digits and -_~';
   if (!isText(name, NAME_MAX_LENGTH)) return `name must have 1 to ${NAME_MAX_LENGTH} characters`;
   const secret = StoredSecret.parse(encoded);
   if (secret.kind === 'unusable') return 'must be a BCrypt encoding of cost 4 to 14';
-  if (secret.kind === 'plain' && secretIdOf(secret.reveal()) !== secretId)
+  if (secret.kind === 'plain' && secretIdOf(secret.reveal()) !== secret_id)
     return 'must begin with its secret_id and a dot';
-  return ruleOfTime(expiresAt);
+  return ruleOfTime(expires_at);
 }
 
-function ruleOfKey({ jwk, expiresAt }: ClientKey): string | undefined {
+function ruleOfKey({ jwk, expires_at }: ClientKey): string | undefined {
   const read = readPublicJwk(jwk);
-  return read.ok ? ruleOfTime(expiresAt) : read.problem;
+  return read.ok ? ruleOfTime(expires_at) : read.problem;
 }
 
 function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | undefined {
@@ -139,13 +147,17 @@ function ruleOfResource(resource: string): string | undefined {
   return isResourceIndicator(resource) ? undefined : 'must be an absolute URI without a fragment (RFC 8707 section 2)';
 }
 
-function ruleOfTime(expiresAt: number | undefined): string | undefined {
-  const isGood = expiresAt === undefined || (Number.isSafeInteger(expiresAt) && expiresAt >= 0);
+function ruleOfTime(time: number | undefined): string | undefined {
+  const isGood = time === undefined || (Number.isSafeInteger(time) && time >= 0);
   return isGood ? undefined : 'expires_at must be a time in whole seconds since the epoch';
 }
 
 function isText(text: string, maxLength: number): boolean {
   return text !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text);
+}
+
+export function hasExpired({ expires_at = Infinity }: Expiring, now: number): boolean {
+  return expires_at <= now;
 }
 
 /** Seconds before its expiry from which on a credential counts as one that expires soon: 30 days. */
@@ -158,8 +170,7 @@ export interface ExpiringCredentials {
 }
 
 export function countExpiring(all: readonly ClientDetails[], now: number): ExpiringCredentials {
-  const isExpiring = ({ expiresAt = 0 }: { readonly expiresAt?: number }) =>
-    expiresAt > now && expiresAt <= now + EXPIRES_SOON_SECONDS;
+  const isExpiring = (entry: Expiring) => !hasExpired(entry, now) && hasExpired(entry, now + EXPIRES_SOON_SECONDS);
   const counts = { secrets: 0, keys: 0 };
   for (const { secrets, keys } of all) {
     counts.secrets += secrets.filter(isExpiring).length;

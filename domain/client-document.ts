@@ -1,5 +1,5 @@
 import type { AuthenticationMethod } from './authentication-method.ts';
-import type { FederatedSubject } from './client-details.ts';
+import type { FederatedSubject, NamedSecret, SHOWN_OF_SECRET } from './client-details.ts';
 
 /**
  * A registration as an operator sees it, valid or not: what `--json` prints and the audit log records, in the names of a
@@ -26,11 +26,12 @@ export interface ExpiryDocument {
   readonly expired: boolean;
 }
 
-interface SecretDocument extends ExpiryDocument {
-  /** Null for the secret without an id, which is in the table of the clients. */
-  readonly secret_id: string | null;
-  readonly name: string | null;
-}
+/** What is shown of a secret. All members are null for the secret without an id, which is in the table of the clients. */
+export type RecordedSecret = {
+  readonly [Member in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Member]> | null;
+};
+
+type SecretDocument = RecordedSecret & ExpiryDocument;
 
 interface KeyDocument extends ExpiryDocument {
   /** Its SHA-256 thumbprint (RFC 7638). */
@@ -54,6 +55,6 @@ export interface CredentialsDocument {
 export interface RecordedClient
   extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost'>,
     Pick<CredentialsDocument, 'federated_subjects' | 'resources'> {
-  readonly secrets: readonly Omit<SecretDocument, 'expired'>[];
+  readonly secrets: readonly RecordedSecret[];
   readonly keys: readonly Pick<KeyDocument, 'key_id' | 'kid' | 'expires_at'>[];
 }

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { ImportEntry, ImportProblem } from '../../application/ports/client-store.ts';
-import { type ClientDetails, checkDetails, DETAIL_MEMBERS, DETAILS_MAX } from '../../domain/client-details.ts';
+import {
+  type ClientDetails,
+  type ClientKey,
+  checkDetails,
+  DETAIL_MEMBERS,
+  DETAILS_MAX,
+  type NamedSecret,
+} from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
@@ -13,7 +20,7 @@ const OTHER_MEMBERS =
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
 
 const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : 'must be a string') });
-const TIME = z.number('must be a time in whole seconds since the epoch').optional();
+const TIME = z.number('must be a time in whole seconds since the epoch').exactOptional();
 
 function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const members = Object.keys(shape).join(', ');
@@ -29,17 +36,15 @@ function listOf<Entry extends z.ZodType>(entry: Entry) {
 /** A key as it stands in a JWK set, beside which `expires_at` may stand. Unknown members have no meaning (RFC 7517 section 4). */
 const KEY = z
   .looseObject({ expires_at: TIME }, 'must be an object')
-  .transform(({ expires_at, ...jwk }, { addIssue }) => {
+  .transform(({ expires_at, ...jwk }, { addIssue }): ClientKey => {
     const read = readPublicJwk(jwk);
-    if (read.ok) return { jwk: read.value, ...expiry(expires_at) };
+    if (read.ok) return { jwk: read.value, ...(expires_at !== undefined && { expires_at }) };
     addIssue({ code: 'custom', message: read.problem });
     return z.NEVER;
   });
 
 const SECRET = entryOf({ secret_id: TEXT, name: TEXT, client_secret: TEXT, expires_at: TIME }).transform(
-  ({ secret_id, name, client_secret, expires_at }) => {
-    return { secretId: secret_id, name, encoded: client_secret, ...expiry(expires_at) };
-  },
+  ({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }),
 );
 
 const SUBJECT = entryOf({
@@ -98,10 +103,6 @@ const ENTRY = z.preprocess((entry) => {
 
 function authenticatesWithoutSecret({ clientSecret }: NewClient, { secrets, keys, subjects }: ClientDetails): boolean {
   return clientSecret === NO_SECRET && secrets.length + keys.length + subjects.length > 0;
-}
-
-function expiry(expiresAt: number | undefined): { readonly expiresAt?: number } {
-  return expiresAt === undefined ? {} : { expiresAt };
 }
 
 /**

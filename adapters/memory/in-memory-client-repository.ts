@@ -1,7 +1,7 @@
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import type { NamedSecret } from '../../domain/client-details.ts';
+import { hasExpired, type NamedSecret } from '../../domain/client-details.ts';
 import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 
@@ -13,7 +13,7 @@ interface Client {
 }
 
 /** The registration with the secret that an id selects, until the secret expires. */
-interface SecretOfClient extends Pick<NamedSecret, 'secretId' | 'expiresAt'> {
+interface SecretOfClient extends Omit<NamedSecret, 'encoded'> {
   readonly lookup: ClientLookup;
   readonly secret: StoredSecret;
 }
@@ -38,9 +38,8 @@ export class InMemoryClientRepository implements ClientRepository {
       lookup: lookupOf(ClientRegistration.of({ ...client, id, clientSecret })),
       secret: StoredSecret.parse(clientSecret),
     });
-    const named = (client.details?.secrets ?? []).map(({ secretId, encoded, expiresAt }) => ({
-      secretId,
-      ...(expiresAt !== undefined && { expiresAt }),
+    const named = (client.details?.secrets ?? []).map(({ encoded, ...secret }) => ({
+      ...secret,
       ...withSecret(selectSecret(client.clientSecret, encoded)),
     }));
     this.#clients.set(client.clientId, { ...withSecret(client.clientSecret), named });
@@ -61,8 +60,8 @@ export class InMemoryClientRepository implements ClientRepository {
   #find(clientId: string, secretId: string | undefined): Pick<Client, 'lookup' | 'secret'> | undefined {
     const client = this.#clients.get(clientId);
     if (secretId === undefined || client === undefined) return client;
-    const named = client.named.find((secret) => secret.secretId === secretId);
-    return named === undefined || (named.expiresAt ?? Infinity) <= this.#clock.now() ? client : named;
+    const named = client.named.find(({ secret_id }) => secret_id === secretId);
+    return named === undefined || hasExpired(named, this.#clock.now()) ? client : named;
   }
 }
 

@@ -95,8 +95,8 @@ function without(
 function withoutEntry(details: StoredCredentials['details'], entry: RemovedDetail): ClientDetails {
   const { secrets, keys, subjects, resources } = details;
   if ('secretId' in entry)
-    return { ...details, secrets: secrets.filter(({ secretId }) => secretId !== entry.secretId) };
-  if ('keyId' in entry) return { ...details, keys: keys.filter(({ keyId }) => keyId !== entry.keyId) };
+    return { ...details, secrets: secrets.filter(({ secret_id }) => secret_id !== entry.secretId) };
+  if ('keyId' in entry) return { ...details, keys: keys.filter(({ key_id }) => key_id !== entry.keyId) };
   if ('resource' in entry) return { ...details, resources: resources.filter((one) => one !== entry.resource) };
   const isOther = ({ issuer, subject }: FederatedSubject) => issuer !== entry.issuer || subject !== entry.subject;
   return { ...details, subjects: subjects.filter(isOther) };

@@ -1,5 +1,11 @@
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
-import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../domain/client-document.ts';
+import { hasExpired, type NamedSecret, SHOWN_OF_SECRET } from '../../domain/client-details.ts';
+import type {
+  ClientDocument,
+  CredentialsDocument,
+  ExpiryDocument,
+  RecordedSecret,
+} from '../../domain/client-document.ts';
 import {
   ClientRegistration,
   type ClientRegistrationFields,
@@ -62,17 +68,14 @@ export function describeWithCredentials(
 
 /** Describes credentials, also those of a disabled client, which come back when it is enabled. */
 function describeCredentials({ clientSecret, details }: StoredCredentials, now: number): CredentialsDocument {
-  const expiry = (expiresAt = Infinity): ExpiryDocument => ({
-    expires_at: expiresAt === Infinity ? null : expiresAt,
-    expired: expiresAt <= now,
+  const withoutId: readonly Partial<NamedSecret>[] = hasSecretWithoutId(clientSecret) ? [{}] : [];
+  const secrets = [...withoutId, ...details.secrets].map((secret) => {
+    return { ...shownOf(secret), expired: hasExpired(secret, now) };
   });
-  const secrets = [
-    ...(hasSecretWithoutId(clientSecret) ? [{ secret_id: null, name: null, ...expiry() }] : []),
-    ...details.secrets.map(({ secretId, name, expiresAt }) => ({ secret_id: secretId, name, ...expiry(expiresAt) })),
-  ];
-  const keys = details.keys.map(({ keyId, jwk, expiresAt }) => {
+  const keys = details.keys.map((key) => {
+    const { key_id, jwk, expires_at = null } = key;
     const { kid = null, kty } = jwk;
-    return { key_id: keyId, kid, kty, algorithms: algorithmsOf(jwk), ...expiry(expiresAt) };
+    return { key_id, kid, kty, algorithms: algorithmsOf(jwk), expires_at, expired: hasExpired(key, now) };
   });
   const isValid = ({ expired }: ExpiryDocument) => !expired;
   return {
@@ -86,6 +89,12 @@ function describeCredentials({ clientSecret, details }: StoredCredentials, now: 
     federated_subjects: details.subjects,
     resources: details.resources,
   };
+}
+
+/** @param secret has no member if it is the one without an id. */
+function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
+  const members = SHOWN_OF_SECRET.map((member) => [member, secret[member] ?? null]);
+  return Object.fromEntries(members) as RecordedSecret;
 }
 
 /** The methods of a client with that secret in the table of the clients, and details of which that is a summary. */

@@ -1,4 +1,4 @@
-import { checkDetails, type DetailsProblem, type NamedSecret } from '../../domain/client-details.ts';
+import { checkDetails, type DetailsProblem, hasExpired, type NamedSecret } from '../../domain/client-details.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret } from '../../domain/stored-secret.ts';
 import type { ChangedCredentials, ClientStore, StoredCredentials } from '../ports/client-store.ts';
@@ -93,8 +93,8 @@ export class GiveSecret {
       const [old, another] = validSecrets(details.secrets, now);
       if (old === undefined) return failure('secret_missing');
       if (another !== undefined) return failure('too_many_secrets');
-      const expiresAt = Math.min(old.expiresAt ?? Infinity, now + keepOldSeconds);
-      return success({ clientSecret, details: { ...details, secrets: [{ ...old, expiresAt }, named] } });
+      const expires_at = Math.min(old.expires_at ?? Infinity, now + keepOldSeconds);
+      return success({ clientSecret, details: { ...details, secrets: [{ ...old, expires_at }, named] } });
     };
     return { secret, change };
   }
@@ -116,5 +116,5 @@ export class GiveSecret {
 
 /** The secrets that are still valid. */
 function validSecrets(secrets: readonly NamedSecret[], now: number): readonly NamedSecret[] {
-  return secrets.filter(({ expiresAt = Infinity }) => expiresAt > now);
+  return secrets.filter((secret) => !hasExpired(secret, now));
 }

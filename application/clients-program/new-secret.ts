@@ -43,10 +43,10 @@ export async function newNamedSecret(
   { encoder, generator, clock }: SecretParts,
   { name = dayOf(clock.now()), expiresAt, cost }: NamedSecretRequest,
 ): Promise<{ readonly secret: string; readonly named: NamedSecret }> {
-  const secretId = generator.secret().slice(0, SECRET_ID_LENGTH);
-  const secret = `${secretId}.${generator.secret()}`;
+  const secret_id = generator.secret().slice(0, SECRET_ID_LENGTH);
+  const secret = `${secret_id}.${generator.secret()}`;
   const encoded = await encoder.encode(secret, cost);
-  return { secret, named: { secretId, name, encoded, ...(expiresAt !== undefined && { expiresAt }) } };
+  return { secret, named: { secret_id, name, encoded, ...(expiresAt !== undefined && { expires_at: expiresAt }) } };
 }
 
 /** Such as 2026-11-21, in UTC. */

@@ -91,7 +91,7 @@ export type SecretReplacement = (stored: string, given: string) => string;
 /** A key as it is stored. */
 export interface StoredKey extends ClientKey {
   /** Its SHA-256 thumbprint (RFC 7638). */
-  readonly keyId: string;
+  readonly key_id: string;
 }
 
 /** The details of a client as they are stored. */

@@ -1,3 +1,4 @@
+import { hasExpired } from '../../domain/client-details.ts';
 import type { ClientRegistration } from '../../domain/client-registration.ts';
 import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../../domain/private-key-jwt/key-assertion-rules.ts';
 import { type Refusal, refused } from '../../domain/refusal.ts';
@@ -48,7 +49,7 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     if (reason !== undefined) return refused(reason);
 
     const { registrationId, keys } = await clientKeys.findKeys(sub);
-    const current = keys.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+    const current = keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => registrationId !== undefined;
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });

@@ -275,10 +275,10 @@ describe('AuthenticateBySecret', () => {
   describe('a client with two secrets', () => {
     const [OLD, NEW] = ['old-id.the-old-secret', 'new-id.the-new-secret'] as const;
     const named = (secret: string, expiresAt?: number): NamedSecret => ({
-      secretId: secretIdOf(secret) ?? '',
+      secret_id: secretIdOf(secret) ?? '',
       name: secret,
       encoded: bcrypt.hashSync(secret, 4),
-      ...(expiresAt !== undefined && { expiresAt }),
+      ...(expiresAt !== undefined && { expires_at: expiresAt }),
     });
     const withSecrets = (clientSecret: string, ...secrets: readonly NamedSecret[]) => {
       const own = world();

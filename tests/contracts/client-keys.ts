@@ -10,8 +10,8 @@ const NONE = { registrationId: undefined, keys: [] };
 
 const KEYS: readonly ClientKey[] = [
   { jwk: { ...generateSigningKey('ES256').jwk, kid: 'one', alg: 'ES256' } },
-  { jwk: generateSigningKey('RS256').jwk, expiresAt: 1_900_000_000 },
-  { jwk: generateSigningKey('EdDSA').jwk, expiresAt: 1 },
+  { jwk: generateSigningKey('RS256').jwk, expires_at: 1_900_000_000 },
+  { jwk: generateSigningKey('EdDSA').jwk, expires_at: 1 },
 ];
 
 const clientOf = (clientId: string, keys = KEYS, more: Partial<NewClient> = {}): NewClient => ({

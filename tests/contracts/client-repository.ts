@@ -155,11 +155,11 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
     });
 
     describe('secrets with ids', () => {
-      const secret = (secretId: string, number: number, expiresAt?: number): NamedSecret => ({
-        secretId,
+      const secret = (secret_id: string, number: number, expiresAt?: number): NamedSecret => ({
+        secret_id,
         name: `number ${number}`,
         encoded: encodingOf(number),
-        ...(expiresAt !== undefined && { expiresAt }),
+        ...(expiresAt !== undefined && { expires_at: expiresAt }),
       });
       /** The stored secret that an id selects, which both ways to look a client up have to agree about. */
       const select = async (secretId?: string, clientId = 'client-1') => {

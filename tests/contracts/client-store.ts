@@ -29,7 +29,7 @@ const HASH = A_CLIENT.clientSecret;
 const ANOTHER: NewClient = { ...A_CLIENT, clientId: 'client-2', clientName: 'Second client' };
 const AT_ONCE = 5;
 
-const A_SECRET: NamedSecret = { secretId: 'an-id', name: 'of spring', encoded: HASH, expiresAt: 2_000_000_000 };
+const A_SECRET: NamedSecret = { secret_id: 'an-id', name: 'of spring', encoded: HASH, expires_at: 2_000_000_000 };
 // RFC 8037 appendix A.2, with its thumbprint of appendix A.3.
 const A_KEY = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1' } as const;
 const A_KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
@@ -37,11 +37,11 @@ const ANOTHER_KEY = { ...A_KEY, x: '22qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'
 const A_SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { 'a.b': 'x="y"', c: 'é' } };
 const DETAILS: ClientDetails = {
   secrets: [A_SECRET],
-  keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001 }],
+  keys: [{ jwk: A_KEY, expires_at: 2_000_000_001 }],
   subjects: [A_SUBJECT],
   resources: ['https://api.example/'],
 };
-const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expiresAt: 2_000_000_001, keyId: A_KEY_ID }] };
+const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
 export const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
 
@@ -284,8 +284,8 @@ export function describeClientStore(
     });
 
     it('summarizes the details of a page of clients, in their order', async () => {
-      const { expiresAt: _expiresAt, ...forEver } = A_SECRET;
-      const secrets = [A_SECRET, { ...forEver, secretId: 'another-id' }];
+      const { expires_at: _expiresAt, ...forEver } = A_SECRET;
+      const secrets = [A_SECRET, { ...forEver, secret_id: 'another-id' }];
       await store.add(ANOTHER);
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.add({ ...A_CLIENT, clientId: 'client-3', details: { ...NO_DETAILS, secrets } });
@@ -301,7 +301,7 @@ export function describeClientStore(
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.add({ ...ANOTHER, details: DETAILS });
       const next: ClientDetails = {
-        secrets: [{ secretId: 'another-id', name: 'without end', encoded: HASH }],
+        secrets: [{ secret_id: 'another-id', name: 'without end', encoded: HASH }],
         keys: [{ jwk: ANOTHER_KEY }],
         subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
@@ -312,7 +312,7 @@ export function describeClientStore(
         return success({ clientSecret: NO_SECRET, details: next });
       });
       expect(seen).toEqual([{ clientSecret: HASH, details: STORED_DETAILS }]);
-      const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, keyId: expect.stringMatching(/^[\w-]{43}$/) }] };
+      const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, key_id: expect.stringMatching(/^[\w-]{43}$/) }] };
       const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
       expect(changed).toEqual({ ok: true, value: { clients: [client], details: expected } });
       expect(await store.find('client-1')).toEqual([client]);
@@ -323,15 +323,15 @@ export function describeClientStore(
     it('changes the expiry of what is stored already, and keeps the rest', async () => {
       await store.add({ ...A_CLIENT, details: { ...DETAILS, keys: [{ jwk: A_KEY }, { jwk: ANOTHER_KEY }] } });
       const changed = await store.changeDetails('client-1', ({ clientSecret, details }) => {
-        const secrets = details.secrets.map((secret) => ({ ...secret, expiresAt: 7 }));
-        const keys = details.keys.map((key) => (key.keyId === A_KEY_ID ? { ...key, expiresAt: 8 } : key));
+        const secrets = details.secrets.map((secret) => ({ ...secret, expires_at: 7 }));
+        const keys = details.keys.map((key) => (key.key_id === A_KEY_ID ? { ...key, expires_at: 8 } : key));
         return success({ clientSecret, details: { ...details, secrets, keys } });
       });
       expect(changed.ok).toBe(true);
       const { secrets, keys, subjects } = await store.findDetails('client-1');
-      expect(secrets).toEqual([{ ...A_SECRET, expiresAt: 7 }]);
-      expect(keys.find(({ keyId }) => keyId === A_KEY_ID)).toEqual({ jwk: A_KEY, keyId: A_KEY_ID, expiresAt: 8 });
-      expect(keys.find(({ keyId }) => keyId !== A_KEY_ID)).toMatchObject({ jwk: ANOTHER_KEY });
+      expect(secrets).toEqual([{ ...A_SECRET, expires_at: 7 }]);
+      expect(keys.find(({ key_id }) => key_id === A_KEY_ID)).toEqual({ jwk: A_KEY, key_id: A_KEY_ID, expires_at: 8 });
+      expect(keys.find(({ key_id }) => key_id !== A_KEY_ID)).toMatchObject({ jwk: ANOTHER_KEY });
       expect(subjects).toEqual([A_SUBJECT]);
     });
 

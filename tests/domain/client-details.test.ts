@@ -25,12 +25,12 @@ const JWK: PublicJwk = {
   x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
   y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
 };
-const SECRET = { secretId: 'cs-1', name: 'first', encoded: ENCODED };
+const SECRET = { secret_id: 'cs-1', name: 'first', encoded: ENCODED };
 const SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { '/repository_id': '1' } };
 const RESOURCE = 'https://api.example/v1';
 const DETAILS: ClientDetails = {
   secrets: [SECRET],
-  keys: [{ jwk: JWK, expiresAt: 1_800_000_000 }],
+  keys: [{ jwk: JWK, expires_at: 1_800_000_000 }],
   subjects: [SUBJECT],
   resources: [RESOURCE],
 };
@@ -42,7 +42,7 @@ describe('checkDetails', () => {
   });
 
   it.each([
-    ['secrets', (n: number) => ({ ...SECRET, secretId: `cs-${n}` })],
+    ['secrets', (n: number) => ({ ...SECRET, secret_id: `cs-${n}` })],
     ['keys', () => ({ jwk: newKey() })],
     ['subjects', (n: number) => ({ ...SUBJECT, subject: `s-${n}` })],
     ['resources', (n: number) => `${RESOURCE}/${n}`],
@@ -74,7 +74,7 @@ describe('checkDetails', () => {
 
   it.each([
     ['a name of 255 characters', { secrets: [{ ...SECRET, name: 'x'.repeat(255) }] }],
-    ['a secret that expired at once', { secrets: [{ ...SECRET, expiresAt: 0 }] }],
+    ['a secret that expired at once', { secrets: [{ ...SECRET, expires_at: 0 }] }],
     ['a plain secret behind its id', { secrets: [{ ...SECRET, encoded: '{noop}cs-1.the-rest' }] }],
     ['a subject of 2,000 characters', { subjects: [{ ...SUBJECT, subject: 'x'.repeat(2_000) }] }],
     [
@@ -87,15 +87,15 @@ describe('checkDetails', () => {
 
   it.each([
     ['secrets', { ...SECRET, encoded: '{noop}cs-2.the-rest' }, /begin with its secret_id/],
-    ['secrets', { ...SECRET, secretId: 'a b' }, /secret_id/],
-    ['secrets', { ...SECRET, secretId: 'x'.repeat(65) }, /secret_id/],
+    ['secrets', { ...SECRET, secret_id: 'a b' }, /secret_id/],
+    ['secrets', { ...SECRET, secret_id: 'x'.repeat(65) }, /secret_id/],
     ['secrets', { ...SECRET, name: '' }, /name/],
     ['secrets', { ...SECRET, name: 'a\nb' }, /name/],
     ['secrets', { ...SECRET, encoded: 'plain-secret' }, /BCrypt/],
-    ['secrets', { ...SECRET, expiresAt: 1.5 }, /expires_at/],
-    ['secrets', { ...SECRET, expiresAt: -1 }, /expires_at/],
+    ['secrets', { ...SECRET, expires_at: 1.5 }, /expires_at/],
+    ['secrets', { ...SECRET, expires_at: -1 }, /expires_at/],
     ['keys', { jwk: { ...JWK, x: 'AAAA' } }, /base64url/],
-    ['keys', { jwk: JWK, expiresAt: Number.NaN }, /expires_at/],
+    ['keys', { jwk: JWK, expires_at: Number.NaN }, /expires_at/],
     ['subjects', { ...SUBJECT, issuer: '' }, /issuer/],
     ['subjects', { ...SUBJECT, subject: 'x'.repeat(2_001) }, /subject/],
     ['subjects', { ...SUBJECT, claims: { '/a': '' } }, /claims/],
@@ -118,11 +118,11 @@ describe('checkDetails', () => {
 
 describe('countExpiring', () => {
   it('counts what is valid now and expires within 30 days', () => {
-    const at = (expiresAt: number) => ({ ...SECRET, expiresAt });
+    const at = (expires_at: number) => ({ ...SECRET, expires_at });
     const now = 1_000;
     const secrets = [at(now), at(now + 1), at(now + 2_592_000), at(now + 2_592_001), SECRET];
     expect(countExpiring([{ ...NO_DETAILS, secrets }, NO_DETAILS], now)).toEqual({ secrets: 2, keys: 0 });
-    const keys = [now, now + 1, now + 9].map((expiresAt) => ({ jwk: JWK, expiresAt }));
+    const keys = [now, now + 1, now + 9].map((expires_at) => ({ jwk: JWK, expires_at }));
     expect(countExpiring([{ ...NO_DETAILS, keys }], now)).toEqual({ secrets: 0, keys: 2 });
   });
 });

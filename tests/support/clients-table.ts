@@ -22,11 +22,11 @@ export function clientsTable({ query }: Pick<TestDatabase, 'query'>) {
         [clientId, clientSecret, clientName, scope],
       );
     },
-    async addSecret(clientId: string, { secretId, name, encoded, expiresAt }: NamedSecret): Promise<void> {
+    async addSecret(clientId: string, { secret_id, name, encoded, expires_at }: NamedSecret): Promise<void> {
       await query(
         `insert into client_secrets (client_id, registration_id, secret_id, name, encoded, expires_at, created_at)
           select client_id, id::text, $2, $3, $4, $5, 0 from clients where client_id = $1`,
-        [clientId, secretId, name, encoded, expiresAt],
+        [clientId, secret_id, name, encoded, expires_at],
       );
     },
     async remove(clientId: string): Promise<void> {

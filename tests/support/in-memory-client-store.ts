@@ -44,8 +44,8 @@ export class InMemoryClientStore implements ClientStore {
   }
 
   async summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]> {
-    const lastOf = (entries: readonly { readonly expiresAt?: number }[]) =>
-      entries.length === 0 ? undefined : Math.max(...entries.map(({ expiresAt = Infinity }) => expiresAt));
+    const lastOf = (entries: readonly { readonly expires_at?: number }[]) =>
+      entries.length === 0 ? undefined : Math.max(...entries.map(({ expires_at = Infinity }) => expires_at));
     return clients.map(({ clientId }) => {
       const { secrets, keys, subjects } = this.#details.get(clientId) ?? NO_DETAILS;
       return { secretsUntil: lastOf(secrets), keysUntil: lastOf(keys), hasSubjects: subjects.length > 0 };
@@ -132,5 +132,5 @@ function cut(client: ClientRegistrationFields): ClientRegistrationFields {
 
 function withKeyIds({ keys, ...details }: ClientDetails): StoredDetails {
   const keyIdOf = (text: string) => createHash('sha256').update(text).digest('base64url');
-  return { ...details, keys: keys.map((key) => ({ ...key, keyId: keyIdOf(thumbprintInput(key.jwk)) })) };
+  return { ...details, keys: keys.map((key) => ({ ...key, key_id: keyIdOf(thumbprintInput(key.jwk)) })) };
 }

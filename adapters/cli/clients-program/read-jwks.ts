@@ -26,7 +26,7 @@ export async function readJwks(path: string, expiresAt?: number): Promise<Result
     if (!jwk.ok) return problem(EXIT.refused, `The file ${path} is refused: key ${position} ${jwk.problem}.`);
     if (!isKey(jwk.value))
       return problem(EXIT.refused, `The file ${path} is refused: key ${position} is no valid key.`);
-    keys.push({ jwk: jwk.value, ...(expiresAt !== undefined && { expiresAt }) });
+    keys.push({ jwk: jwk.value, ...(expiresAt !== undefined && { expires_at: expiresAt }) });
   }
   return success(keys);
 }

@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { CredentialsSummary, StoredDetails, StoredKey } from '../../../application/ports/client-store.ts';
-import {
-  type ClientDetails,
-  type FederatedSubject,
-  type NamedSecret,
-  NO_DETAILS,
-} from '../../../domain/client-details.ts';
+import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
 import { thumbprintInput } from '../../../domain/public-jwk.ts';
 import { TableUnusable } from '../fault.ts';
-import { DETAIL_TABLES, DETAIL_STATEMENTS as SQL } from './detail-statements.ts';
+import { DETAIL_TABLES, type DetailEntries, DETAIL_STATEMENTS as SQL } from './detail-statements.ts';
 
 /** A registration, by its client id and the id of its row. A new registration of the same client id has none of these rows. */
 interface RowOfClient {
@@ -48,13 +43,10 @@ export class DetailRows {
   async find({ clientId, id }: RowOfClient): Promise<StoredDetails> {
     if (this.#missing.length > 0) return { ...NO_DETAILS, keys: [] };
     const { rows } = await this.#connection.query<DetailRecord>(SQL.find, [clientId, id]);
-    const [row] = rows;
-    return {
-      secrets: listOf<NamedSecret>(row?.secrets).map(withoutNulls),
-      keys: listOf<StoredKey>(row?.keys).map(withoutNulls),
-      subjects: listOf<FederatedSubject>(row?.subjects),
-      resources: listOf<string>(row?.resources),
-    };
+    const listOf = <Kind extends keyof ClientDetails>(kind: Kind): readonly DetailEntries[Kind][] =>
+      JSON.parse(rows[0]?.[kind] ?? '[]').map(withoutNulls);
+    const resources = listOf('resources').map(({ resource }) => resource);
+    return { secrets: listOf('secrets'), keys: listOf('keys'), subjects: listOf('subjects'), resources };
   }
 
   /** One for each of the clients, in their order. */
@@ -76,11 +68,12 @@ export class DetailRows {
    * details but no tables.
    */
   async replace({ clientId, id }: RowOfClient, before: ClientDetails, details: ClientDetails): Promise<StoredDetails> {
-    const stored = { ...details, keys: details.keys.map((key) => ({ ...key, keyId: thumbprintOf(key.jwk) })) };
+    const stored = { ...details, keys: details.keys.map((key) => ({ ...key, key_id: thumbprintOf(key.jwk) })) };
     for (const { kind, remove, store } of SQL.replace) {
       if (JSON.stringify(stored[kind]) === JSON.stringify(before[kind])) continue;
       if (this.#missing.length > 0) throw missingTables(this.#missing);
-      const values = [clientId, id, JSON.stringify(stored[kind])];
+      const entries = kind === 'resources' ? stored.resources.map((resource) => ({ resource })) : stored[kind];
+      const values = [clientId, id, JSON.stringify(entries)];
       await this.#connection.query(remove, values);
       if (stored[kind].length > 0) await this.#connection.query(store, values);
     }
@@ -102,11 +95,7 @@ function thumbprintOf(jwk: StoredKey['jwk']): string {
   return createHash('sha256').update(thumbprintInput(jwk)).digest('base64url');
 }
 
-function listOf<Entry>(json: string | undefined): readonly Entry[] {
-  return JSON.parse(json ?? '[]');
-}
-
-/** The entry without an expiry that is null. */
-function withoutNulls<Entry extends { readonly expiresAt?: number | null }>({ expiresAt, ...entry }: Entry) {
-  return { ...entry, ...(typeof expiresAt === 'number' && { expiresAt }) };
+/** The entry without the members that are null. */
+function withoutNulls(entry: object): object {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
 }

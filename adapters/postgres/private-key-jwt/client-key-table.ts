@@ -62,7 +62,9 @@ export function readKeys({ keys }: KeysRecord): readonly Result<ClientKey, strin
   const rows: readonly (readonly [string, number | null, boolean])[] = JSON.parse(keys);
   const checked = rows.map(([jwk, expiresAt]) => {
     const read = readPublicJwk(parseJson(jwk));
-    return read.ok ? success({ jwk: read.value, ...(expiresAt !== null && { expiresAt }) }) : failure(read.problem);
+    return read.ok
+      ? success({ jwk: read.value, ...(expiresAt !== null && { expires_at: expiresAt }) })
+      : failure(read.problem);
   });
   return rows[0]?.[2] === true ? checked : [];
 }

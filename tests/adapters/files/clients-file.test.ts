@@ -84,7 +84,7 @@ describe('readClientsFile', () => {
         clientSecret: '*',
         details: {
           secrets: [],
-          keys: [{ jwk: { ...jwk, kid: 'k' }, expiresAt: 7 }],
+          keys: [{ jwk: { ...jwk, kid: 'k' }, expires_at: 7 }],
           subjects: [subject],
           resources: [],
         },
@@ -92,7 +92,7 @@ describe('readClientsFile', () => {
       {
         clientSecret: client_secret,
         details: {
-          secrets: [{ secretId: 'cs1', name: 'new', encoded: BCRYPT, expiresAt: 9 }],
+          secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT, expires_at: 9 }],
           resources: ['https://api.example'],
         },
       },
@@ -184,7 +184,7 @@ describe('readClientsFile', () => {
     const none = { secrets: [], keys: [], subjects: [], resources: [] };
     expect(read({ secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }] })).toEqual({
       ...none,
-      secrets: [{ secretId: 'cs1', name: 'new', encoded: BCRYPT }],
+      secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT }],
     });
     expect(read({ jwks: { keys: [jwk], others: true } })).toEqual({ ...none, keys: [{ jwk }] });
     expect(read({ federated_subjects: [{ issuer: 'https://i.example', subject: 's' }] })).toEqual(

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
 
-const SECRET = { secretId: 'an-id', name: 'a name', encoded: `$2b$10$${'a'.repeat(53)}` };
+const SECRET = { secret_id: 'an-id', name: 'a name', encoded: `$2b$10$${'a'.repeat(53)}` };
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -130,12 +130,12 @@ describe('PostgresClientRepository', () => {
   it('does not count what is left of clients that were deleted, whatever the collation of their ids', async () => {
     await alter('alter column client_id type text collate "und-x-icu"');
     await under.add(A_CLIENT);
-    const expiresAt = Math.floor(Date.now() / 1_000) + 60;
-    await under.addSecret('client-1', { ...SECRET, expiresAt });
+    const expires_at = Math.floor(Date.now() / 1_000) + 60;
+    await under.addSecret('client-1', { ...SECRET, expires_at });
     await database.query(
       `insert into client_secrets (client_id, registration_id, secret_id, name, encoded, expires_at)
         values ('gone', '1', 'an-id', 'a name', 'x', $1), ('client-1', '999999', 'an-id', 'a name', 'x', $1)`,
-      [expiresAt],
+      [expires_at],
     );
     expect(await under.repository.countExpiring()).toEqual({ secrets: 1, keys: 0 });
   });
@@ -143,8 +143,8 @@ describe('PostgresClientRepository', () => {
   it('counts secrets and keys that are valid and expire within 30 days, by an index', async () => {
     await under.add(A_CLIENT);
     const now = Math.floor(Date.now() / 1_000);
-    for (const [number, expiresAt] of [now - 60, now + 60, now + 2_591_900, now + 2_592_100].entries()) {
-      await under.addSecret('client-1', { ...SECRET, secretId: `id-${number}`, expiresAt });
+    for (const [number, expires_at] of [now - 60, now + 60, now + 2_591_900, now + 2_592_100].entries()) {
+      await under.addSecret('client-1', { ...SECRET, secret_id: `id-${number}`, expires_at });
     }
     await under.addSecret('client-1', SECRET);
     await database.query(

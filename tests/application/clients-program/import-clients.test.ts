@@ -102,7 +102,7 @@ describe('ImportClients', () => {
   });
 
   it.each([
-    ['secrets', 'secrets', [{ secretId: 'a', name: 'A', encoded: HASH }]],
+    ['secrets', 'secrets', [{ secret_id: 'a', name: 'A', encoded: HASH }]],
     ['keys', 'jwks', [{ jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } }]],
     ['subjects', 'federated_subjects', [{ issuer: 'https://issuer.example', subject: 'a', claims: {} }]],
     ['resources', 'resources', ['https://api.example/']],

@@ -87,7 +87,7 @@ describe('RecordClientChanges', () => {
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(auditLog.events()).toEqual([expect.objectContaining({ after })]);
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
-    const keys = [{ jwk, expiresAt: NOW + 60 }];
+    const keys = [{ jwk, expires_at: NOW + 60 }];
     await store.changeDetails(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
     const key_id = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
     expect(auditLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });

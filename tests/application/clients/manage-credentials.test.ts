@@ -71,7 +71,7 @@ describe('AddClient', () => {
     expect(secret).toMatch(/^[A-Za-z0-9]{10}\.[A-Za-z0-9]{43}$/);
     expect(await columnOf()).toBe(NO_SECRET);
     const [named] = (await store.findDetails('c')).secrets;
-    expect(named).toMatchObject({ secretId: secretIdOf(secret), expiresAt: clock.now() + DAY, name: '2027-01-15' });
+    expect(named).toMatchObject({ secret_id: secretIdOf(secret), expires_at: clock.now() + DAY, name: '2027-01-15' });
     expect(await bcrypt.compare(secret, named?.encoded ?? '')).toBe(true);
   });
 
@@ -279,7 +279,7 @@ describe('ChangeDetails', () => {
 
   it('shows a key that has expired, and that it authenticates nothing', async () => {
     await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
-    await use.changeDetails.execute('c', { add: { keys: [{ ...KEY, expiresAt: clock.now() + DAY }] } });
+    await use.changeDetails.execute('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
     expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
     clock.advance(DAY);
     expect(await shown()).toMatchObject({ authentication_methods: [], keys: [{ key_id: KEY_ID, expired: true }] });

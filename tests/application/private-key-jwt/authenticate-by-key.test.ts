@@ -40,8 +40,8 @@ function world(limits = { perClient: 10, total: 20 }) {
     registered('client'),
     registered('disabled', { clientSecret: `!${NO_SECRET}` }),
     registered('plain-lock', { clientSecret: '{noop}!secret' }),
-    registered('expired', { details: { ...NO_DETAILS, keys: [{ jwk: KEY.jwk, expiresAt: NOW }] } }),
-    registered('expiring', { details: { ...NO_DETAILS, keys: [{ jwk: KEY.jwk, expiresAt: NOW + 1 }] } }),
+    registered('expired', { details: { ...NO_DETAILS, keys: [{ jwk: KEY.jwk, expires_at: NOW }] } }),
+    registered('expiring', { details: { ...NO_DETAILS, keys: [{ jwk: KEY.jwk, expires_at: NOW + 1 }] } }),
     registered('scopeless', { scope: '' }),
     REGISTERED_CLIENT,
   ];

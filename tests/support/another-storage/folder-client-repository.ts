@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ClientLookup, ClientRepository } from '../../../application/ports/client-repository.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { NamedSecret } from '../../../domain/client-details.ts';
+import { hasExpired, type NamedSecret } from '../../../domain/client-details.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../../domain/stored-secret.ts';
 
@@ -42,8 +42,8 @@ export class FolderClientRepository implements ClientRepository {
   async #read(clientId: string, secretId: string | undefined): Promise<StoredFile | undefined> {
     try {
       const stored: StoredFile = JSON.parse(await readFile(fileOf(this.#folder, clientId), 'utf8'));
-      const named = stored.secrets.find((secret) => secret.secretId === secretId);
-      if (named === undefined || (named.expiresAt ?? Infinity) <= this.#clock.now()) return stored;
+      const named = stored.secrets.find(({ secret_id }) => secret_id === secretId);
+      if (named === undefined || hasExpired(named, this.#clock.now())) return stored;
       return { ...stored, clientSecret: selectSecret(stored.clientSecret, named.encoded) };
     } catch (fault) {
       if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

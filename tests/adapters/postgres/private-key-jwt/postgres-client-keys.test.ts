@@ -41,8 +41,8 @@ async function open(tables: Parameters<typeof openClientRepository>[2] = [CLIENT
 /** Adds a client with its keys, as the program that manages clients does. */
 async function add(client: NewClient): Promise<void> {
   await clientsTable(database).add(client);
-  for (const [index, { jwk, expiresAt }] of (client.details?.keys ?? []).entries()) {
-    await addKey(client.clientId, `key-${index}`, JSON.stringify(jwk), expiresAt);
+  for (const [index, { jwk, expires_at }] of (client.details?.keys ?? []).entries()) {
+    await addKey(client.clientId, `key-${index}`, JSON.stringify(jwk), expires_at);
   }
 }
 
