@@ -6,7 +6,7 @@ import { ServerProcess } from '../support/server-process.ts';
 import { type AssertionClients, methodSettings } from './assertion-clients.ts';
 import type { MemoryGroup } from './attack/memory-group.ts';
 import { type BenchDatabase, postgresEnvironment, startBenchDatabaseServer } from './bench-database.ts';
-import type { Store } from './command-line.ts';
+import type { Repository } from './command-line.ts';
 import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
 import { type Registration, writeClientsFile } from './registrations.ts';
@@ -48,14 +48,14 @@ const THIS_CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The service with its registrations in memory, or on a new database. */
 export async function startOn(
-  store: Store,
+  repository: Repository,
   clients: readonly Registration[],
   opened: AsyncDisposableStack,
   options: ServiceOptions = {},
 ): Promise<Candidate> {
-  if (store === 'memory') return startInMemory(store, clients, opened, options);
+  if (repository === 'memory') return startInMemory(repository, clients, opened, options);
   const databases = await startBenchDatabaseServer(opened);
-  return startOnPostgres(store, await databases.create(), clients, opened, options);
+  return startOnPostgres(repository, await databases.create(), clients, opened, options);
 }
 
 /** The service with its registrations in memory. */

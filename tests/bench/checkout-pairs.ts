@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { runProcess } from '../support/server-process.ts';
 import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres } from './candidates.ts';
-import type { Options, Store } from './command-line.ts';
+import type { Options, Repository } from './command-line.ts';
 import { findLoadGenerator, type LoadGenerator } from './load-generator.ts';
 import { type Measurement, measure, STANDARD_LOAD } from './measurement.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from './registrations.ts';
@@ -41,11 +41,11 @@ export async function runCheckoutPairs(options: Options<'compare'>, opened: Asyn
     ),
   );
   let failures = 0;
-  for (const store of options.store) {
+  for (const repository of options.repository) {
     await using running = new AsyncDisposableStack();
     opened.defer(() => running.disposeAsync());
-    const pairs = await measurePairs(await startBoth(store, base, running), generator, options);
-    print(pairsReport(store, pairs));
+    const pairs = await measurePairs(await startBoth(repository, base, running), generator, options);
+    print(pairsReport(repository, pairs));
     failures += sum(pairs.map(({ own, base }) => own.failures + base.failures));
   }
   if (failures > 0) say(`FAILED: ${failures} requests were not answered with a token`);
@@ -53,9 +53,13 @@ export async function runCheckoutPairs(options: Options<'compare'>, opened: Asyn
 }
 
 /** This checkout first. */
-async function startBoth(store: Store, base: string, opened: AsyncDisposableStack): Promise<[Candidate, Candidate]> {
+async function startBoth(
+  repository: Repository,
+  base: string,
+  opened: AsyncDisposableStack,
+): Promise<[Candidate, Candidate]> {
   const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
-  const databases = store === 'postgres' ? await startBenchDatabaseServer(opened) : undefined;
+  const databases = repository === 'postgres' ? await startBenchDatabaseServer(opened) : undefined;
   const start = async (name: string, options: { readonly checkout?: string }) => {
     if (databases === undefined) return startInMemory(name, clients, opened, options);
     return startOnPostgres(name, await databases.create(), clients, opened, { ...options, services: SERVICES });
@@ -111,7 +115,7 @@ const COLUMNS: readonly Column<Pair & { readonly name: string }>[] = [
 ];
 
 /** One row per pair, and the median, worst and best of the ratios within the pairs. */
-export function pairsReport(store: Store, pairs: readonly Pair[]): string {
+export function pairsReport(repository: Repository, pairs: readonly Pair[]): string {
   const rows = pairs.map((pair, n) => ({ ...pair, name: `${n + 1}` }));
   const ratios = pairs.map(ratioOf);
   const medians = [
@@ -121,7 +125,7 @@ export function pairsReport(store: Store, pairs: readonly Pair[]): string {
     `median of the CPU ratio ${figure(median(pairs.map(cpuRatioOf)), 3)}`,
     `of the RSA limit ${figure(median(pairs.map(rsaRatioOf)), 3)}.`,
   ];
-  return `### Repository: ${store}\n\n${table(rows, COLUMNS)}\n\n${medians.join(', ')}`;
+  return `### Repository: ${repository}\n\n${table(rows, COLUMNS)}\n\n${medians.join(', ')}`;
 }
 
 /** The commit of a checkout, for the report. */

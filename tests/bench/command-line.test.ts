@@ -8,9 +8,9 @@ describe('the command line of the benchmark', () => {
     [[], 'comparison', { seconds: 5, rounds: 5 }],
     [['--rounds', '2'], 'comparison', { seconds: 5, rounds: 2 }],
     [
-      ['compare', '--base=../x', '--store', 'memory'],
+      ['compare', '--base=../x', '--repository', 'memory'],
       'compare',
-      { base: '../x', pairs: 9, seconds: 8, store: ['memory'] },
+      { base: '../x', pairs: 9, seconds: 8, repository: ['memory'] },
     ],
     [
       ['attack', '--repository', 'postgres', '--lorises=0'],
@@ -48,7 +48,11 @@ describe('the command line of the benchmark', () => {
     ['an extra argument', ['attack', 'now'], "Unexpected argument 'now'"],
     ['a value of a flag', ['timing', '--rows=1'], 'does not take an argument'],
     ['compare without another checkout', ['compare'], '--base must be a folder'],
-    ['an unknown store', ['compare', '--base', 'x', '--store', 'files'], '--store must be memory, postgres or all'],
+    [
+      'an unknown repository',
+      ['compare', '--base', 'x', '--repository', 'files'],
+      '--repository must be memory, postgres or all',
+    ],
     ['two parts', ['attack', '--part', 'all,memory'], '--part must be mixed, strong, memory or all'],
     ['an unknown path', ['timing', '--path', '500'], '--path must be 401, '],
     ['a word instead of a number', ['--seconds', 'five'], '--seconds must be a whole number of at least 1'],
@@ -62,6 +66,6 @@ describe('the command line of the benchmark', () => {
 
   it('lists every command with its options', () => {
     expect(usage()).toMatch(/^ {2}compare {2}this checkout /m);
-    expect(usage()).toMatch(/^ {2}compare: --base FOLDER --pairs 9 --seconds 8 --store memory\|postgres\|all$/m);
+    expect(usage()).toMatch(/^ {2}compare: --base FOLDER --pairs 9 --seconds 8 --repository memory\|postgres\|all$/m);
   });
 });

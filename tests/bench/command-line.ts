@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
-const STORES = ['memory', 'postgres'] as const;
-export type Store = (typeof STORES)[number];
+const REPOSITORIES = ['memory', 'postgres'] as const;
+export type Repository = (typeof REPOSITORIES)[number];
 
 /** The ways in which a token request with wrong credentials is refused. */
 export const PATHS = ['401', '401-assertion', '429-tested', '429-untested', '503-full', '503-late'] as const;
@@ -16,14 +16,14 @@ const ATTACK_PARTS = ['mixed', 'strong', 'memory'] as const;
 /** The options of each command with their defaults: a whole number, several of them, choices of which all are taken, a folder or a flag. */
 const COMMANDS = {
   comparison: { seconds: 5, rounds: 5 },
-  compare: { base: 'FOLDER', pairs: 9, seconds: 8, store: STORES },
-  attack: { part: ATTACK_PARTS, repository: STORES, seconds: 30, rate: 100, lorises: 200 },
+  compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES },
+  attack: { part: ATTACK_PARTS, repository: REPOSITORIES, seconds: 30, rate: 100, lorises: 200 },
   burst: { rounds: 9, connections: [256, 2_048] as readonly number[] },
   growth: { seconds: 5, rounds: 3, registrations: [10, 1_000, 100_000, 1_000_000] as readonly number[] },
   profile: { seconds: 10, folder: '' },
   soak: { minutes: 10, 'warm-up-seconds': 60, 'every-seconds': 10 },
   timing: {
-    ...{ path: PATHS, repository: STORES, machine: MACHINES },
+    ...{ path: PATHS, repository: REPOSITORIES, machine: MACHINES },
     ...{ workers: 1, n: 2_500, runs: 3, cost: 6, plant: 30, rows: false },
   },
 } as const;

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { startOn } from '../candidates.ts';
-import type { Options, Store } from '../command-line.ts';
+import type { Options, Repository } from '../command-line.ts';
 import { highestMb, sampleMemory } from '../process-tree.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations } from '../registrations.ts';
 import { conditions, print, printVerdicts, say, table, type Verdict } from '../report.ts';
@@ -36,11 +36,11 @@ export async function runAttack(options: Options<'attack'>, opened: AsyncDisposa
   for (const part of options.part) {
     if (part === 'memory') passed = (await runMemory(opened)) && passed;
     else {
-      for (const store of options.repository) {
+      for (const repository of options.repository) {
         await using running = new AsyncDisposableStack();
         opened.defer(() => running.disposeAsync());
         const run = part === 'mixed' ? runMixed : runStrong;
-        passed = (await run(store, options, running)) && passed;
+        passed = (await run(repository, options, running)) && passed;
       }
     }
   }
@@ -48,15 +48,19 @@ export async function runAttack(options: Options<'attack'>, opened: AsyncDisposa
 }
 
 /** Legitimate clients at a steady rate, first without and then during an attack with many kinds of requests. */
-async function runMixed(store: Store, options: Options<'attack'>, opened: AsyncDisposableStack): Promise<boolean> {
+async function runMixed(
+  repository: Repository,
+  options: Options<'attack'>,
+  opened: AsyncDisposableStack,
+): Promise<boolean> {
   const { seconds, rate, lorises } = options;
-  say(`mixed, ${store}: ${seconds} s without and ${seconds} s during the attack …`);
+  say(`mixed, ${repository}: ${seconds} s without and ${seconds} s during the attack …`);
   const stored = await hashedSecret(RECOMMENDED_COST);
   const known = registrations('client', KNOWN_CLIENTS, stored);
   const newcomers = registrations('new', Math.max(1, Math.floor(seconds / NEW_CLIENT_EVERY_SECONDS)), stored);
   // With registrations in memory, which are all known at the start, the service would hash at this cost for every refusal.
-  const expensive = store === 'memory' ? [] : registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
-  const { port, tokenUrls, tree } = await startOn(store, [...known, ...newcomers, ...expensive], opened);
+  const expensive = repository === 'memory' ? [] : registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
+  const { port, tokenUrls, tree } = await startOn(repository, [...known, ...newcomers, ...expensive], opened);
   const job = legitimateJob(tokenUrls[0] ?? '', known, newcomers, {
     rate,
     seconds,
@@ -77,7 +81,7 @@ async function runMixed(store: Store, options: Options<'attack'>, opened: AsyncD
   const attacked = () => runLegitimateClients(job, () => runFloods(flooding));
   const [[during, attackers], samples] = await sampleMemory(tree, MEMORY_EVERY_MS, attacked);
 
-  print(`### Repository: ${store}`);
+  print(`### Repository: ${repository}`);
   const rows = [
     { name: 'without', ...legitimateFigures(without), memoryMb: before },
     { name: 'under attack', ...legitimateFigures(during), memoryMb: highestMb(samples) },

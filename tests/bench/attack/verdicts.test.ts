@@ -47,9 +47,9 @@ describe('a service under strong attacks', () => {
     ['lets a newcomer wait', 0, { floods: [flooded({ newClientsMs: [1, 3_001] })] }],
     ['gives a newcomer no token', 0, { floods: [flooded({ newClientsMs: [1, null] })] }],
     ['lets known clients wait', 1, { floods: [flooded({ latenciesMs: [1, 100] })] }],
-    ['lets an owner wait', 2, { lockOutMs: 5_001 }],
-    ['lets a signing client wait', 3, { assertionFloods: [flooded(), flooded({ newClientsMs: [3_001] })] }],
-    ['lets known clients wait beside forgeries', 4, { assertionFloods: [flooded({ latenciesMs: [100] })] }],
+    ['lets an owner wait', 4, { lockOutMs: 5_001 }],
+    ['lets a signing client wait', 2, { assertionFloods: [flooded(), flooded({ newClientsMs: [3_001] })] }],
+    ['lets known clients wait beside forgeries', 3, { assertionFloods: [flooded({ latenciesMs: [100] })] }],
   ])('%s', (_, failed, changed) => {
     const verdicts = strongVerdicts({ ...PASSING, ...changed }).map(({ passed }) => passed);
     expect(verdicts).toEqual([0, 1, 2, 3, 4].map((position) => position !== failed));

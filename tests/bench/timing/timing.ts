@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { startProcess } from '../../support/server-process.ts';
 import { signingClients } from '../assertion-clients.ts';
 import { type Candidate, REPLICA_SETTINGS, startOn } from '../candidates.ts';
-import type { Machine, Options, PathName, Store } from '../command-line.ts';
+import type { Machine, Options, PathName, Repository } from '../command-line.ts';
 import { conditions, print, say } from '../report.ts';
 import type { Collection } from './collect-samples.ts';
 import { REFUSAL_PATHS } from './refusal-paths.ts';
@@ -20,12 +20,12 @@ const BUSY_SCRIPT = `
 export async function runTiming(options: Options<'timing'>, opened: AsyncDisposableStack): Promise<boolean> {
   print(conditions(`Workers: ${options.workers}`));
   let passed = true;
-  for (const store of options.repository) {
+  for (const repository of options.repository) {
     for (const machine of options.machine) {
       for (const path of options.path) {
         const requirement = { planted: options.plant, powerRequired: REFUSAL_PATHS[path].powerRequired ?? false };
-        const results = caseResults(await measure(path, store, machine, options, opened));
-        print(`### ${path}, ${store}, ${machine} machine`, '', timingReport(results, requirement));
+        const results = caseResults(await measure(path, repository, machine, options, opened));
+        print(`### ${path}, ${repository}, ${machine} machine`, '', timingReport(results, requirement));
         passed &&= results.every((result) => passes(result, requirement) ?? true);
       }
     }
@@ -36,19 +36,19 @@ export async function runTiming(options: Options<'timing'>, opened: AsyncDisposa
 /** All runs of one path, each on a service of its own. */
 async function measure(
   path: PathName,
-  store: Store,
+  repository: Repository,
   machine: Machine,
   options: Options<'timing'>,
   opened: AsyncDisposableStack,
 ): Promise<readonly Collection[]> {
-  const cases = options.rows && store === 'postgres' ? [...CASES, ...ROW_CASES] : CASES;
+  const cases = options.rows && repository === 'postgres' ? [...CASES, ...ROW_CASES] : CASES;
   const { accepts, collect } = REFUSAL_PATHS[path];
   const runs: Collection[] = [];
   for (let run = 1; run <= options.runs; run += 1) {
-    say(`${path}, ${store}, ${machine} machine: run ${run} …`);
+    say(`${path}, ${repository}, ${machine} machine: run ${run} …`);
     await using running = new AsyncDisposableStack();
     opened.defer(() => running.disposeAsync());
-    const { port } = await startTarget(path, store, cases, options, running);
+    const { port } = await startTarget(path, repository, cases, options, running);
     if (machine === 'busy') loadMachine(running);
     runs.push(await collect({ port, cases, count: options.n, forger: signingClients() }, accepts));
   }
@@ -57,7 +57,7 @@ async function measure(
 
 async function startTarget(
   path: PathName,
-  store: Store,
+  repository: Repository,
   cases: readonly Case[],
   { cost: usualCost, workers, plant }: Options<'timing'>,
   opened: AsyncDisposableStack,
@@ -67,7 +67,7 @@ async function startTarget(
     CLIENT_SECRET_COST: String(cost),
     CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
     WORKERS: String(workers),
-    ...(signs && store === 'postgres' && REPLICA_SETTINGS),
+    ...(signs && repository === 'postgres' && REPLICA_SETTINGS),
   };
   const modules = [...(module ? [module] : []), ...(plant > 0 ? [`plant-delay.ts?microseconds=${plant}`] : [])];
   const flags = modules.flatMap((file) => ['--import', new URL(file, import.meta.url).href]);
@@ -77,7 +77,7 @@ async function startTarget(
   const clients = withSecrets.flatMap((client) =>
     assertions === undefined || isKeyless(client.client_id) ? client : assertions.register([client]),
   );
-  return startOn(store, clients, opened, { environment, flags, assertions });
+  return startOn(repository, clients, opened, { environment, flags, assertions });
 }
 
 /** Keeps each core busy with a process until the end. */
