@@ -2,8 +2,9 @@ import { runDoctor } from '../../adapters/cli/doctor/run-doctor.ts';
 import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
 import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
+import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
-import { askRunningService, type RunningCheck } from '../../adapters/http-client/doctor/running-service.ts';
+import { askRunningService } from '../../adapters/http-client/doctor/running-service.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
 import {
   inspectKeyFile,
@@ -13,7 +14,9 @@ import {
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
+import { DATABASES } from '../../application/ports/telemetry.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -54,7 +57,7 @@ async function openInspections(environment: Environment): Promise<readonly Inspe
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
-    ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings)),
+    ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),
     ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name)) ?? []),
     { name: 'public URL', inspect: () => inspectBaseUrl(publicUrls(settings), isRunning) },
   ];
@@ -84,27 +87,36 @@ function countOf(clients: number): Finding {
 
 /** What the service that runs says about itself. */
 function inspectRunning(
-  checks: readonly RunningCheck[] | undefined,
+  checks: readonly CheckState[] | undefined,
   { MANAGEMENT_PORT: port }: Settings,
 ): readonly Finding[] {
   if (port === 0) return [note('MANAGEMENT_PORT is 0: a service that runs cannot be asked', 'set it to a port')];
   if (checks === undefined) return [fine(`no service answers on MANAGEMENT_PORT ${port}: it does not run here`)];
-  const failing = checks.filter(({ ready }) => !ready);
   return [
-    ...failing.map(({ name, reason }) =>
-      problem(`the service that runs is not ready: ${name}: ${reason}`, 'fix that; it becomes ready without a restart'),
-    ),
-    ...checks
-      .filter(({ note: text }) => text !== undefined)
-      .map(({ name, note: text }) =>
-        note(`the service that runs says about ${name}: ${text}`, 'docs/operations.md explains it'),
-      ),
-    ...(failing.length === 0 ? [fine('the service runs, and is ready')] : []),
+    ...checks.flatMap(inspectCheck),
+    ...(checks.every(({ ready }) => ready) ? [fine('the service runs, and is ready')] : []),
   ];
 }
 
+function inspectCheck(check: CheckState): readonly Finding[] {
+  const { name, ready } = check;
+  const cureOr = (otherwise: string) =>
+    DATABASES.some((database) => database === name) ? 'do what the lines of database say' : otherwise;
+  if (ready) {
+    if (check.note === undefined) return [];
+    return [note(`the service that runs says about ${name}: ${check.note}`, cureOr('docs/operations.md explains it'))];
+  }
+  if (name === LIFECYCLE) {
+    return [
+      note(`the service that runs is ${check.reason}`, 'wait until it is ready or has ended, then run this again'),
+    ];
+  }
+  const text = `the service that runs is not ready: ${name}: ${check.reason}`;
+  return [problem(text, cureOr('fix that; it becomes ready without a restart'))];
+}
+
 /** The ORM is loaded only where it is used. */
-async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]> {
+async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { inspectDatabase } = await import('../../adapters/postgres/doctor/inspect-database.ts');
   const { CLIENTS } = await import('../../adapters/postgres/client-entity.ts');
   const more: readonly CapabilityTables[] = await Promise.all(
@@ -116,6 +128,7 @@ async function inspectDatabaseOf(settings: Settings): Promise<readonly Finding[]
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
+    isRunning,
     tables: [...(hasClients ? inClientsPool : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
     connections: more.reduce((sum, { connections = 0 }) => sum + connections, hasClients ? lookUps : 0),
   });

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectService } from '../../config/capabilities/doctor.ts';
 import { freePort } from '../support/free-port.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
+import { listenOnLoopback } from '../support/loopback-server.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
@@ -101,6 +103,29 @@ describe('npm run doctor', () => {
       ['public URL', expect.stringContaining('answers with status 401, not as this service')],
     ]);
   });
+
+  it.each([
+    ['starting', 'service', 'note', /^the service that runs is starting$/, /^wait/],
+    ['stopping', 'service', 'note', /^the service that runs is stopping$/, /^wait/],
+    ['table clients does not exist', 'client repository', 'problem', /client repository: table/, /lines of database/],
+    ['no file descriptor is left', 'log', 'problem', /log: no file/, /without a restart/],
+  ])(
+    'says once, and with one cure, what a service that runs says of itself: %s',
+    async (reason, name, state, text, cure) => {
+      const checks = [
+        { name: 'key directory', ready: true },
+        { name, ready: false, reason },
+      ];
+      const listener = createHttpServer((_request, response) => {
+        response.writeHead(503).end(JSON.stringify({ status: 'not_ready', checks }));
+      });
+      await using server = await listenOnLoopback(listener);
+      const { of } = await examine({ ...MEMORY, ...ports, MANAGEMENT_PORT: new URL(server.url).port });
+      expect(of('service')).toEqual([
+        { check: 'service', state, text: expect.stringMatching(text), cure: expect.stringMatching(cure) },
+      ]);
+    },
+  );
 
   it('names the setting of a port that another program uses', async () => {
     const other = createServer().listen(0, '127.0.0.1');

@@ -57,7 +57,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
     return stdout;
   };
   const inspect = async (when: string) => {
-    const use = { url: role, hasKeys: true, tables: TABLES.all, connections: 10 };
+    const use = { url: role, hasKeys: true, isRunning: false, tables: TABLES.all, connections: 10 };
     const findings = await inspectDatabase(use);
     answers[`doctor ${when}`] = findings.map(
       ({ state, text }) => `${state} ${text.replace(/(test|role)_\w+|(behind|ahead of)|[\d.]+ s |\d+/g, '')}`,

@@ -1,3 +1,4 @@
+import type { CheckState } from '../../../application/ports/health-check.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { LOOPBACK } from '../health-probe.ts';
 import { readAnswer } from '../read-answer.ts';
@@ -5,16 +6,8 @@ import { readAnswer } from '../read-answer.ts';
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;
 
-/** The state of a check of `/readyz`. */
-export interface RunningCheck {
-  readonly name: string;
-  readonly ready: boolean;
-  readonly reason?: string;
-  readonly note?: string;
-}
-
 /** The checks of the service whose management port is here; undefined if none answers. */
-export async function askRunningService(host: string, port: number): Promise<readonly RunningCheck[] | undefined> {
+export async function askRunningService(host: string, port: number): Promise<readonly CheckState[] | undefined> {
   if (port === 0) return undefined;
   const address = LOOPBACK[host] ?? host;
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/readyz`;
@@ -27,7 +20,7 @@ export async function askRunningService(host: string, port: number): Promise<rea
   }
 }
 
-function isCheck(value: unknown): value is RunningCheck {
-  const { name, ready } = (value ?? {}) as Partial<RunningCheck>;
+function isCheck(value: unknown): value is CheckState {
+  const { name, ready } = (value ?? {}) as Partial<CheckState>;
   return typeof name === 'string' && typeof ready === 'boolean';
 }

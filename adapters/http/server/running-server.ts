@@ -59,9 +59,12 @@ export interface RunningServer {
   hangUp(): Promise<void>;
 }
 
+/** The name of the check. */
+export const LIFECYCLE = 'service';
+
 /** Whether the server accepts requests: from when it listens until it stops. One of the checks of /readyz. */
 export class Lifecycle implements HealthCheck {
-  readonly name = 'service';
+  readonly name = LIFECYCLE;
   /** Set while the server starts and stops. */
   state: 'starting' | 'ready' | 'stopping' = 'starting';
 

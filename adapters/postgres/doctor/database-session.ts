@@ -6,6 +6,8 @@ export interface DatabaseUse {
   readonly url: string;
   /** `KEY_DIRECTORY=postgres`. */
   readonly hasKeys: boolean;
+  /** Whether the service runs. It creates tables only when it starts. */
+  readonly isRunning: boolean;
   /** The tables that the service uses, in the order of the report. */
   readonly tables: readonly TableDefinition[];
   /** How many connections a replica opens at most. */

@@ -16,17 +16,22 @@ const COUNT_MAX = 1_000;
 export async function* inspectTables(
   connection: Connection,
   session: Session,
-  { tables }: DatabaseUse,
+  { tables, isRunning }: DatabaseUse,
 ): AsyncGenerator<Finding> {
   for (const table of tables) {
-    const finding = await inspectTable(connection, session, table);
+    const finding = await inspectTable(connection, session, table, isRunning);
     yield finding;
     if (table === CLIENTS && finding.state === 'ok') yield* await inspectClients(connection, session);
   }
   if (tables.includes(CLIENTS)) yield* await inspectOptional(connection, session);
 }
 
-async function inspectTable(connection: Connection, session: Session, table: TableDefinition): Promise<Finding> {
+async function inspectTable(
+  connection: Connection,
+  session: Session,
+  table: TableDefinition,
+  isRunning: boolean,
+): Promise<Finding> {
   const { role, schema, mayCreate } = session;
   const { name, access, columns } = table;
   const privileges =
@@ -37,6 +42,12 @@ async function inspectTable(connection: Connection, session: Session, table: Tab
     return problem(
       `the table ${name} does not exist`,
       `npm run migrate, with a role that may create tables; then ${grant}`,
+    );
+  }
+  if (!found?.exists && mayCreate && isRunning) {
+    return problem(
+      `the table ${name} does not exist`,
+      'restart the service, which then creates it, or create it: docs/operations.md has the statement',
     );
   }
   if (!found?.exists && mayCreate) {
@@ -120,6 +131,6 @@ async function inspectOptional(connection: Connection, { role }: Session): Promi
     const cure = `grant select on ${names} to ${role}; then restart the service`;
     findings.push(problem(`the role ${role} may not read ${names}`, cure));
   }
-  if (findings.length === 0) findings.push(fine('the tables of npm run migrate are there, and may be read'));
+  if (findings.length === 0) findings.push(fine(`the tables ${OPTIONAL.join(' and ')} are there, and may be read`));
   return findings;
 }

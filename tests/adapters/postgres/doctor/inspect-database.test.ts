@@ -50,6 +50,7 @@ async function inspect(use: Partial<DatabaseUse> = {}): Promise<readonly Finding
   const findings = await inspectDatabase({
     url: role.url,
     hasKeys: false,
+    isRunning: false,
     tables: TABLES.ofSecrets,
     connections: 10,
     ...use,
@@ -81,7 +82,7 @@ describe('inspectDatabase', () => {
       expect.stringMatching(/^the clock is \d+\.\d s (behind|ahead of) that of the database$/),
       'the table clients has the columns and the grants that the service needs',
       'registered clients: 1',
-      'the tables of npm run migrate are there, and may be read',
+      'the tables client_secrets and client_resources are there, and may be read',
     ]);
   });
 
@@ -113,6 +114,13 @@ describe('inspectDatabase', () => {
     await database.query(`grant create on schema public to ${role.name}`);
     expect(await found('note', /table clients does not exist: the service creates it/)).toHaveLength(1);
     expect(await found('problem', /./)).toEqual([]);
+    expect(await found('problem', /./, { isRunning: true })).toEqual([
+      {
+        state: 'problem',
+        text: 'the table clients does not exist',
+        cure: expect.stringMatching(/^restart the service, which then creates it/),
+      },
+    ]);
     expect(await tables()).toEqual([]);
   });
 
