@@ -42,6 +42,7 @@ import type {
   ProcessFigures,
   RefusalQuery,
   RefusalRecord,
+  ReplicaRecord,
   RequestCounter,
 } from '../application/ports/telemetry.ts';
 import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
@@ -76,11 +77,7 @@ interface ServiceWorkers extends HealthCheck {
 
 /** The other replicas, as they last reported themselves. */
 export interface ReplicaRegister {
-  readonly latest: readonly {
-    readonly name: string;
-    readonly clock_offset_seconds: number | null;
-    readonly seen_at: number | null;
-  }[];
+  readonly latest: readonly ReplicaRecord[];
   start(clockOffsetSeconds: () => number | undefined): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { checkServerIdentity, type ConnectionOptions as TlsOptions } from 'node:
 import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool } from 'pg';
-import type { PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
+import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
 import { fixSearchPath, type SearchPath, type ShadowedTable, type TablePlaces } from './search-path.ts';
 
 export type Warn = (message: string) => void;
@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
   readonly deadlineMs: number;
   /** Called once with what the connections are for, and with each table that may use only some of them. Returns what takes the duration of each statement of a request. */
-  readonly measure?: (use: string, pool: () => PoolLoad) => StatementTimes;
+  readonly measure?: (use: DatabaseName, pool: () => PoolLoad) => StatementTimes;
   readonly onShadowed?: (shadowed: ShadowedTable) => void;
   /** Takes sentences for the person who runs a program. */
   readonly warn?: Warn | undefined;

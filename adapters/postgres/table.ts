@@ -1,5 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { Dependency, HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
@@ -79,7 +80,7 @@ export interface OpenTable extends Dependency {
  * @param more further tables that belong to it. Only the first one decides about readiness.
  */
 export async function openTable(
-  name: string,
+  name: DatabaseName,
   definition: TableDefinition,
   options: ConnectionOptions,
   log: DatabaseLog,
@@ -115,7 +116,7 @@ export async function openTable(
   const runner = new Runner({ connection, health, table: definition.name, name, times });
   const runnerOf = (other: TableDefinition) => {
     if (!more.includes(other)) return runner;
-    const part = `table ${other.name}`;
+    const part = `table ${other.name}` as const;
     const timesOfPart = options.measure?.(part, () => slots.load(other.name));
     return new Runner({ connection, health, table: other.name, name: part, times: timesOfPart, slots });
   };

@@ -1,5 +1,5 @@
 import { Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import type { PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
+import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
 import { seriesOf } from './series-of.ts';
 
 /** From a tenth of a millisecond, which a look-up on the same machine takes, to five seconds, above the usual deadline. */
@@ -43,7 +43,7 @@ export class DatabaseMetrics {
    * Adds a use, once. The functions that take its durations are the library's own, take half a microsecond, and throw nothing: no
    * file of ours runs between a statement and its count.
    */
-  add(dependency: string, pool: () => PoolLoad): StatementTimes {
+  add(dependency: DatabaseName, pool: () => PoolLoad): StatementTimes {
     this.#pools.set(dependency, pool);
     const seriesOf = (outcome: keyof StatementTimes) => {
       this.#duration.zero({ dependency, outcome });
@@ -53,7 +53,7 @@ export class DatabaseMetrics {
   }
 
   /** The statements that the database has answered for a use, and their seconds together. */
-  async answered(dependency: string): Promise<{ readonly count: number; readonly seconds: number }> {
+  async answered(dependency: DatabaseName): Promise<{ readonly count: number; readonly seconds: number }> {
     const values = await seriesOf(this.#duration);
     const sumOf = (series: 'count' | 'sum') =>
       values.find(

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type {
   CacheLoad,
+  DatabaseName,
   HttpLoad,
   LogLoad,
   MetricsSnapshot,
@@ -67,7 +68,7 @@ export class ProcessMetrics {
   }
 
   /** Adds what a database is used for. Returns what takes the duration of its statements. */
-  measureDatabase(dependency: string, pool: () => PoolLoad): StatementTimes {
+  measureDatabase(dependency: DatabaseName, pool: () => PoolLoad): StatementTimes {
     this.#databases ??= new DatabaseMetrics(this.#registry, this.#process);
     return this.#databases.add(dependency, pool);
   }

@@ -1,5 +1,5 @@
 import { Gauge, Registry } from '@prometheus-io/client';
-import { type HealthCheck, severityOf } from '../../application/ports/health-check.ts';
+import { type HealthCheck, severityOf, statesOf } from '../../application/ports/health-check.ts';
 import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
 
 type Verifications = 'running' | 'overflow' | 'shares' | 'paced' | 'unanswered';
@@ -49,10 +49,10 @@ export function serviceMetrics(state: ServiceState): Promise<MetricsSnapshot> {
   };
 
   const { verifications, verificationsMax: max, issuerKeySets, usedAssertions, keys } = state;
-  const states = state.checks.map((check) => ({ name: check.name, readiness: check.readiness() }));
-  const isReady = states.every(({ readiness }) => readiness.ready);
+  const states = statesOf(state.checks);
+  const isReady = states.every(({ ready }) => ready);
   gauge('auth_ready', '1 where /readyz answers 200, else 0.', isReady ? 1 : 0);
-  const severities = states.map(({ name, readiness }) => [name, severityOf(readiness)]);
+  const severities = states.map((check) => [check.name, severityOf(check)]);
   const severity = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
   gauges('check', 'auth_check_severity', severity, Object.fromEntries(severities));
   gauge('auth_workers', 'Processes that should answer requests.', state.workers);

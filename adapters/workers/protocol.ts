@@ -1,6 +1,6 @@
 import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { Readiness } from '../../application/ports/health-check.ts';
+import type { CheckState } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import type { SharedPort } from '../../application/ports/shared-port.ts';
@@ -45,9 +45,6 @@ export interface SentKeys {
 /** The key sets of all trusted issuers. They are public. */
 export type SentIssuerKeys = ReadonlyMap<string, IssuerKeySet>;
 
-/** The state of something that a worker depends on. */
-export type SentHealth = Readiness & { readonly name: string };
-
 /** Everything that a worker needs before it starts. */
 export interface WorkerStart {
   readonly worker: number;
@@ -87,7 +84,7 @@ export interface PrimaryFunctions {
   secretVerified(secret: VerifiedSecret): void;
   /** A stored secret has this BCrypt cost, which no process knew. */
   costFound(cost: number): void;
-  health(states: readonly SentHealth[]): void;
+  health(states: readonly CheckState[]): void;
 }
 
 /** What the primary asks of a worker. */

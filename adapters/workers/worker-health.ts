@@ -1,13 +1,12 @@
-import { type HealthCheck, severityOf } from '../../application/ports/health-check.ts';
-import type { SentHealth } from './protocol.ts';
+import { type CheckState, type HealthCheck, severityOf, statesOf } from '../../application/ports/health-check.ts';
 
 const LOOK_EVERY_MS = 250;
 
 /** Reports the state of a worker's dependencies, now and whenever it changes. */
-export function reportHealth(checks: readonly HealthCheck[], report: (states: readonly SentHealth[]) => void): void {
+export function reportHealth(checks: readonly HealthCheck[], report: (states: readonly CheckState[]) => void): void {
   let reported = '';
   const look = () => {
-    const states = checks.map((check) => ({ name: check.name, ...check.readiness() }));
+    const states = statesOf(checks);
     if (JSON.stringify(states) === reported) return;
     reported = JSON.stringify(states);
     report(states);
@@ -17,8 +16,8 @@ export function reportHealth(checks: readonly HealthCheck[], report: (states: re
 }
 
 /** One check for each dependency of the workers, with the worst state that a worker reported. */
-export function worstHealth(reports: readonly (readonly SentHealth[])[]): readonly HealthCheck[] {
-  const worst = new Map<string, SentHealth>();
+export function worstHealth(reports: readonly (readonly CheckState[])[]): readonly HealthCheck[] {
+  const worst = new Map<string, CheckState>();
   for (const state of reports.flat()) {
     const known = worst.get(state.name);
     if (known === undefined || severityOf(state) > severityOf(known)) worst.set(state.name, state);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import { type HealthCheck, type Readiness, statesOf } from '../../application/ports/health-check.ts';
 import type { SharedPort } from '../../application/ports/shared-port.ts';
 import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type {
@@ -107,8 +107,7 @@ export class WorkerPool implements HealthCheck {
 
   /** The pool itself, and each dependency of the workers in its worst state. `shared` are dependencies of this process too. */
   healthChecks(shared: readonly HealthCheck[] = []): readonly HealthCheck[] {
-    const own = shared.map((check) => ({ name: check.name, ...check.readiness() }));
-    return [this, ...worstHealth([own, ...[...this.#parts.workers].map(({ health }) => health)])];
+    return [this, ...worstHealth([statesOf(shared), ...[...this.#parts.workers].map(({ health }) => health)])];
   }
 
   /** The process ids of all workers. */

@@ -1,11 +1,12 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CheckState } from '../../application/ports/health-check.ts';
 import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { readCpuUse } from './cpu-use.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
-import type { PrimaryFunctions, SentHealth, SentIssuerKeys, SentKeys, WorkerAddress, WorkerStart } from './protocol.ts';
+import type { PrimaryFunctions, SentIssuerKeys, SentKeys, WorkerAddress, WorkerStart } from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
 
 /**
@@ -38,7 +39,7 @@ export class WorkerProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   readonly #worker: Worker;
   readonly #pipe: WorkerPipe;
-  #health: readonly SentHealth[] = [];
+  #health: readonly CheckState[] = [];
   #started = false;
   #listening = false;
   #heartbeat: Heartbeat | undefined;
@@ -104,7 +105,7 @@ export class WorkerProcess {
   }
 
   /** The state of its dependencies, as it last reported them. */
-  get health(): readonly SentHealth[] {
+  get health(): readonly CheckState[] {
     return this.#health;
   }
 

@@ -10,6 +10,14 @@ export interface HealthCheck {
   readiness(): Readiness;
 }
 
+/** A check as `/readyz` shows it. */
+export type CheckState = Readiness & { readonly name: string };
+
+/** What each check says now. */
+export function statesOf(checks: readonly HealthCheck[]): readonly CheckState[] {
+  return checks.map((check) => ({ name: check.name, ...check.readiness() }));
+}
+
 /** 0 ready, 1 ready with a note, 2 not ready. */
 export function severityOf(readiness: Readiness): number {
   if (!readiness.ready) return 2;

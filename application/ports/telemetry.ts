@@ -96,6 +96,12 @@ export interface HttpLoad {
   readonly pipelinedBytesMax: number;
 }
 
+/** What a database is used for, by the names that `/readyz` has. */
+export const DATABASES = ['client repository', 'key directory', 'used assertions'] as const;
+
+/** One of these, or a table beside the one of the clients. */
+export type DatabaseName = (typeof DATABASES)[number] | `table ${string}`;
+
 /** The connections of a pool at one moment. */
 export interface PoolLoad {
   readonly open: number;

@@ -1,4 +1,4 @@
-import type { HealthCheck } from '../../../application/ports/health-check.ts';
+import { type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
 import type { Exchange } from '../server/exchange.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 
@@ -34,7 +34,7 @@ async function liveness(ctx: Exchange): Promise<void> {
 
 /** 200 if every check is ready, otherwise 503, with the state of each check. */
 async function readiness(ctx: Exchange, checks: readonly HealthCheck[]): Promise<void> {
-  const states = checks.map((check) => ({ name: check.name, ...check.readiness() }));
+  const states = statesOf(checks);
   const ready = states.every((state) => state.ready);
   ctx.status = ready ? 200 : 503;
   ctx.body = { status: ready ? 'ready' : 'not_ready', checks: states };

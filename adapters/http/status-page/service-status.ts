@@ -1,21 +1,22 @@
 import type { KeyPeriod } from '../../../application/keys/key-period.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { HealthCheck } from '../../../application/ports/health-check.ts';
-import type {
-  FoundRefusals,
-  ProcessFigures,
-  ProcessTotals,
-  RefusalQuery,
-  RefusalRecord,
-  ReplicaRecord,
+import { type CheckState, type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
+import {
+  DATABASES,
+  type DatabaseName,
+  type FoundRefusals,
+  type ProcessFigures,
+  type ProcessTotals,
+  type RefusalQuery,
+  type RefusalRecord,
+  type ReplicaRecord,
 } from '../../../application/ports/telemetry.ts';
 import { WorkerTotals } from '../../../application/worker-totals.ts';
-import type { RefusedClient, StatusCheck, StatusData, StatusQueue, StatusWorker } from './status-data.ts';
+import type { RefusedClient, StatusData, StatusQueue, StatusWorker } from './status-data.ts';
 import { SAMPLE_SECONDS, StatusHistory } from './status-history.ts';
 import type { StatusSource } from './status-routes.ts';
 
-/** The checks of databases, by the names that `/readyz` has. */
-const DATABASE_CHECKS: ReadonlySet<string> = new Set(['client repository', 'key directory', 'used assertions']);
+const CLIENTS: DatabaseName = 'client repository';
 
 const CLIENTS_MAX = 100;
 
@@ -84,7 +85,7 @@ export class ServiceStatus implements StatusSource {
     const { clock, version, baseUrl, issuer, keys, replicas } = this.#parts;
     const query = clientId === undefined ? { latestClients: CLIENTS_MAX } : { clientId };
     const [{ totals, processes }, refusals] = await Promise.all([this.#read(), this.#parts.findRefusals(query)]);
-    const checks = this.#parts.checks().map((check) => ({ name: check.name, ...check.readiness() }));
+    const checks = statesOf(this.#parts.checks());
     return {
       at: clock.now(),
       service: {
@@ -143,13 +144,11 @@ export class ServiceStatus implements StatusSource {
     return this.#workers;
   }
 
-  #databaseOf(checks: readonly StatusCheck[], totals: ProcessTotals): StatusData['database'] {
-    const states = checks.filter(({ name }) => DATABASE_CHECKS.has(name));
+  #databaseOf(checks: readonly CheckState[], totals: ProcessTotals): StatusData['database'] {
+    const states = checks.filter(({ name }) => DATABASES.some((database) => database === name));
     if (states.length === 0) return null;
     // The others are ready with a note while they are unavailable; that of the clients is about tables that few need.
-    const available = states.every(
-      ({ name, ready, note }) => ready && (note === undefined || name === 'client repository'),
-    );
+    const available = states.every((state) => state.ready && (state.note === undefined || state.name === CLIENTS));
     return { state: available ? 'available' : 'unavailable', latency_seconds: this.#history.lookUpSeconds(totals) };
   }
 }

@@ -1,3 +1,4 @@
+import type { CheckState } from '../../../application/ports/health-check.ts';
 import type { RefusalRecord, ReplicaRecord } from '../../../application/ports/telemetry.ts';
 
 /**
@@ -15,7 +16,7 @@ export interface StatusData {
     readonly ready: boolean;
   };
   /** As `/readyz` has them: a note if the service can continue for a while, a reason if it is not ready. */
-  readonly checks: readonly StatusCheck[];
+  readonly checks: readonly CheckState[];
   /** Since the start of the service. */
   readonly totals: StatusTotals;
   /** Of answers of the token endpoint, over the last minute. */
@@ -32,13 +33,6 @@ export interface StatusData {
   readonly history: readonly StatusSample[];
   /** The registered clients that were refused last, at most 100, the latest first; with `?client=`, that one. */
   readonly clients: readonly RefusedClient[];
-}
-
-export interface StatusCheck {
-  readonly name: string;
-  readonly ready: boolean;
-  readonly note?: string;
-  readonly reason?: string;
 }
 
 interface StatusTotals {

@@ -41,7 +41,7 @@ function show(data) {
   showValues('figure', view);
   showTables(view);
 
-  const faults = checks.filter(({ ready }) => !ready).map(({ name, reason }) => `${name}: ${reason}`);
+  const faults = checks.flatMap((check) => (check.ready === false ? `${check.name}: ${check.reason}` : []));
   if (service.ready) setState('Ready', 'good');
   else setState('Not ready', 'bad', `This replica is not ready. ${faults.join('; ')}.`);
 }

@@ -19,8 +19,9 @@ export function viewOf(data, earlier, client) {
       const before = earlier?.workers.find(({ name }) => name === worker.name)?.cpu_seconds;
       return { ...worker, cpu: before === undefined ? null : (worker.cpu_seconds - before) / (at - earlier.at) };
     }),
-    checks: checks.map(({ name, ready, note, reason }) => {
-      return { name, state: ready ? (note ? 'note' : 'ready') : 'not ready', note: reason ?? note };
+    checks: checks.map((check) => {
+      if (check.ready === false) return { name: check.name, state: 'not ready', note: check.reason };
+      return { name: check.name, state: check.note ? 'note' : 'ready', note: check.note };
     }),
     refused: clients.flatMap(({ client_id, refusals }) => {
       return (client ? refusals : refusals.slice(0, 1)).map((refusal) => ({
