@@ -110,12 +110,12 @@ export class IssueToken {
       auditLog.record({
         event: 'token_issued',
         at: iat,
-        clientId: sub,
-        tokenId: jti,
+        client_id: sub,
+        token_id: jti,
         scope: outcome.value.scope,
-        expiresAt: exp,
-        requestId,
-        remoteAddress,
+        expires_at: exp,
+        request_id: requestId,
+        remote_address: remoteAddress,
       });
     } else {
       const { reason, clientId } = outcome.problem;
@@ -123,9 +123,9 @@ export class IssueToken {
         event: 'token_refused',
         at: clock.now(),
         reason,
-        ...(clientId !== undefined && { clientId }),
-        requestId,
-        remoteAddress,
+        ...(clientId !== undefined && { client_id: clientId }),
+        request_id: requestId,
+        remote_address: remoteAddress,
       });
     }
   }

@@ -4,7 +4,7 @@ import { programAuditLines } from '../adapters/log/program-audit-lines.ts';
 import { currentOperator } from '../adapters/system/operator.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
-import type { RecordChangesParts } from '../application/ports/change-recorder.ts';
+import type { RecordChangesParts } from '../application/record-changes.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import type { ProgramStreams } from './program-streams.ts';
 import { type Environment, readEnvironment } from './settings/read-environment.ts';

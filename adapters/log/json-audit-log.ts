@@ -1,6 +1,5 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 import { printableJsonText } from '../../domain/unprintable.ts';
-import { changeMembers } from './change-members.ts';
 import type { LineBase } from './json-log.ts';
 
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
@@ -44,7 +43,15 @@ export class JsonAuditLog implements AuditLog {
 /** The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one. */
 export function auditLine(event: AuditEvent | LostLines, base: LineBase): string {
   const time = new Date().toISOString();
-  const line = JSON.stringify({ log: 'audit', level: levelOf(event), time, ...base, ...membersOf(event) });
+  const scope = 'scope' in event && event.scope.length > SCOPE_MAX && `${event.scope.slice(0, SCOPE_MAX)}…`;
+  const line = JSON.stringify({
+    log: 'audit',
+    level: levelOf(event),
+    time,
+    ...base,
+    ...event,
+    ...(scope && { scope }),
+  });
   return `${ONLY_ASCII.test(line) ? line : printableJsonText(line)}\n`;
 }
 
@@ -58,41 +65,4 @@ export interface LostLines {
 function levelOf({ event }: AuditEvent | LostLines): 'info' | 'warn' | 'error' {
   if (event === 'key_revoked') return 'error';
   return event === 'audit_lines_lost' || event === 'change_unconfirmed' ? 'warn' : 'info';
-}
-
-/** JSON leaves out a member that is undefined. */
-function membersOf(event: AuditEvent | LostLines): object {
-  switch (event.event) {
-    case 'token_issued':
-      return {
-        event: event.event,
-        at: event.at,
-        client_id: event.clientId,
-        token_id: event.tokenId,
-        scope: event.scope.length > SCOPE_MAX ? `${event.scope.slice(0, SCOPE_MAX)}…` : event.scope,
-        expires_at: event.expiresAt,
-        request_id: event.requestId,
-        remote_address: event.remoteAddress,
-      };
-    case 'token_refused':
-      return {
-        event: event.event,
-        at: event.at,
-        reason: event.reason,
-        client_id: event.clientId,
-        request_id: event.requestId,
-        remote_address: event.remoteAddress,
-      };
-    case 'audit_lines_lost':
-      return { event: event.event, at: event.at, lines: event.lines };
-    case 'key_published':
-    case 'key_signing':
-    case 'key_retired':
-    case 'key_revoked':
-      return { event: event.event, at: event.at, key_id: event.keyId };
-    case 'change_unconfirmed':
-      return { event: event.event, at: event.at, change_id: event.changeId };
-    default:
-      return { event: event.event, at: event.at, ...changeMembers(event) };
-  }
 }

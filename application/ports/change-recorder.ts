@@ -1,7 +1,3 @@
-import type { AuditLog } from './audit-log.ts';
-import type { Clock } from './clock.ts';
-import type { IdGenerator } from './id-generator.ts';
-
 /** Learns of each change of a storage that operators manage. */
 export interface ChangeRecorder<Made> {
   /**
@@ -12,11 +8,4 @@ export interface ChangeRecorder<Made> {
 
   /** The change that was recorded last could not be committed, or nobody knows whether it was. Never throws. */
   unconfirmed(): void;
-}
-
-/** What records changes as audit events. */
-export interface RecordChangesParts {
-  readonly auditLog: AuditLog;
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
 }

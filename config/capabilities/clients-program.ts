@@ -8,8 +8,9 @@ import { RandomSecretGenerator } from '../../adapters/system/random-secret-gener
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
 import type { CheckRule } from '../../application/clients-program/change-details.ts';
+import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
-import { RecordClientChanges } from '../../application/clients-program/record-client-changes.ts';
+import { RecordChanges } from '../../application/record-changes.ts';
 import { success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit } from '../open-program-audit.ts';
@@ -41,7 +42,7 @@ export function manageClients(
     // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
     const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
     const warn = (message: string) => new Terminal(streams).say([message]);
-    const store = await PostgresClientStore.open(url.value, new RecordClientChanges(audit.value), warn);
+    const store = await PostgresClientStore.open(url.value, new RecordChanges(audit.value, clientChangeEvents), warn);
     const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
     const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
     const parts = { store, encoder, checkRule, ...sources };

@@ -2,7 +2,8 @@ import { runKeys } from '../../adapters/cli/keys-program/run-keys.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
-import { RecordKeyChanges } from '../../application/keys-program/record-key-changes.ts';
+import { revocationEvents } from '../../application/keys-program/revocation-events.ts';
+import { RecordChanges } from '../../application/record-changes.ts';
 import { success } from '../../domain/result.ts';
 import { openProgramAudit } from '../open-program-audit.ts';
 import type { ProgramStreams } from '../program-streams.ts';
@@ -24,7 +25,7 @@ export function manageKeys(
     // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
     const { PostgresKeyRecords } = await import('../../adapters/postgres/keys-program/postgres-key-records.ts');
     const warn = (message: string) => new Terminal(streams).say([message]);
-    return success(await PostgresKeyRecords.open(url.value, new RecordKeyChanges(audit.value), warn));
+    return success(await PostgresKeyRecords.open(url.value, new RecordChanges(audit.value, revocationEvents), warn));
   }
 
   return runKeys(args, streams, { open, version: programVersion() });

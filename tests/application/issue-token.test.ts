@@ -250,7 +250,7 @@ describe('IssueToken, for a requested scope', () => {
 });
 
 /** How A_CALLER appears in the audit log. */
-const ORIGIN = { requestId: A_CALLER.requestId, remoteAddress: A_CALLER.remoteAddress };
+const ORIGIN = { request_id: A_CALLER.requestId, remote_address: A_CALLER.remoteAddress };
 
 describe('IssueToken, in the audit log', () => {
   it('records each token with its client, id, scopes and times', async () => {
@@ -260,19 +260,19 @@ describe('IssueToken, in the audit log', () => {
       {
         event: 'token_issued',
         at: NOW,
-        clientId: CLIENT.clientId,
-        tokenId: claims.jti,
+        client_id: CLIENT.clientId,
+        token_id: claims.jti,
         scope: 'read',
-        expiresAt: NOW + 300,
+        expires_at: NOW + 300,
         ...ORIGIN,
       },
     ]);
   });
 
   it.each([
-    ['a wrong secret', { clientSecret: 'bad-secret' }, { reason: 'secret_wrong', clientId: CLIENT.clientId }],
-    ['an unusable secret', { clientSecret: '\0' }, { reason: 'presented_secret_unusable', clientId: CLIENT.clientId }],
-    ['an unregistered scope', { scope: 'admin' }, { reason: 'scope_not_registered', clientId: CLIENT.clientId }],
+    ['a wrong secret', { clientSecret: 'bad-secret' }, { reason: 'secret_wrong', client_id: CLIENT.clientId }],
+    ['an unusable secret', { clientSecret: '\0' }, { reason: 'presented_secret_unusable', client_id: CLIENT.clientId }],
+    ['an unregistered scope', { scope: 'admin' }, { reason: 'scope_not_registered', client_id: CLIENT.clientId }],
     ['a malformed scope', { scope: ' ' }, { reason: 'scope_malformed' }],
     ['an unknown client, without its id', { clientId: 'nobody' }, { reason: 'client_unknown' }],
   ])('records the refusal of %s', async (_case, request, event) => {
@@ -289,7 +289,7 @@ describe('IssueToken, in the audit log', () => {
     ] as const) {
       const { issueToken, auditLog } = world({ client });
       await issueToken.execute(requestOf());
-      const event = { event: 'token_refused', at: NOW, reason, clientId: CLIENT.clientId, ...ORIGIN };
+      const event = { event: 'token_refused', at: NOW, reason, client_id: CLIENT.clientId, ...ORIGIN };
       expect(auditLog.events()).toEqual([event]);
     }
   });

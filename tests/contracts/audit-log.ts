@@ -10,24 +10,24 @@ interface AuditLogFixture {
   readonly setFull: (isFull: boolean) => Promise<void>;
 }
 
-const ORIGIN = { requestId: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remoteAddress: '192.0.2.1' };
+const ORIGIN = { request_id: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remote_address: '192.0.2.1' };
 const ISSUED = {
   event: 'token_issued',
   at: 1_800_000_000,
-  clientId: 'a-client',
-  tokenId: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
+  client_id: 'a-client',
+  token_id: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
   scope: 'read write',
-  expiresAt: 1_800_000_300,
+  expires_at: 1_800_000_300,
   ...ORIGIN,
 } satisfies AuditEvent;
 const REFUSED = {
   event: 'token_refused',
   at: 1_800_000_000,
   reason: 'secret_wrong',
-  clientId: 'a-client',
+  client_id: 'a-client',
   ...ORIGIN,
 } satisfies AuditEvent;
-const SIGNING = { event: 'key_signing', at: 1_800_000_000, keyId: 'a-key' } satisfies AuditEvent;
+const SIGNING = { event: 'key_signing', at: 1_800_000_000, key_id: 'a-key' } satisfies AuditEvent;
 
 /** @param need whether an answer waits until its event is recorded. */
 export function describeAuditLog(
@@ -40,10 +40,10 @@ export function describeAuditLog(
       ISSUED,
       REFUSED,
       { event: 'token_refused', at: 1_800_000_000, reason: 'client_unknown', ...ORIGIN },
-      { event: 'key_published', at: 1_800_000_000, keyId: 'a-key' },
+      { event: 'key_published', at: 1_800_000_000, key_id: 'a-key' },
       SIGNING,
-      { event: 'key_retired', at: 1_800_000_000, keyId: 'a-key' },
-      { event: 'key_revoked', at: 1_800_000_000, keyId: 'a-key' },
+      { event: 'key_retired', at: 1_800_000_000, key_id: 'a-key' },
+      { event: 'key_revoked', at: 1_800_000_000, key_id: 'a-key' },
     ])('keeps every member of $event', async (event) => {
       const { auditLog, recorded } = await fresh();
       auditLog.record(event);
@@ -61,7 +61,7 @@ export function describeAuditLog(
       const { auditLog, recorded } = await fresh();
       const event = { ...ISSUED };
       auditLog.record(event);
-      event.clientId = 'another';
+      event.client_id = 'another';
       expect(await recorded()).toEqual([ISSUED]);
     });
 

@@ -6,9 +6,9 @@ import { auditKindsOfSchema, problemsOfAuditLine } from '../support/audit-schema
 
 type Event = AuditEvent | LostLines;
 
-const ORIGIN = { requestId: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remoteAddress: '2001:db8::1' };
+const ORIGIN = { request_id: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remote_address: '2001:db8::1' };
 const AT = 1_800_000_000;
-const CHANGE = { at: AT, changeId: '8a8b4a5c-3b38-4f0e-a7a8-4b0a3c6d1f55', databaseRole: 'admin' };
+const CHANGE = { at: AT, change_id: '8a8b4a5c-3b38-4f0e-a7a8-4b0a3c6d1f55', database_role: 'admin' };
 const CLIENT = {
   client_name: 'Billing',
   scope: 'read',
@@ -28,50 +28,51 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
   token_issued: {
     event: 'token_issued',
     at: AT,
-    clientId: 'billing',
-    tokenId: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
+    client_id: 'billing',
+    token_id: 'dd2f8ac6-8d0a-4b8c-a7c4-2a9ea9d3e8a3',
     scope: 'read',
-    expiresAt: AT + 300,
+    expires_at: AT + 300,
     ...ORIGIN,
   },
-  token_refused: { event: 'token_refused', at: AT, reason: 'secret_wrong', clientId: 'billing', ...ORIGIN },
-  key_published: { event: 'key_published', at: AT, keyId: 'a-key' },
-  key_signing: { event: 'key_signing', at: AT, keyId: 'a-key' },
-  key_retired: { event: 'key_retired', at: AT, keyId: 'a-key' },
-  key_revoked: { event: 'key_revoked', at: AT, keyId: 'a-key' },
-  client_added: { event: 'client_added', ...CHANGE, clientId: 'billing', after: CLIENT },
+  token_refused: { event: 'token_refused', at: AT, reason: 'secret_wrong', client_id: 'billing', ...ORIGIN },
+  key_published: { event: 'key_published', at: AT, key_id: 'a-key' },
+  key_signing: { event: 'key_signing', at: AT, key_id: 'a-key' },
+  key_retired: { event: 'key_retired', at: AT, key_id: 'a-key' },
+  key_revoked: { event: 'key_revoked', at: AT, key_id: 'a-key' },
+  client_added: { event: 'client_added', ...CHANGE, client_id: 'billing', after: CLIENT },
   client_changed: {
     event: 'client_changed',
     ...CHANGE,
-    clientId: 'billing',
+    client_id: 'billing',
     changed: ['state', 'client_secret'],
     before: { state: 'enabled' },
     after: { state: 'disabled' },
   },
-  client_removed: { event: 'client_removed', ...CHANGE, clientId: 'billing', before: CLIENT },
+  client_removed: { event: 'client_removed', ...CHANGE, client_id: 'billing', before: CLIENT },
   clients_imported: {
     event: 'clients_imported',
     ...CHANGE,
-    file: { name: 'clients.json', sha256: 'a'.repeat(64) },
+    file: 'clients.json',
+    sha256: 'a'.repeat(64),
     added: 2,
     replaced: 1,
-    locked: 0,
+    still_disabled: 0,
   },
   directory_key_revoked: {
     event: 'directory_key_revoked',
     ...CHANGE,
-    keyId: 'a-key',
+    key_id: 'a-key',
     replica: 'host:1',
-    trustedUntil: AT + 300,
+    trusted_until: AT + 300,
   },
-  change_unconfirmed: { event: 'change_unconfirmed', at: AT, changeId: CHANGE.changeId },
+  change_unconfirmed: { event: 'change_unconfirmed', at: AT, change_id: CHANGE.change_id },
   audit_lines_lost: { event: 'audit_lines_lost', at: AT, lines: 3 },
 };
 
-type KeyEventOf<Kind> = Kind extends `key_${string}` ? { event: Kind; at: number; keyId: string } : never;
+type KeyEventOf<Kind> = Kind extends `key_${string}` ? { event: Kind; at: number; key_id: string } : never;
 
 function parsed(event: Event, more = {}): Record<string, unknown> {
-  const isOfProgram = 'changeId' in event;
+  const isOfProgram = 'change_id' in event;
   return JSON.parse(auditLine(event, { ...(isOfProgram && OPERATOR), ...more }));
 }
 

@@ -20,18 +20,7 @@ export function readAuditFile(path: string): readonly AuditLine[] {
   return existsSync(path) ? auditLinesIn(readFileSync(path, 'utf8')) : [];
 }
 
-const MEMBERS: Readonly<Record<string, string>> = {
-  client_id: 'clientId',
-  token_id: 'tokenId',
-  expires_at: 'expiresAt',
-  key_id: 'keyId',
-  request_id: 'requestId',
-  remote_address: 'remoteAddress',
-};
-
 /** The event behind a line. */
 export function eventOf({ log: _log, level: _level, time: _time, ...event }: AuditLine): AuditEvent {
-  return Object.fromEntries(
-    Object.entries(event).map(([member, value]) => [MEMBERS[member] ?? member, value]),
-  ) as unknown as AuditEvent;
+  return event as unknown as AuditEvent;
 }

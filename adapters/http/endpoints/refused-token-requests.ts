@@ -15,9 +15,9 @@ export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (e
     if (refusal === undefined || !isHttpReason(refusal.reason) || !isTokenRequest(exchange)) return;
     // Its line is counted as lost. A second one would be counted too.
     if (isOfAuditLog(fault)) return;
-    const { reason } = refusal;
+    const origin = { request_id: requestId, remote_address: clientAddress };
     try {
-      auditLog.record({ event: 'token_refused', at: clock.now(), reason, requestId, remoteAddress: clientAddress });
+      auditLog.record({ event: 'token_refused', at: clock.now(), reason: refusal.reason, ...origin });
     } catch (fault) {
       // It is counted. The answer tells nothing about a secret, unlike one of the use case, so it may be given.
       if (!isOfAuditLog(fault)) throw fault;

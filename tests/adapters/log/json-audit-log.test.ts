@@ -62,22 +62,22 @@ describe('a line of the audit log', () => {
     {
       event: 'token_issued',
       at: 1_800_000_000,
-      clientId: FORGED,
-      tokenId: FORGED,
+      client_id: FORGED,
+      token_id: FORGED,
       scope: FORGED,
-      expiresAt: 1_800_000_300,
-      requestId: FORGED,
-      remoteAddress: FORGED,
+      expires_at: 1_800_000_300,
+      request_id: FORGED,
+      remote_address: FORGED,
     },
     {
       event: 'token_refused',
       at: 1_800_000_000,
       reason: FORGED,
-      clientId: FORGED,
-      requestId: FORGED,
-      remoteAddress: FORGED,
+      client_id: FORGED,
+      request_id: FORGED,
+      remote_address: FORGED,
     },
-    { event: 'key_published', at: 1_800_000_000, keyId: FORGED },
+    { event: 'key_published', at: 1_800_000_000, key_id: FORGED },
   ])('of $event stays one line, whatever its texts contain, and keeps them', (event) => {
     const line = auditLine(event, { worker: 1 });
     expect(line).toMatch(/^\{"log":"audit",[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*\}\n$/u);
@@ -87,7 +87,7 @@ describe('a line of the audit log', () => {
   });
 
   it.each([1, 2, 20])('is found behind a line that lost its last %d characters', (cut) => {
-    const event = { event: 'key_published', at: 1_800_000_000, keyId: FORGED } as const;
+    const event = { event: 'key_published', at: 1_800_000_000, key_id: FORGED } as const;
     const line = auditLine(event, { worker: 1 });
     const found = auditLinesIn(`${line.slice(0, -cut)}${line}`);
     // The line that lost only its line feed is whole.

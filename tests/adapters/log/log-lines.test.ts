@@ -110,12 +110,12 @@ describe('the lines of the log', () => {
     new JsonAuditLog(destination, { worker: 1_000 }).record({
       event: 'token_issued',
       at: 1_800_000_000,
-      clientId: '\u2028'.repeat(255),
-      tokenId: '01234567-89ab-cdef-0123-456789abcdef',
+      client_id: '\u2028'.repeat(255),
+      token_id: '01234567-89ab-cdef-0123-456789abcdef',
       scope: 'scope '.repeat(5_000).trim(),
-      expiresAt: 1_800_000_300,
-      requestId: '01234567-89ab-cdef-0123-456789abcdef',
-      remoteAddress: '0000:0000:0000:0000:0000:ffff:255.255.255.255',
+      expires_at: 1_800_000_300,
+      request_id: '01234567-89ab-cdef-0123-456789abcdef',
+      remote_address: '0000:0000:0000:0000:0000:ffff:255.255.255.255',
     });
     const lines = await readUntil(({ event }) => event === 'token_issued');
     expect(lines).toHaveLength(2);

@@ -102,11 +102,11 @@ describe('the rotation of a key', () => {
     }
     const second = await signingKid(ring);
     expect(auditLog.events()).toEqual([
-      { event: 'key_published', at: start, keyId: first },
-      { event: 'key_signing', at: start, keyId: first },
-      { event: 'key_published', at: start + ROTATION - PUBLICATION, keyId: second },
-      { event: 'key_signing', at: start + ROTATION, keyId: second },
-      { event: 'key_retired', at: start + ROTATION, keyId: first },
+      { event: 'key_published', at: start, key_id: first },
+      { event: 'key_signing', at: start, key_id: first },
+      { event: 'key_published', at: start + ROTATION - PUBLICATION, key_id: second },
+      { event: 'key_signing', at: start + ROTATION, key_id: second },
+      { event: 'key_retired', at: start + ROTATION, key_id: first },
     ]);
   });
 

@@ -33,8 +33,8 @@ describe('a revoked key', () => {
     await ring.advance();
     expect(await signingKid(ring)).toBe(standby);
     expect(auditLog.events().slice(-2)).toEqual([
-      { event: 'key_revoked', at: clock.now(), keyId: leaked },
-      { event: 'key_signing', at: clock.now(), keyId: standby },
+      { event: 'key_revoked', at: clock.now(), key_id: leaked },
+      { event: 'key_signing', at: clock.now(), key_id: standby },
     ]);
     expect(await kidsOf(ring)).not.toContain(leaked);
     clock.advance(5);

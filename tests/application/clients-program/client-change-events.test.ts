@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { RecordClientChanges } from '../../../application/clients-program/record-client-changes.ts';
+import { clientChangeEvents } from '../../../application/clients-program/client-change-events.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
+import type { ClientChange } from '../../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { RecordChanges } from '../../../application/record-changes.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { lock, NO_SECRET, unlock } from '../../../domain/stored-secret.ts';
@@ -17,34 +19,34 @@ const ANOTHER_HASH = `${A_CLIENT.clientSecret.slice(0, -1)}x`;
 
 let auditLog: InMemoryAuditLog;
 let store: InMemoryClientStore;
-let recorder: RecordClientChanges;
+let recorder: RecordChanges<ClientChange>;
 beforeEach(() => {
   auditLog = new InMemoryAuditLog('required');
   const ids = new RandomIdGenerator();
-  recorder = new RecordClientChanges({ auditLog, clock: new FixedClock(NOW), ids });
+  recorder = new RecordChanges({ auditLog, clock: new FixedClock(NOW), ids }, clientChangeEvents);
   store = new InMemoryClientStore(ids, recorder);
 });
 
 const rowOf = (id: string) => ({ client: { ...A_CLIENT, id, clientName: `row ${id}` } });
 
-describe('RecordClientChanges', () => {
+describe('clientChangeEvents', () => {
   it('records a new client, a change and a removal, each with an id of its own', async () => {
     await store.add(A_CLIENT);
     await store.changeSecret(ID, lock);
     await store.remove(ID);
     const events = auditLog.events();
     expect(events).toMatchObject([
-      { event: 'client_added', at: NOW, clientId: ID, after: { client_name: A_CLIENT.clientName, state: 'enabled' } },
+      { event: 'client_added', at: NOW, client_id: ID, after: { client_name: A_CLIENT.clientName, state: 'enabled' } },
       {
         event: 'client_changed',
-        clientId: ID,
+        client_id: ID,
         changed: ['state'],
         before: { state: 'enabled' },
         after: { state: 'disabled' },
       },
-      { event: 'client_removed', clientId: ID, before: { client_name: A_CLIENT.clientName, state: 'disabled' } },
+      { event: 'client_removed', client_id: ID, before: { client_name: A_CLIENT.clientName, state: 'disabled' } },
     ]);
-    expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(3);
+    expect(new Set(events.map((event) => 'change_id' in event && event.change_id)).size).toBe(3);
   });
 
   it('says that a secret was replaced, and never shows it or its hash', async () => {
@@ -98,8 +100,9 @@ describe('RecordClientChanges', () => {
     await imported.add([A_CLIENT]);
     const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
     await imported.save(file);
-    const counts = { added: 1, replaced: 0, locked: 0 };
-    expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file, ...counts }]);
+    const counts = { added: 1, replaced: 0, still_disabled: 0 };
+    const { name, sha256 } = file;
+    expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);
   });
 
   it('records nothing of a change that changes nothing', async () => {
@@ -121,10 +124,10 @@ describe('RecordClientChanges', () => {
     recorder.record({ kind: 'clients', clients: [{ before: rowOf('1') }, { before: rowOf('2') }] }, 'alice');
     const events = auditLog.events();
     expect(events).toMatchObject([
-      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { client_name: 'row 1' } },
-      { event: 'client_removed', clientId: ID, databaseRole: 'alice', before: { client_name: 'row 2' } },
+      { event: 'client_removed', client_id: ID, database_role: 'alice', before: { client_name: 'row 1' } },
+      { event: 'client_removed', client_id: ID, database_role: 'alice', before: { client_name: 'row 2' } },
     ]);
-    expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(1);
+    expect(new Set(events.map((event) => 'change_id' in event && event.change_id)).size).toBe(1);
   });
 
   it('says that a change was not made if only the first of its events can be recorded', () => {
@@ -134,11 +137,11 @@ describe('RecordClientChanges', () => {
       events.push(event);
     };
     const ids = new RandomIdGenerator();
-    const failing = new RecordClientChanges({ auditLog: { record }, clock: new FixedClock(NOW), ids });
+    const failing = new RecordChanges({ auditLog: { record }, clock: new FixedClock(NOW), ids }, clientChangeEvents);
     const clients = [{ before: rowOf('1') }, { before: rowOf('2') }];
     expect(() => failing.record({ kind: 'clients', clients }, undefined)).toThrow('no space left');
     expect(events.map(({ event }) => event)).toEqual(['client_removed', 'change_unconfirmed']);
-    expect(new Set(events.map((event) => 'changeId' in event && event.changeId)).size).toBe(1);
+    expect(new Set(events.map((event) => 'change_id' in event && event.change_id)).size).toBe(1);
   });
 
   it('names the change that was not confirmed', async () => {
@@ -148,7 +151,7 @@ describe('RecordClientChanges', () => {
     expect(unconfirmed).toEqual({
       event: 'change_unconfirmed',
       at: NOW,
-      changeId: added && 'changeId' in added ? added.changeId : 'none',
+      change_id: added && 'change_id' in added ? added.change_id : 'none',
     });
   });
 });

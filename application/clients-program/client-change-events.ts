@@ -1,0 +1,61 @@
+import { NO_DETAILS } from '../../domain/client-details.ts';
+import type { RecordedClient } from '../../domain/client-document.ts';
+import { unlock } from '../../domain/stored-secret.ts';
+import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
+import type { ChangedRegistration, ClientChange, StoredClient } from '../ports/client-store.ts';
+import { describeWithCredentials } from './describe-client.ts';
+
+/** What a change did to which client, before and after. Never a secret and never a hash. */
+export function clientChangeEvents(change: ClientChange, common: ChangeMade): readonly ChangeEvent[] {
+  if (change.kind === 'clients') return change.clients.flatMap((client) => eventOf(client, common));
+  const { name: file, sha256 } = change.file;
+  const { added, replaced, locked: still_disabled } = change.counts;
+  return [{ event: 'clients_imported', ...common, file, sha256, added, replaced, still_disabled }];
+}
+
+/** None if nothing is different. */
+function eventOf(changed: ChangedRegistration, common: ChangeMade): readonly ChangeEvent[] {
+  const [before, after] = [recorded(changed.before, common.at), recorded(changed.after, common.at)];
+  const client_id = (changed.after ?? changed.before)?.client.clientId ?? '';
+  if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
+  if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
+  const members = differing(before, after);
+  // A lock, which changes the stored text too, is shown as the state.
+  const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
+  const names = isNewSecret ? [...members, 'client_secret' as const] : members;
+  if (names.length === 0) return [];
+  const parts = { before: pick(before, members), after: pick(after, members) };
+  return [{ event: 'client_changed', ...common, client_id, changed: names, ...parts }];
+}
+
+function recorded(stored: StoredClient | undefined, now: number): RecordedClient | undefined {
+  if (stored === undefined) return undefined;
+  const { client, details = NO_DETAILS } = stored;
+  const described = describeWithCredentials({ clients: [client], details }, now);
+  if (!described.ok) return undefined;
+  const { client_name, scope, state, bcrypt_cost } = described.value.client;
+  const { secrets, keys, federated_subjects, resources } = described.value.credentials;
+  return {
+    client_name,
+    scope,
+    state,
+    bcrypt_cost,
+    secrets: secrets.map(({ expired: _expired, ...secret }) => secret),
+    keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
+    federated_subjects,
+    resources,
+  };
+}
+
+function secretOf(stored: StoredClient | undefined): string {
+  return unlock(stored?.client.clientSecret ?? '');
+}
+
+function differing(before: RecordedClient, after: RecordedClient): readonly (keyof RecordedClient)[] {
+  const members = Object.keys(after) as (keyof RecordedClient)[];
+  return members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
+}
+
+function pick(client: RecordedClient, members: readonly (keyof RecordedClient)[]): Partial<RecordedClient> {
+  return Object.fromEntries(members.map((member) => [member, client[member]]));
+}

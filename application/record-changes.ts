@@ -1,0 +1,43 @@
+import type { AuditLog, ChangeEvent, ChangeMade } from './ports/audit-log.ts';
+import type { ChangeRecorder } from './ports/change-recorder.ts';
+import type { Clock } from './ports/clock.ts';
+import type { IdGenerator } from './ports/id-generator.ts';
+
+export interface RecordChangesParts {
+  readonly auditLog: AuditLog;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+}
+
+/** Records who changed what, as events of the audit log. */
+export class RecordChanges<Made> implements ChangeRecorder<Made> {
+  readonly #parts: RecordChangesParts;
+  readonly #eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[];
+  #changeId = '';
+
+  /** @param eventsOf the events of one change, all with the same common members. */
+  constructor(parts: RecordChangesParts, eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[]) {
+    this.#parts = parts;
+    this.#eventsOf = eventsOf;
+  }
+
+  record(made: Made, database_role: string | undefined): void {
+    const { auditLog, clock, ids } = this.#parts;
+    this.#changeId = ids.uuid();
+    const events = this.#eventsOf(made, { at: clock.now(), change_id: this.#changeId, database_role });
+    for (const [index, event] of events.entries()) {
+      try {
+        auditLog.record(event);
+      } catch (fault) {
+        // The events before this one are written, and nothing will be changed.
+        if (index > 0) this.unconfirmed();
+        throw fault;
+      }
+    }
+  }
+
+  unconfirmed(): void {
+    const { auditLog, clock } = this.#parts;
+    auditLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id: this.#changeId });
+  }
+}
