@@ -1,13 +1,26 @@
+import { createProgram, runProgram } from '../adapters/cli/command-program.ts';
+import { EXIT } from '../adapters/cli/outcome.ts';
+import { Terminal } from '../adapters/cli/terminal.ts';
 import { probeHealth } from '../adapters/http-client/health-probe.ts';
+import { programVersion } from '../adapters/system/program-version.ts';
 import { readSettings } from './settings/settings.ts';
 
-// Probes the management port of a service with the same environment. For containers, which have no curl.
-const settings = readSettings(process.env);
-const path = process.argv[2];
+const DESCRIPTION =
+  'Asks the management port of the service with the same settings whether it is well. For containers, which have no curl.';
 
-if (settings.ok && path !== undefined) {
-  probeHealth(settings.value.MANAGEMENT_HOST, settings.value.MANAGEMENT_PORT, path);
-} else {
-  process.stderr.write(settings.ok ? 'usage: health-check /livez|/readyz\n' : `${settings.problem.join('\n')}\n`);
-  process.exitCode = 1;
-}
+const NOTES = `
+Exit codes: 0 if the answer is 200; 1 for another one, or none.`;
+
+const terminal = new Terminal(process);
+const page = { name: 'npm run health --', version: programVersion(), description: DESCRIPTION, notes: NOTES };
+const program = createProgram(page, terminal).argument('[path]', '/readyz or /livez', '/readyz');
+
+program.action(async (path: string) => {
+  const settings = readSettings(process.env);
+  if (!settings.ok) return terminal.fail(EXIT.refused, settings.problem);
+  const { MANAGEMENT_HOST, MANAGEMENT_PORT } = settings.value;
+  if (!(await probeHealth(MANAGEMENT_HOST, MANAGEMENT_PORT, path))) terminal.fail(EXIT.refused, []);
+});
+
+/** `npm run health`, and the health check of the image. */
+process.exitCode = await runProgram(program, process.argv.slice(2), terminal);

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { COMPLETE, completionsOf } from './completion.ts';
 import { type AnswerStream, EXIT, type Outcome } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
 
@@ -65,6 +66,10 @@ export function createProgram(
 
 /** Runs the program with these arguments, and returns the exit code. Rejects only on a bug. */
 export async function runProgram(program: Command, args: readonly string[], terminal: Terminal): Promise<number> {
+  if (args[0] === COMPLETE) {
+    terminal.writeHelp(`${completionsOf(program, args.slice(1)).join('\n')}\n`);
+    return EXIT.done;
+  }
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (problem) {

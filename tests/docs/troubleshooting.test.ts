@@ -61,7 +61,7 @@ it('shows no other commands than these', () => {
   // The image is tested by tests/e2e/compose.sh; the log by the tests of the request log.
   const others = blocks.filter((block) => !block.startsWith('node '));
   expect(others).toEqual([
-    'docker compose exec service /node dist/config/doctor.js',
+    'docker compose run --rm service doctor',
     expect.stringMatching(/^grep -h '"request_id":"[\w-]+"' service\.log$/),
   ]);
 });

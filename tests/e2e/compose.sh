@@ -56,7 +56,7 @@ answer=$(curl -sS "$base/oauth2/token" -d grant_type=client_credentials -d clien
 [ "$(docker inspect --format '{{.Config.User}}' "$container")" = 10001:10001 ] || fail 'the service runs as root'
 [ "$(docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system is writable'
 docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
-report=$(docker exec "$container" /node dist/config/doctor.js) || fail "the doctor finds a problem: $report"
+report=$(compose run --rm service doctor 2>/dev/null) || fail "the doctor finds a problem: $report"
 [[ $report == *'the table clients has the columns and the grants'* ]] || fail "the doctor does not look at the table: $report"
 say 'the doctor finds no problem'
 docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'

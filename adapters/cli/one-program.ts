@@ -1,0 +1,52 @@
+import { Argument } from 'commander';
+import { createProgram, runProgram } from './command-program.ts';
+import { COMPLETE, COMPLETION_SCRIPTS } from './completion.ts';
+import { Terminal, type TerminalStreams } from './terminal.ts';
+
+/** Several programs under one name. */
+export interface OneProgram {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  /** By the word that calls them, in the order of the help page. */
+  readonly programs: Readonly<Record<string, NamedProgram>>;
+}
+
+interface NamedProgram {
+  readonly summary: string;
+  /** Runs the program with the arguments of the process, and sets its exit code. */
+  load(): Promise<unknown>;
+}
+
+/** What is used of the process. */
+type Process = TerminalStreams & Pick<NodeJS.Process, 'argv' | 'exitCode'>;
+
+type Shell = keyof typeof COMPLETION_SCRIPTS;
+
+const NOTES = `
+Settings are environment variables. Each command explains itself with --help.`;
+
+/** Runs the program that the arguments name, without its name among them. Answers `--help`, `--version` and `completion`. */
+export async function runOneProgram({ programs, ...page }: OneProgram, process: Process): Promise<void> {
+  const { argv } = process;
+  const place = argv[2] === COMPLETE ? 3 : 2;
+  const name = argv[place] ?? '';
+  if (Object.hasOwn(programs, name)) {
+    argv.splice(place, 1);
+    await programs[name]?.load();
+    return;
+  }
+  const terminal = new Terminal(process);
+  const program = createProgram({ ...page, notes: NOTES }, terminal).helpCommand(false);
+  for (const [word, { summary }] of Object.entries(programs)) program.command(word).summary(summary);
+  program
+    .command('completion')
+    .summary('print what completes commands in a shell')
+    .addArgument(new Argument('<shell>').choices(Object.keys(COMPLETION_SCRIPTS)))
+    .addHelpText(
+      'after',
+      `\nExamples:\n  source <(${page.name} completion bash)\n  ${page.name} completion fish | source`,
+    )
+    .action((shell: Shell) => terminal.writeHelp(COMPLETION_SCRIPTS[shell](page.name)));
+  process.exitCode = await runProgram(program, argv.slice(2), terminal);
+}

@@ -1,0 +1,131 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { packPackage, writeArchive } from '../packages/archive.ts';
+import { freePort } from '../support/free-port.ts';
+import { followProgram } from '../support/program.ts';
+
+/** The oldest Node.js that `engines` of package.json allows, the newest that was tried, and one that is too old. */
+const OTHER_NODES = { oldest: '22.18.0', newest: '26.10.0', refused: '20.19.0' };
+
+const folder = mkdtempSync(join(tmpdir(), 'package-'));
+const installed = join(folder, 'node_modules/.bin/ccauth');
+
+/** The folder of each Node.js: that of this test, and the others as packages of npm. */
+const nodes: Readonly<Record<string, string>> = {
+  current: dirname(process.execPath),
+  ...Object.fromEntries(Object.keys(OTHER_NODES).map((name) => [name, join(folder, 'node_modules', name, 'bin')])),
+};
+
+/** Runs a program with the environment of the test, which says where npm finds its packages. */
+function run(program: string, args: readonly string[]): void {
+  execFileSync(program, args, { cwd: folder });
+}
+
+/** Runs a program with this Node.js, and nothing else of the project, in its PATH. */
+function start(
+  program: string,
+  args: readonly string[],
+  node: string,
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const PATH = `${nodes[node]}:/usr/bin:/bin`;
+  return followProgram(spawn(program, args, { cwd: folder, env: { PATH, ...settings } }));
+}
+
+async function tokenOf(program: string, node: string): Promise<unknown> {
+  const PORT = String(await freePort());
+  await using demo = start(program, ['demo'], node, { PORT, WORKERS: '2' });
+  await demo.printed(/Stop it with Ctrl-C/);
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: 'demo-client',
+    client_secret: 'demo-secret',
+  });
+  const answer = await fetch(`http://127.0.0.1:${PORT}/oauth2/token`, { method: 'POST', body });
+  demo.process.kill('SIGINT');
+  expect(await demo.ended()).toBe(0);
+  return answer.json();
+}
+
+const TOKEN = { access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 };
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the package, in an empty folder', () => {
+  beforeAll(() => {
+    const { file } = packPackage(folder);
+    const others = Object.entries(OTHER_NODES).map(
+      ([name, version]) => `${name}@npm:node-${process.platform}-${process.arch}@${version}`,
+    );
+    writeFileSync(join(folder, 'package.json'), '{}');
+    run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', file, ...others]);
+  });
+
+  it('has no file of the development, and brings no package of it', () => {
+    const home = join(folder, 'node_modules/client-credentials-authorization-service');
+    expect(readdirSync(home).toSorted()).toEqual(
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'deploy', 'dist', 'docs', 'package.json'].toSorted(),
+    );
+    const files = readdirSync(join(home, 'dist'), { recursive: true, encoding: 'utf8' });
+    expect(files.filter((file) => /(?<!\.d)\.ts$|(^|\/)tests\//.test(file))).toEqual([]);
+    for (const name of ['jest', 'typescript', '@testcontainers']) {
+      expect(existsSync(join(folder, 'node_modules', name))).toBe(false);
+    }
+  });
+
+  it.each(['current', 'oldest', 'newest'])(
+    'starts a service with two workers that issues a token: %s Node.js',
+    async (node) => {
+      expect(await tokenOf(installed, node)).toEqual(TOKEN);
+    },
+  );
+
+  it('says which Node.js it needs to one that is too old', async () => {
+    await using program = start(installed, ['serve'], 'refused');
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe('This program needs Node.js 22.18 or newer; this is Node.js 20.19.0.\n');
+  });
+
+  it.each([
+    ['serve', 'must be set, to memory or postgres'],
+    ['clients list', 'DATABASE_URL: must be set'],
+    ['health', 'must be set, to memory or postgres'],
+    ['clints', 'Did you mean clients?'],
+  ])('says what is wrong: ccauth %s', async (line, message) => {
+    await using program = start(installed, line.split(' '), 'current');
+    expect(await program.ended()).toBeGreaterThan(0);
+    expect(program.stderr()).toContain(message);
+  });
+
+  it.each([
+    [
+      'bash',
+      'eval "$(ccauth completion bash)"; COMP_WORDS=(ccauth clients sec) COMP_CWORD=2; _ccauth; echo "$COMPREPLY"',
+    ],
+    [
+      'zsh',
+      'compdef() { :; }; compadd() { print -l "$found[@]" }; eval "$(ccauth completion zsh)"; words=(ccauth clients sec) CURRENT=3; _ccauth',
+    ],
+    ['fish', 'ccauth completion fish | source; complete -C "ccauth clients sec"'],
+  ])('completes commands in %s', async (shell, script) => {
+    // A shell that is not installed is not tried.
+    if (!['/bin', '/usr/bin'].some((place) => existsSync(join(place, shell)))) return;
+    const PATH = `${dirname(installed)}:${nodes['current']}:/usr/bin:/bin`;
+    const found = execFileSync(shell, ['-c', script], { cwd: folder, encoding: 'utf8', env: { PATH, HOME: folder } });
+    expect(found.split('\n')).toContain('secrets');
+  });
+});
+
+describe('the archive', () => {
+  it('needs no npm: it is unpacked and issues a token', async () => {
+    const archive = writeArchive(folder);
+    run('tar', ['-xzf', archive]);
+    const [name = ''] = readdirSync(folder).filter((file) => /^ccauth-[\d.]+$/.test(file));
+    const home = join(folder, name);
+    expect(existsSync(join(home, 'node_modules/jest'))).toBe(false);
+    expect(await tokenOf(join(home, 'ccauth'), 'current')).toEqual(TOKEN);
+  });
+});
