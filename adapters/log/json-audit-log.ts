@@ -59,6 +59,10 @@ export function auditLine(event: AuditEvent | LostLines, base: LineBase): string
 export interface LostLines {
   readonly event: 'audit_lines_lost';
   readonly at: number;
+  /**
+   * So many lines of this process are missing before this one.
+   * @minimum 1
+   */
   readonly lines: number;
 }
 

@@ -2,7 +2,7 @@ import type { RecordedClient } from '../../domain/client-document.ts';
 
 /**
  * Security-relevant events: which client got a token or was refused one, which key signed when, and who changed what. Each is
- * written as it is: docs/audit.schema.json describes its members. Times in seconds since the epoch.
+ * written with these members, and docs/audit.schema.json is generated from them. Times in seconds since the epoch.
  */
 export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange;
 
@@ -13,6 +13,7 @@ export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange
 export interface KeyEvent {
   readonly event: 'key_published' | 'key_signing' | 'key_retired' | 'key_revoked';
   readonly at: number;
+  /** kid of the key. */
   readonly key_id: string;
 }
 
@@ -23,59 +24,89 @@ export interface RequestOrigin {
   readonly remoteAddress: string;
 }
 
-type TokenEvent = { readonly at: number; readonly request_id: string; readonly remote_address: string } & (
-  | {
-      readonly event: 'token_issued';
-      readonly client_id: string;
-      readonly token_id: string;
-      readonly scope: string;
-      readonly expires_at: number;
-    }
-  | {
-      readonly event: 'token_refused';
-      /** As in the request log. */
-      readonly reason: string;
-      /** Present only if the client is registered: an unknown id may be a secret in the wrong field. */
-      readonly client_id?: string;
-    }
-);
+interface TokenRequest {
+  readonly at: number;
+  /** X-Request-Id of the answer, and of its line in the request log. */
+  readonly request_id: string;
+  /** The caller, or a proxy that is not trusted. */
+  readonly remote_address: string;
+}
+
+interface OfClient {
+  /**
+   * The id of a registered client.
+   * @minLength 1
+   */
+  readonly client_id: string;
+}
+
+type TokenEvent = TokenRequest &
+  (
+    | (OfClient & {
+        readonly event: 'token_issued';
+        /** Claim jti of the token. */
+        readonly token_id: string;
+        /** The granted scopes. After 2,000 characters it is cut, and ends with an ellipsis. */
+        readonly scope: string;
+        readonly expires_at: number;
+      })
+    // An unknown id may be a secret in the wrong field.
+    | (Partial<OfClient> & {
+        readonly event: 'token_refused';
+        /**
+         * As in the request log.
+         * @pattern ^[a-z_]+$
+         */
+        readonly reason: string;
+      })
+  );
 
 /** When a change was made, which one it is, and who made it. */
 export interface ChangeMade {
   readonly at: number;
+  /** Of a later line, if the database does not confirm the change. */
   readonly change_id: string;
-  /** The role that the program has authenticated as; undefined in a storage without roles. */
+  /** The role that the program has authenticated as. A storage without roles has none. */
   readonly database_role: string | undefined;
 }
 
 /** A change that an operator makes with one of the programs. */
 export type ChangeEvent = ChangeMade &
   (
-    | { readonly event: 'client_added'; readonly client_id: string; readonly after: RecordedClient }
-    | {
+    | (OfClient & { readonly event: 'client_added'; readonly after: RecordedClient })
+    | (OfClient & {
         readonly event: 'client_changed';
-        readonly client_id: string;
-        /** What is different. `client_secret` is the secret without an id, which has no value that may be shown. */
+        /**
+         * The members that differ. `client_secret` is the secret without an id, whose value is never shown.
+         * @minItems 1
+         * @uniqueItems true
+         */
         readonly changed: readonly (keyof RecordedClient | 'client_secret')[];
-        /** The members that are different. */
         readonly before: Partial<RecordedClient>;
         readonly after: Partial<RecordedClient>;
-      }
-    | { readonly event: 'client_removed'; readonly client_id: string; readonly before: RecordedClient }
+      })
+    | (OfClient & { readonly event: 'client_removed'; readonly before: RecordedClient })
     | {
         readonly event: 'clients_imported';
-        /** Its name without the folders. */
+        /** Name of the imported file, without its folder. */
         readonly file: string;
+        /**
+         * SHA-256 of the bytes that were read from it.
+         * @pattern ^[0-9a-f]{64}$
+         */
         readonly sha256: string;
         readonly added: number;
         readonly replaced: number;
+        /** Of the replaced ones. */
         readonly still_disabled: number;
       }
     | {
         readonly event: 'directory_key_revoked';
+        /** kid of the key. */
         readonly key_id: string;
-        /** Which replica published the key, and when it was to be trusted until; undefined if it is not known. */
+        /** The replica that published it, if it is known. */
         readonly replica: string | undefined;
+        /** Until when it was to be trusted, if it is known. */
         readonly trusted_until: number | undefined;
       }
   );
@@ -84,6 +115,7 @@ export type ChangeEvent = ChangeMade &
 interface UnconfirmedChange {
   readonly event: 'change_unconfirmed';
   readonly at: number;
+  /** As in the line of the change. */
   readonly change_id: string;
 }
 

@@ -15,5 +15,8 @@ export function problemsOfAuditLine(line: unknown): readonly string[] {
 
 /** The kinds of events that the schema describes. */
 export function auditKindsOfSchema(): readonly string[] {
-  return SCHEMA.oneOf.map(({ $ref }: { $ref: string }) => $ref.replace('#/$defs/', ''));
+  return SCHEMA.oneOf.flatMap(({ $ref }: { $ref: string }) => {
+    const { event } = SCHEMA.$defs[$ref.replace('#/$defs/', '')].properties;
+    return event.enum ?? event.const;
+  });
 }

@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
+import { generateAuditSchema } from './generate-audit-schema.ts';
 
 /** The parts of pages that are generated from the code, by page and name. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/reasons.md': { reasons: reasonsTable },
 };
 
-/** Each page with generated parts, as it is and as the code says that it should be. */
+/** Files that are generated as a whole. */
+const WHOLE: Readonly<Record<string, () => string>> = { 'docs/audit.schema.json': generateAuditSchema };
+
+/** Each file that is generated or has generated parts, as it is and as the code says that it should be. */
 export function generatedPages(): readonly { file: string; current: string; generated: string }[] {
-  return Object.entries(PARTS).map(([file, parts]) => {
+  const whole = Object.entries(WHOLE).map(([file, generate]) => {
+    return { file, current: readFileSync(file, 'utf8'), generated: generate() };
+  });
+  const inParts = Object.entries(PARTS).map(([file, parts]) => {
     const current = readFileSync(file, 'utf8');
     const generated = Object.entries(parts).reduce((text, [name, generate]) => {
       const begin = `<!-- npm run docs: ${name} -->\n`;
@@ -18,6 +25,7 @@ export function generatedPages(): readonly { file: string; current: string; gene
     }, current);
     return { file, current, generated };
   });
+  return [...whole, ...inParts];
 }
 
 function reasonsTable(): string {
