@@ -17,9 +17,14 @@ import { until } from '../support/until.ts';
 /** What follows the alerts is about leaks and failovers. */
 const [ALERTS = ''] = readPage('docs/runbook.md').split('\n## After a leak\n');
 const [, ...SECTIONS] = ALERTS.split(/^### /m);
-const COMMANDS = SECTIONS.flatMap((section) =>
-  commandsOf(section).map((command) => ({ alert: titleOf(section), command })),
+/** What the page looks for in the audit log, before the first alert. */
+const [, AUDIT_COMMANDS = []] = [...(ALERTS.split('\n## ')[0] ?? '').matchAll(/^```sh\n.*?^```$/gms)].map(([block]) =>
+  commandsOf(block),
 );
+const COMMANDS = [
+  ...AUDIT_COMMANDS.map((command) => ({ alert: 'The audit log', command })),
+  ...SECTIONS.flatMap((section) => commandsOf(section).map((command) => ({ alert: titleOf(section), command }))),
+];
 const SOURCES = globSync('{adapters,application,config,domain}/**/*.ts').map((path) => readFileSync(path, 'utf8'));
 
 /** The functions that the page defines first, which its commands call. */
@@ -30,7 +35,12 @@ function titleOf(section: string): string {
 }
 
 function commandsOf(section: string): readonly string[] {
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
+    block
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +# .*$/, '')),
+  );
 }
 
 /** The values of a member that a command looks for in the log: of `"event":"(worker_ended|key_(un)?known)"`, three. */
@@ -103,6 +113,18 @@ describe('docs/runbook.md', () => {
       // A service in good order has logged no fault, and so grep finds nothing: 1.
       if (/^(?:events|count) |^grep .*\$LOG/.test(command)) expect([0, 1]).toContain(ran.status);
       else expect({ status: ran.status, printed: ran.stdout !== '' }).toEqual({ status: 0, printed: true });
+    });
+
+    it('find an event of a key in AUDIT_FILE, if the service has one', () => {
+      const audit = join(folder, 'audit.log');
+      writeFileSync(audit, (readFileSync(log, 'utf8').match(/^\{"log":"audit",.*$/gm) ?? []).join('\n'));
+      const command = AUDIT_COMMANDS.find((one) => one.includes('key_signing')) ?? '';
+      const environment = { PATH: process.env['PATH'], LOG: '/dev/null', AUDIT_FILE: audit };
+      const ran = spawnSync('bash', ['--norc', '-c', `${FUNCTIONS}\n${command}`], {
+        env: environment,
+        encoding: 'utf8',
+      });
+      expect(ran.stdout).toContain('"event":"key_signing"');
     });
 
     it('find the reason, the address and the client of a refusal in the log', () => {
