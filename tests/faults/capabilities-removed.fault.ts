@@ -52,7 +52,15 @@ async function treeWithout(...names: readonly string[]): Promise<string> {
     const text = await readFile(join(tree, list), 'utf8').catch(() => undefined);
     if (text !== undefined) await writeFile(join(tree, list), withoutLines(text, own));
   }
+  const program = join(tree, 'config/program.ts');
+  const entries = own.flatMap((name) => PROGRAMS[name] ?? []).map((file) => basename(file));
+  await writeFile(program, entries.reduce(withoutProgram, await readFile(program, 'utf8')));
   return tree;
+}
+
+/** Deletes an entry point from the programs of `ccauth`. */
+function withoutProgram(text: string, file: string): string {
+  return text.replace(new RegExp(`^ +\\w+: \\{[^{}]*import\\('\\./${file}'\\)[^{}]*\\},\\n`, 'm'), '');
 }
 
 async function foldersNamed(tree: string, name: string): Promise<readonly string[]> {
