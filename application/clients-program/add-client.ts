@@ -60,8 +60,7 @@ export class AddClient {
     const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
     const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
     if (added === undefined) return failure('client_id_taken');
-    const stored = hasDetails ? await store.findDetails(clientId) : NO_DETAILS;
-    const described = describeWithCredentials({ clients: [added], details: stored }, clock.now());
+    const described = describeWithCredentials(added, clock.now());
     return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
   }
 

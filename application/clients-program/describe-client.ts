@@ -15,9 +15,9 @@ import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import {
-  type ClientAfterChange,
   type CredentialsSummary,
   DISPLAYED_TEXT_MAX,
+  type FoundClients,
   type StoredCredentials,
 } from '../ports/client-store.ts';
 
@@ -57,7 +57,7 @@ export function describeClient(clients: readonly ClientRegistrationFields[]): Re
 
 /** The same with everything that authenticates the client. */
 export function describeWithCredentials(
-  { clients, details }: ClientAfterChange,
+  { clients, details }: FoundClients,
   now: number,
 ): Result<DescribedClient, 'client_unknown'> {
   const client = describeClient(clients);

@@ -120,9 +120,9 @@ export interface ChangedCredentials extends Omit<StoredCredentials, 'details'> {
   readonly details: ClientDetails;
 }
 
-/** What a client is after a change of its credentials. */
-export interface ClientAfterChange {
-  /** The clients of the id as they are stored now: at least one. */
+/** What is stored under a client id. */
+export interface FoundClients {
+  /** The clients of this id: none, one, or several. */
   readonly clients: readonly ClientRegistrationFields[];
   /** The details of the first one. */
   readonly details: StoredDetails;
@@ -160,20 +160,17 @@ export interface ClientStore {
   /** The summaries of a page of clients, in the same order. Costs one query. */
   summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]>;
 
-  /** The clients of this id: none, one, or several. Costs one look-up by an index, as do the changes below. */
-  find(clientId: string): Promise<readonly ClientRegistrationFields[]>;
+  /** Costs look-ups by indexes, as do the changes below. */
+  find(clientId: string): Promise<FoundClients>;
 
   /** Stores this client with its details and returns it, or returns undefined if its id is taken. */
-  add(client: NewClient): Promise<ClientRegistrationFields | undefined>;
+  add(client: NewClient): Promise<FoundClients | undefined>;
 
   /** Starts an import. A store has at most one at a time. */
   startImport(): Promise<ClientImport>;
 
   /** Replaces the stored secret of a client by what `change` computes from it. */
   changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients>;
-
-  /** The details of the first client of this id; none if the id is unknown. */
-  findDetails(clientId: string): Promise<StoredDetails>;
 
   /**
    * Replaces the credentials of each client of this id by what `change` computes from them, or changes nothing if it
@@ -182,7 +179,7 @@ export interface ClientStore {
   changeDetails<Problem>(
     clientId: string,
     change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
-  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>>;
+  ): Promise<Result<FoundClients, Problem | 'client_unknown'>>;
 
   /** Deletes the clients of this id with their details, and returns what was deleted. */
   remove(clientId: string): Promise<readonly ClientRegistrationFields[]>;

@@ -8,6 +8,7 @@ import {
   DISPLAYED_TEXT_MAX,
   type SecretReplacement,
   type StoredCredentials,
+  type StoredDetails,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
@@ -78,13 +79,13 @@ export function describeClientStore(
 
     it('has no client at first', async () => {
       expect(await list()).toEqual([]);
-      expect(await store.find('client-1')).toEqual([]);
+      expect(await clientsOf('client-1')).toEqual([]);
     });
 
     it('stores a client unchanged with an id of its own, and finds it', async () => {
-      expect(await store.add(A_CLIENT)).toEqual(stored(A_CLIENT));
-      expect(await store.add(ANOTHER)).toEqual(stored(ANOTHER));
-      expect(await store.find('client-1')).toEqual([stored(A_CLIENT)]);
+      expect(await store.add(A_CLIENT)).toEqual({ clients: [stored(A_CLIENT)], details: NO_DETAILS });
+      expect(await store.add(ANOTHER)).toMatchObject({ clients: [stored(ANOTHER)] });
+      expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       expect(new Set((await list()).map(({ id }) => id)).size).toBe(2);
     });
 
@@ -96,7 +97,7 @@ export function describeClientStore(
       expect(await clients.save(A_FILE)).toEqual({ ok: true, value: { added: 3, replaced: 0, locked: 0 } });
       expect(await idsOf(clients, 'added')).toEqual(['Z', 'client-1', 'client-2']);
       expect(await idsOf(clients, 'replaced')).toEqual([]);
-      expect(await store.find('client-2')).toEqual([stored(ANOTHER)]);
+      expect(await clientsOf('client-2')).toEqual([stored(ANOTHER)]);
     });
 
     it('imports more clients than one batch or page holds', async () => {
@@ -159,7 +160,7 @@ export function describeClientStore(
       const shown = { ...client, clientSecret: long.slice(1), clientName: long.slice(1), scope: long.slice(1) };
       await store.add(client);
       expect(await list()).toEqual([stored(shown)]);
-      expect(await store.find('client-1')).toEqual([stored(shown)]);
+      expect(await clientsOf('client-1')).toEqual([stored(shown)]);
       expect(await store.changeSecret('client-1', (secret) => String(secret.length))).toMatchObject({ changed: true });
       expect(await secretOf('client-1')).toBe(String(long.length));
     });
@@ -174,11 +175,13 @@ export function describeClientStore(
       'does not confuse %j with another client id',
       async (clientId) => {
         await store.add(A_CLIENT);
-        expect(await store.find(clientId)).toEqual([]);
+        expect(await clientsOf(clientId)).toEqual([]);
         expect(await store.remove(clientId)).toEqual([]);
         expect(await store.changeSecret(clientId, lock)).toEqual({ clients: [], changed: false });
-        expect(await store.add({ ...A_CLIENT, clientId })).toEqual(stored({ ...A_CLIENT, clientId }));
-        expect(await store.find('client-1')).toEqual([stored(A_CLIENT)]);
+        expect(await store.add({ ...A_CLIENT, clientId })).toMatchObject({
+          clients: [stored({ ...A_CLIENT, clientId })],
+        });
+        expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       },
     );
 
@@ -199,7 +202,7 @@ export function describeClientStore(
 
     it('replaces secret, name and scope of stored clients, and keeps their ids', async () => {
       await store.add(A_CLIENT);
-      const [before] = await store.find('client-1');
+      const [before] = await clientsOf('client-1');
       const renamed = { ...A_CLIENT, clientSecret: 'new', clientName: 'Renamed', scope: 'admin' };
       const clients = await store.startImport();
       await clients.add([ANOTHER, renamed]);
@@ -207,10 +210,10 @@ export function describeClientStore(
       expect(saved).toEqual({ ok: true, value: { added: 1, replaced: 1, locked: 0 } });
       expect(await idsOf(clients, 'added')).toEqual(['client-2']);
       expect(await idsOf(clients, 'replaced')).toEqual(['client-1']);
-      expect(await store.find('client-1')).toEqual([
+      expect(await clientsOf('client-1')).toEqual([
         { ...renamed, id: before?.id, clientSecret: `new instead of ${HASH}` },
       ]);
-      expect(await store.find('client-2')).toEqual([stored(ANOTHER)]);
+      expect(await clientsOf('client-2')).toEqual([stored(ANOTHER)]);
     });
 
     it('keeps a locked client locked when it is replaced', async () => {
@@ -275,12 +278,13 @@ export function describeClientStore(
     });
 
     it('stores a client with its details unchanged, and finds them', async () => {
-      expect(await store.add({ ...A_CLIENT, details: DETAILS })).toEqual(stored(A_CLIENT));
+      const added = { clients: [stored(A_CLIENT)], details: STORED_DETAILS };
+      expect(await store.add({ ...A_CLIENT, details: DETAILS })).toEqual(added);
       await store.add(ANOTHER);
-      expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
-      expect(await store.findDetails('client-2')).toEqual(NO_DETAILS);
-      expect(await store.findDetails('CLIENT-1')).toEqual(NO_DETAILS);
-      expect(await (await under.another()).findDetails('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-2')).toEqual(NO_DETAILS);
+      expect(await detailsOf('CLIENT-1')).toEqual(NO_DETAILS);
+      expect(await detailsOf('client-1', await under.another())).toEqual(STORED_DETAILS);
     });
 
     it('summarizes the details of a page of clients, in their order', async () => {
@@ -315,9 +319,9 @@ export function describeClientStore(
       const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, key_id: expect.stringMatching(/^[\w-]{43}$/) }] };
       const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
       expect(changed).toEqual({ ok: true, value: { clients: [client], details: expected } });
-      expect(await store.find('client-1')).toEqual([client]);
-      expect(await store.findDetails('client-1')).toEqual(expected);
-      expect(await store.findDetails('client-2')).toEqual(STORED_DETAILS);
+      expect(await clientsOf('client-1')).toEqual([client]);
+      expect(await detailsOf('client-1')).toEqual(expected);
+      expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
     });
 
     it('changes the expiry of what is stored already, and keeps the rest', async () => {
@@ -328,7 +332,7 @@ export function describeClientStore(
         return success({ clientSecret, details: { ...details, secrets, keys } });
       });
       expect(changed.ok).toBe(true);
-      const { secrets, keys, subjects } = await store.findDetails('client-1');
+      const { secrets, keys, subjects } = await detailsOf('client-1');
       expect(secrets).toEqual([{ ...A_SECRET, expires_at: 7 }]);
       expect(keys.find(({ key_id }) => key_id === A_KEY_ID)).toEqual({ jwk: A_KEY, key_id: A_KEY_ID, expires_at: 8 });
       expect(keys.find(({ key_id }) => key_id !== A_KEY_ID)).toMatchObject({ jwk: ANOTHER_KEY });
@@ -344,28 +348,28 @@ export function describeClientStore(
       });
       await expect(thrown).rejects.toThrow('no change');
       expect(await store.changeDetails('client-2', withoutDetails)).toEqual({ ok: false, problem: 'client_unknown' });
-      expect(await store.find('client-1')).toEqual([stored(A_CLIENT)]);
-      expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+      expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
+      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
 
     it('leaves details alone when a secret changes, and when a client is imported again', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.changeSecret('client-1', lock);
       await importAll([A_CLIENT], replaceSecret);
-      expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
 
     it('removes details with their client: a new client of the same id has none', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.remove('client-1');
       await store.add(A_CLIENT);
-      expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(NO_DETAILS);
     });
 
     it('stores no details of a client whose id is taken', async () => {
       await store.add(A_CLIENT);
       expect(await store.add({ ...A_CLIENT, details: DETAILS })).toBeUndefined();
-      expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(NO_DETAILS);
     });
 
     it('loses no change of details if many are made at the same time', async () => {
@@ -379,7 +383,7 @@ export function describeClientStore(
           }),
         ),
       );
-      expect((await store.findDetails('client-1')).resources).toHaveLength(AT_ONCE);
+      expect((await detailsOf('client-1')).resources).toHaveLength(AT_ONCE);
       expect(await secretOf('client-1')).toBe('x'.repeat(AT_ONCE));
     });
 
@@ -391,7 +395,7 @@ export function describeClientStore(
         two?.remove('client-1'),
       ]);
       await store.add(A_CLIENT);
-      expect(await store.findDetails('client-1')).toEqual(NO_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(NO_DETAILS);
     });
 
     it('adds a client only once if many add it at the same time', async () => {
@@ -401,7 +405,7 @@ export function describeClientStore(
       );
       const winners = saves.filter((added) => added !== undefined);
       expect(winners).toHaveLength(1);
-      expect(await store.find('client-1')).toEqual(winners);
+      expect(await clientsOf('client-1')).toEqual(winners[0]?.clients);
     });
 
     it('loses no change if many are made at the same time', async () => {
@@ -478,7 +482,7 @@ export function describeClientStore(
         recorder.refuses = true;
         await expect(change()).rejects.toMatchObject({ name: 'DependencyUnavailable', dependency: 'audit log' });
         expect(await list()).toEqual([stored(A_CLIENT)]);
-        expect(await store.findDetails('client-1')).toEqual(STORED_DETAILS);
+        expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
         recorder.refuses = false;
         await change();
         expect(recorder.changes).toEqual([recorded]);
@@ -504,6 +508,14 @@ export function describeClientStore(
       return stores;
     }
 
+    async function clientsOf(clientId: string): Promise<readonly ClientRegistrationFields[]> {
+      return (await store.find(clientId)).clients;
+    }
+
+    async function detailsOf(clientId: string, found = store): Promise<StoredDetails> {
+      return (await found.find(clientId)).details;
+    }
+
     function list(): Promise<readonly ClientRegistrationFields[]> {
       return collect(store.list({ prefix: '' }));
     }
@@ -519,7 +531,7 @@ export function describeClientStore(
     }
 
     async function secretOf(clientId: string): Promise<string | undefined> {
-      return (await store.find(clientId))[0]?.clientSecret;
+      return (await clientsOf(clientId))[0]?.clientSecret;
     }
   });
 }

@@ -4,13 +4,13 @@ import {
   type ChangedClients,
   type ChangedCredentials,
   type ChangedRegistration,
-  type ClientAfterChange,
   type ClientChange,
   type ClientImport,
   type ClientRange,
   type ClientStore,
   type CredentialsSummary,
   DISPLAYED_TEXT_MAX,
+  type FoundClients,
   type StoredCredentials,
   type StoredDetails,
 } from '../../application/ports/client-store.ts';
@@ -52,19 +52,19 @@ export class InMemoryClientStore implements ClientStore {
     });
   }
 
-  async find(clientId: string): Promise<readonly ClientRegistrationFields[]> {
+  async find(clientId: string): Promise<FoundClients> {
     const client = this.#clients.get(clientId);
-    return client === undefined ? [] : [cut(client)];
+    return { clients: client ? [cut(client)] : [], details: this.#details.get(clientId) ?? NO_DETAILS };
   }
 
-  async add({ details = NO_DETAILS, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
+  async add({ details = NO_DETAILS, ...client }: NewClient): Promise<FoundClients | undefined> {
     if (this.#clients.has(client.clientId)) return undefined;
     const added = { ...client, id: this.#ids.uuid() };
     const stored = withKeyIds(details);
     this.#record({ after: { client: added, details: stored } });
     this.#clients.set(client.clientId, added);
     this.#details.set(client.clientId, stored);
-    return cut(added);
+    return { clients: [cut(added)], details: stored };
   }
 
   async startImport(): Promise<ClientImport> {
@@ -83,17 +83,13 @@ export class InMemoryClientStore implements ClientStore {
     return { clients: [client], changed };
   }
 
-  async findDetails(clientId: string): Promise<StoredDetails> {
-    return this.#details.get(clientId) ?? withKeyIds(NO_DETAILS);
-  }
-
   async changeDetails<Problem>(
     clientId: string,
     change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
-  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>> {
+  ): Promise<Result<FoundClients, Problem | 'client_unknown'>> {
     const stored = this.#clients.get(clientId);
     if (stored === undefined) return failure('client_unknown');
-    const current = this.#details.get(clientId) ?? withKeyIds(NO_DETAILS);
+    const current = this.#details.get(clientId) ?? NO_DETAILS;
     const changed = change({ clientSecret: stored.clientSecret, details: current });
     if (!changed.ok) return changed;
     const client = { ...stored, clientSecret: changed.value.clientSecret };
@@ -105,9 +101,9 @@ export class InMemoryClientStore implements ClientStore {
   }
 
   async remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
-    const removed = await this.find(clientId);
+    const { clients: removed, details } = await this.find(clientId);
     const [client] = removed;
-    if (client) this.#record({ before: { client, details: await this.findDetails(clientId) } });
+    if (client) this.#record({ before: { client, details } });
     this.#clients.delete(clientId);
     this.#details.delete(clientId);
     return removed;

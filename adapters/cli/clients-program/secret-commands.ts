@@ -108,7 +108,7 @@ const LIST_SECRETS: ClientCommand<NamedOptions> = {
   examples: [`${PROGRAM_NAME} secrets list billing`],
   options: [],
   async run({ showClient }, _options, clientId) {
-    const shown = await showClient.execute(clientId);
+    const shown = await showClient(clientId);
     return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(shown.problem, clientId);
   },
 };

@@ -17,7 +17,7 @@ const SHOW: ClientCommand = {
   examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
   options: [],
   async run({ showClient }, _options, clientId) {
-    const shown = await showClient.execute(clientId);
+    const shown = await showClient(clientId);
     return shown.ok ? clientAnswer(shown.value, []) : refusal(shown.problem, clientId);
   },
 };

@@ -41,7 +41,7 @@ export class DetailRows {
   }
 
   async find({ clientId, id }: RowOfClient): Promise<StoredDetails> {
-    if (this.#missing.length > 0) return { ...NO_DETAILS, keys: [] };
+    if (this.#missing.length > 0) return NO_DETAILS;
     const { rows } = await this.#connection.query<DetailRecord>(SQL.find, [clientId, id]);
     const listOf = <Kind extends keyof ClientDetails>(kind: Kind): readonly DetailEntries[Kind][] =>
       JSON.parse(rows[0]?.[kind] ?? '[]').map(withoutNulls);

@@ -4,12 +4,12 @@ import type {
   ChangedClients,
   ChangedCredentials,
   ChangedRegistration,
-  ClientAfterChange,
   ClientChange,
   ClientImport,
   ClientRange,
   ClientStore,
   CredentialsSummary,
+  FoundClients,
   StoredCredentials,
   StoredDetails,
 } from '../../../application/ports/client-store.ts';
@@ -74,20 +74,24 @@ export class PostgresClientStore implements ClientStore {
     return this.#withConnection(async (connection) => (await DetailRows.on(connection)).summarize(clients));
   }
 
-  find(clientId: string): Promise<readonly ClientRegistrationFields[]> {
-    return this.#withConnection((connection) => query(connection, SQL.find, [clientId]));
+  find(clientId: string): Promise<FoundClients> {
+    return this.#withConnection(async (connection) => {
+      const clients = await query(connection, SQL.find, [clientId]);
+      const [first] = clients;
+      if (first === undefined) return { clients, details: NO_DETAILS };
+      const rows = await DetailRows.on(connection);
+      return { clients, details: await rows.find({ clientId, id: first.id }) };
+    });
   }
 
-  add({ details, ...client }: NewClient): Promise<ClientRegistrationFields | undefined> {
-    const { clientId, clientSecret, clientName, scope } = client;
+  add({ details, clientId, clientSecret, clientName, scope }: NewClient): Promise<FoundClients | undefined> {
     return this.#transaction(async (connection, note) => {
       const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
       if (added === undefined) return undefined;
-      const stored = details && {
-        details: await (await DetailRows.on(connection)).replace({ clientId, id: added.id }, NO_DETAILS, details),
-      };
-      note({ after: { client: added, ...stored } });
-      return added;
+      const row = { clientId, id: added.id };
+      const stored = details && (await (await DetailRows.on(connection)).replace(row, NO_DETAILS, details));
+      note({ after: { client: added, details: stored } });
+      return { clients: [added], details: stored ?? NO_DETAILS };
     });
   }
 
@@ -115,18 +119,10 @@ export class PostgresClientStore implements ClientStore {
     });
   }
 
-  findDetails(clientId: string): Promise<StoredDetails> {
-    return this.#withConnection(async (connection) => {
-      const [client] = await query(connection, SQL.find, [clientId]);
-      if (client === undefined) return { ...NO_DETAILS, keys: [] };
-      return (await DetailRows.on(connection)).find({ clientId, id: client.id });
-    });
-  }
-
   changeDetails<Problem>(
     clientId: string,
     change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
-  ): Promise<Result<ClientAfterChange, Problem | 'client_unknown'>> {
+  ): Promise<Result<FoundClients, Problem | 'client_unknown'>> {
     return this.#transaction(async (connection, note) => {
       const stored = await query(connection, SQL.findAndLock, [clientId]);
       const rows = await DetailRows.on(connection);
@@ -151,7 +147,7 @@ export class PostgresClientStore implements ClientStore {
         note({ before: { client, details: before }, after });
         afterwards.push(details);
       }
-      return success({ clients, details: afterwards[0] ?? { ...NO_DETAILS, keys: [] } });
+      return success({ clients, details: afterwards[0] ?? NO_DETAILS });
     });
   }
 

@@ -115,7 +115,7 @@ describe('clientChangeEvents', () => {
   it('lets a change fail that cannot be recorded', async () => {
     auditLog.full = true;
     await expect(store.add(A_CLIENT)).rejects.toBeInstanceOf(DependencyUnavailable);
-    expect(await store.find(ID)).toEqual([]);
+    expect((await store.find(ID)).clients).toEqual([]);
     auditLog.full = false;
     expect(auditLog.events()).toEqual([]);
   });

@@ -74,8 +74,8 @@ describe('ImportClients', () => {
     const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
     const imported = await importAll([renamed], 'replace');
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 2, locked: 1 } } });
-    expect((await store.find('a'))[0]).toMatchObject({ clientName: 'New', scope: 'write' });
-    expect((await store.find('b'))[0]?.clientSecret).toBe(`!${HASH}`);
+    expect((await store.find('a')).clients[0]).toMatchObject({ clientName: 'New', scope: 'write' });
+    expect((await store.find('b')).clients[0]?.clientSecret).toBe(`!${HASH}`);
   });
 
   it('refuses an id that an earlier entry has, with the positions of both', async () => {

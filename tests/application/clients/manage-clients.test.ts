@@ -4,9 +4,9 @@ import { RandomSecretGenerator } from '../../../adapters/system/random-secret-ge
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { AddClient } from '../../../application/clients-program/add-client.ts';
 import { ChangeState } from '../../../application/clients-program/change-state.ts';
+import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { describeClient } from '../../../application/clients-program/describe-client.ts';
 import { GiveSecret } from '../../../application/clients-program/give-secret.ts';
-import { ShowClient } from '../../../application/clients-program/show-client.ts';
 import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { weaknessByName } from '../../../domain/federated-jwt/issuer-preset.ts';
@@ -51,7 +51,7 @@ function useCases() {
   return {
     store,
     add: new AddClient(parts),
-    show: new ShowClient(store, clock),
+    show: createClientManagement(parts).showClient,
     give: new GiveSecret(parts),
     change: new ChangeState(store),
   };
@@ -59,7 +59,7 @@ function useCases() {
 
 /** The stored secret of the client. */
 async function storedSecret(): Promise<string> {
-  const [client] = await use.store.find('c');
+  const [client] = (await use.store.find('c')).clients;
   return client?.clientSecret ?? '';
 }
 
@@ -85,7 +85,7 @@ describe('AddClient', () => {
   it('refuses fields that break a rule, and stores nothing', async () => {
     const refused = await use.add.execute({ ...NEW, scope: '' });
     expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
-    expect(await use.show.execute('c')).toEqual(UNKNOWN);
+    expect(await use.show('c')).toEqual(UNKNOWN);
   });
 
   it('refuses a client id that is taken, and leaves its client as it is', async () => {
@@ -96,12 +96,12 @@ describe('AddClient', () => {
   });
 });
 
-describe('ShowClient, and ChangeState that removes', () => {
+describe('showClient, and ChangeState that removes', () => {
   it('describe the client without its secret', async () => {
     await use.add.execute(NEW);
-    expect(await use.show.execute('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
+    expect(await use.show('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
     expect(await use.change.execute('c', 'remove')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
-    expect(await use.show.execute('c')).toEqual(UNKNOWN);
+    expect(await use.show('c')).toEqual(UNKNOWN);
     expect(await use.change.execute('c', 'remove')).toEqual(UNKNOWN);
   });
 });

@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 async function columnOf(clientId = 'c'): Promise<string | undefined> {
-  return (await store.find(clientId))[0]?.clientSecret;
+  return (await store.find(clientId)).clients[0]?.clientSecret;
 }
 
 /** The new secret. Throws if there is none. */
@@ -41,7 +41,7 @@ function secretOf(result: { readonly ok: boolean; readonly value?: { readonly se
 }
 
 async function shown() {
-  const client = await use.showClient.execute('c');
+  const client = await use.showClient('c');
   if (!client.ok) throw new Error(client.problem);
   return client.value.credentials;
 }
@@ -70,7 +70,7 @@ describe('AddClient', () => {
     const secret = secretOf(added);
     expect(secret).toMatch(/^[A-Za-z0-9]{10}\.[A-Za-z0-9]{43}$/);
     expect(await columnOf()).toBe(NO_SECRET);
-    const [named] = (await store.findDetails('c')).secrets;
+    const [named] = (await store.find('c')).details.secrets;
     expect(named).toMatchObject({ secret_id: secretIdOf(secret), expires_at: clock.now() + DAY, name: '2027-01-15' });
     expect(await bcrypt.compare(secret, named?.encoded ?? '')).toBe(true);
   });
@@ -79,7 +79,7 @@ describe('AddClient', () => {
     const details = { resources: ['not a uri'] };
     const refused = await use.addClient.execute({ ...PLAIN, secret: undefined, details });
     expect(refused).toMatchObject({ ok: false, problem: { kind: 'resources', position: 0 } });
-    expect(await use.showClient.execute('c')).toEqual({ ok: false, problem: 'client_unknown' });
+    expect(await use.showClient('c')).toEqual({ ok: false, problem: 'client_unknown' });
   });
 });
 
@@ -173,7 +173,7 @@ describe('GiveSecret, instead of old ones', () => {
     await use.giveSecret.execute('c', NAMED);
     await use.giveSecret.execute('c', { secret: undefined, cost: COST });
     expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
-    expect((await store.findDetails('c')).secrets).toEqual([]);
+    expect((await store.find('c')).details.secrets).toEqual([]);
   });
 
   it.each([
@@ -256,7 +256,7 @@ describe('ChangeDetails', () => {
     await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
     await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
     await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
-    const { keys, ...left } = await store.findDetails('c');
+    const { keys, ...left } = (await store.find('c')).details;
     expect(keys).toMatchObject([other]);
     expect(left).toEqual({ secrets: [], subjects: others, resources: ['https://api.example/v2'] });
   });
