@@ -67,12 +67,10 @@ const CLIENT = z
     },
     { error: ({ code }) => (code === 'unrecognized_keys' ? OTHER_MEMBERS : 'must be an object') },
   )
-  .transform(({ client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects, resources }) => {
-    const details: ClientDetails = { secrets, keys: jwks.keys, subjects: federated_subjects, resources };
+  .transform(({ client_id, client_secret, client_name, scope, jwks, ...members }, { addIssue }): NewClient => {
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
-    return { client, details };
-  })
-  .superRefine(({ client, details }, { addIssue }) => {
+    const { secrets, federated_subjects: subjects, resources } = members;
+    const details: ClientDetails = { secrets, keys: jwks.keys, subjects, resources };
     const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
     // The id is assigned later; the invariants of the other fields do not depend on it.
     const registration = ClientRegistration.of({ ...client, id: 'unregistered' });
@@ -80,7 +78,7 @@ const CLIENT = z
     else if (registration.value.clientSecret.kind === 'unusable' && !authenticatesWithoutSecret(client, details)) {
       problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
     }
-    if (client.clientSecret !== NO_SECRET && details.secrets.length === DETAILS_MAX.secrets) {
+    if (client_secret !== NO_SECRET && secrets.length === DETAILS_MAX.secrets) {
       problem(DETAIL_MEMBERS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
     }
     const checked = checkDetails(details);
@@ -88,8 +86,6 @@ const CLIENT = z
       const { kind, position, rule } = checked.problem;
       problem(DETAIL_MEMBERS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
     }
-  })
-  .transform(({ client, details }): NewClient => {
     const isEmpty = Object.values(details).every((entries: readonly unknown[]) => entries.length === 0);
     return isEmpty ? client : { ...client, details };
   });

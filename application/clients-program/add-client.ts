@@ -1,4 +1,4 @@
-import { type ClientDetails, checkDetails, type DetailsProblem, NO_DETAILS } from '../../domain/client-details.ts';
+import { checkDetails, type DetailsProblem, NO_DETAILS } from '../../domain/client-details.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
@@ -6,13 +6,7 @@ import type { ClientStore } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
 import { type AddedDetails, type CheckRule, problemOfRules } from './change-details.ts';
 import { type DescribedClient, describeWithCredentials } from './describe-client.ts';
-import {
-  type NamedSecretRequest,
-  newNamedSecret,
-  newSecret,
-  type SecretParts,
-  type SecretRequest,
-} from './new-secret.ts';
+import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
 export interface NewClientRequest {
   /** Generated if it is undefined. */
@@ -38,6 +32,8 @@ export interface AddClientParts extends SecretParts {
 
 export type AddClientProblem = RegistrationProblem | DetailsProblem | 'client_id_taken';
 
+const WITHOUT_SECRET = { secret: undefined, clientSecret: NO_SECRET, secrets: [] };
+
 /** Registers a client. */
 export class AddClient {
   readonly #parts: AddClientParts;
@@ -52,7 +48,8 @@ export class AddClient {
     const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
     const registration = ClientRegistration.of({ ...fields, id: 'not stored yet' });
     if (!registration.ok) return registration;
-    const { secret, clientSecret, secrets } = await this.#secretsOf(request.secret);
+    const { secret, clientSecret, secrets } =
+      request.secret === undefined ? WITHOUT_SECRET : await newSecret(this.#parts, request.secret);
     const details = checkDetails({ ...NO_DETAILS, ...request.details, secrets });
     if (!details.ok) return details;
     const weakRule = problemOfRules(details.value.subjects, checkRule);
@@ -62,18 +59,5 @@ export class AddClient {
     if (added === undefined) return failure('client_id_taken');
     const described = describeWithCredentials(added, clock.now());
     return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
-  }
-
-  /** The secret to show, if there is one, and what is stored of it. */
-  async #secretsOf(
-    request: NewClientRequest['secret'],
-  ): Promise<{ readonly secret?: string; readonly clientSecret: string; readonly secrets: ClientDetails['secrets'] }> {
-    if (request === undefined) return { clientSecret: NO_SECRET, secrets: [] };
-    if ('secret' in request) {
-      const { secret, encoded } = await newSecret(this.#parts, request);
-      return { secret, clientSecret: encoded, secrets: [] };
-    }
-    const { secret, named } = await newNamedSecret(this.#parts, request);
-    return { secret, clientSecret: NO_SECRET, secrets: [named] };
   }
 }

@@ -15,10 +15,10 @@ import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import {
-  type CredentialsSummary,
   DISPLAYED_TEXT_MAX,
   type FoundClients,
   type StoredCredentials,
+  type ValidDetails,
 } from '../ports/client-store.ts';
 
 /** A client with its credentials, without any secret. */
@@ -97,18 +97,8 @@ function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
   return Object.fromEntries(members) as RecordedSecret;
 }
 
-/** The methods of a client with that secret in the table of the clients, and details of which that is a summary. */
-export function methodsOfSummary(
-  clientSecret: string,
-  { secretsUntil = -Infinity, keysUntil = -Infinity, hasSubjects }: CredentialsSummary,
-  now: number,
-): readonly AuthenticationMethod[] {
-  const secret = hasSecretWithoutId(clientSecret) || secretsUntil > now;
-  return methodsOf({ secret, key: keysUntil > now, subject: hasSubjects });
-}
-
 /** The methods for which a client has something that is valid. */
-function methodsOf(has: Readonly<Record<'secret' | 'key' | 'subject', boolean>>): readonly AuthenticationMethod[] {
+export function methodsOf(has: ValidDetails): readonly AuthenticationMethod[] {
   return [
     ...(has.secret ? (['client_secret_post', 'client_secret_basic'] as const) : []),
     ...(has.key ? (['private_key_jwt'] as const) : []),

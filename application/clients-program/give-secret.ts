@@ -3,13 +3,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret } from '../../domain/stored-secret.ts';
 import type { ChangedCredentials, ClientStore, StoredCredentials } from '../ports/client-store.ts';
 import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } from './describe-client.ts';
-import {
-  type NamedSecretRequest,
-  newNamedSecret,
-  newSecret,
-  type SecretParts,
-  type SecretRequest,
-} from './new-secret.ts';
+import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
 const VALID_SECRETS_MAX = 2;
@@ -75,7 +69,7 @@ export class GiveSecret {
   }
 
   async #instead(request: SecretRequest): Promise<Gift> {
-    const { secret, encoded } = await newSecret(this.#parts, request);
+    const { secret, clientSecret: encoded } = await newSecret(this.#parts, request);
     const change: Gift['change'] = ({ clientSecret, details }) => {
       const { secrets, keys, subjects } = details;
       const hasSecret = hasSecretWithoutId(clientSecret) || secrets.length > 0;
@@ -87,30 +81,30 @@ export class GiveSecret {
 
   async #withOverlap({ keepOldSeconds, cost }: OverlapRequest): Promise<Gift> {
     const now = this.#parts.clock.now();
-    const { secret, named } = await newNamedSecret(this.#parts, { name: undefined, expiresAt: undefined, cost });
+    const added = await newSecret(this.#parts, { name: undefined, expiresAt: undefined, cost });
     const change: Gift['change'] = ({ clientSecret, details }) => {
       if (hasSecretWithoutId(clientSecret)) return failure('secret_without_id');
       const [old, another] = validSecrets(details.secrets, now);
       if (old === undefined) return failure('secret_missing');
       if (another !== undefined) return failure('too_many_secrets');
       const expires_at = Math.min(old.expires_at ?? Infinity, now + keepOldSeconds);
-      return success({ clientSecret, details: { ...details, secrets: [{ ...old, expires_at }, named] } });
+      return success({ clientSecret, details: { ...details, secrets: [{ ...old, expires_at }, ...added.secrets] } });
     };
-    return { secret, change };
+    return { secret: added.secret, change };
   }
 
   /** Secrets that have expired are removed. */
   async #beside(request: NamedSecretRequest): Promise<Gift> {
     const now = this.#parts.clock.now();
-    const { secret, named } = await newNamedSecret(this.#parts, request);
+    const added = await newSecret(this.#parts, request);
     const change: Gift['change'] = ({ clientSecret, details }) => {
       const valid = validSecrets(details.secrets, now);
       const count = valid.length + Number(hasSecretWithoutId(clientSecret));
       if (count >= VALID_SECRETS_MAX) return failure('too_many_secrets');
-      const next = checkDetails({ ...details, secrets: [...valid, named] });
+      const next = checkDetails({ ...details, secrets: [...valid, ...added.secrets] });
       return next.ok ? success({ clientSecret, details: next.value }) : next;
     };
-    return { secret, change };
+    return { secret: added.secret, change };
   }
 }
 

@@ -2,7 +2,7 @@ import type { ClientDocument, CredentialsDocument } from '../../domain/client-do
 import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import type { ClientRange, ClientStore } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type DescribedRow, describeInOrder, methodsOfSummary } from './describe-client.ts';
+import { type DescribedRow, describeInOrder, hasSecretWithoutId, methodsOf } from './describe-client.ts';
 
 export type ListedClient = ClientDocument & Pick<CredentialsDocument, 'authentication_methods'>;
 
@@ -35,12 +35,13 @@ export class ListClients {
   }
 
   async #withMethods(page: readonly DescribedRow[]): Promise<readonly ListedClient[]> {
-    const summaries = await this.#store.summarize(page.map(({ fields }) => fields));
-    const now = this.#clock.now();
+    const clients = page.map(({ fields }) => fields);
+    const valid = await this.#store.summarize(clients, this.#clock.now());
     return page.flatMap(({ client, fields }, index) => {
-      const summary = summaries[index];
-      if (summary === undefined) return [];
-      return [{ ...client, authentication_methods: methodsOfSummary(fields.clientSecret, summary, now) }];
+      const has = valid[index];
+      if (has === undefined) return [];
+      const secret = has.secret || hasSecretWithoutId(fields.clientSecret);
+      return [{ ...client, authentication_methods: methodsOf({ ...has, secret }) }];
     });
   }
 

@@ -1,4 +1,5 @@
 import type { NamedSecret } from '../../domain/client-details.ts';
+import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { SecretEncoder } from '../ports/secret-encoder.ts';
 import type { SecretGenerator } from '../ports/secret-generator.ts';
@@ -30,23 +31,30 @@ export interface SecretParts {
   readonly clock: Clock;
 }
 
-/** A secret as the client presents it, and the hash that is stored. */
-export async function newSecret(
-  { encoder, generator }: SecretParts,
-  { secret = generator.secret(), cost }: SecretRequest,
-): Promise<{ readonly secret: string; readonly encoded: string }> {
-  return { secret, encoded: await encoder.encode(secret, cost) };
+/** A new secret as the client presents it, and what is stored of it. */
+export interface NewSecret {
+  readonly secret: string;
+  /** The secret without an id: a hash, or NO_SECRET. */
+  readonly clientSecret: string;
+  /** The one with an id, if it has one. */
+  readonly secrets: readonly NamedSecret[];
 }
 
-/** Generates a secret whose id is not secret: `<id>.<256 random bits>`. The hash is that of the whole text. */
-export async function newNamedSecret(
+/** The id of a secret is not secret: `<id>.<256 random bits>`. The hash is that of the whole text. */
+export async function newSecret(
   { encoder, generator, clock }: SecretParts,
-  { name = dayOf(clock.now()), expiresAt, cost }: NamedSecretRequest,
-): Promise<{ readonly secret: string; readonly named: NamedSecret }> {
+  request: SecretRequest | NamedSecretRequest,
+): Promise<NewSecret> {
+  if ('secret' in request) {
+    const { secret = generator.secret(), cost } = request;
+    return { secret, clientSecret: await encoder.encode(secret, cost), secrets: [] };
+  }
+  const { name = dayOf(clock.now()), expiresAt, cost } = request;
   const secret_id = generator.secret().slice(0, SECRET_ID_LENGTH);
   const secret = `${secret_id}.${generator.secret()}`;
   const encoded = await encoder.encode(secret, cost);
-  return { secret, named: { secret_id, name, encoded, ...(expiresAt !== undefined && { expires_at: expiresAt }) } };
+  const named = { secret_id, name, encoded, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
+  return { secret, clientSecret: NO_SECRET, secrets: [named] };
 }
 
 /** Such as 2026-11-21, in UTC. */

@@ -99,14 +99,8 @@ export interface StoredDetails extends ClientDetails {
   readonly keys: readonly StoredKey[];
 }
 
-/** How long the details of a client authenticate it. Times in seconds since the epoch; Infinity for what never expires. */
-export interface CredentialsSummary {
-  /** When the last of its secrets with an id expires; undefined if it has none. */
-  readonly secretsUntil: number | undefined;
-  /** When the last of its keys expires; undefined if it has none. */
-  readonly keysUntil: number | undefined;
-  readonly hasSubjects: boolean;
-}
+/** Of which kinds the details of a client have something that is valid. */
+export type ValidDetails = Readonly<Record<'secret' | 'key' | 'subject', boolean>>;
 
 /** Everything with which a client authenticates, and its resources. */
 export interface StoredCredentials {
@@ -157,8 +151,8 @@ export interface ClientStore {
    */
   list(range: ClientRange): AsyncIterable<readonly ClientRegistrationFields[]>;
 
-  /** The summaries of a page of clients, in the same order. Costs one query. */
-  summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]>;
+  /** What is valid at this time, in seconds since the epoch, of each client of a page, in the same order. Costs one query. */
+  summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]>;
 
   /** Costs look-ups by indexes, as do the changes below. */
   find(clientId: string): Promise<FoundClients>;

@@ -293,12 +293,16 @@ export function describeClientStore(
       await store.add(ANOTHER);
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.add({ ...A_CLIENT, clientId: 'client-3', details: { ...NO_DETAILS, secrets } });
-      expect(await store.summarize((await list()).toReversed())).toEqual([
-        { secretsUntil: Infinity, keysUntil: undefined, hasSubjects: false },
-        { secretsUntil: undefined, keysUntil: undefined, hasSubjects: false },
-        { secretsUntil: 2_000_000_000, keysUntil: 2_000_000_001, hasSubjects: true },
-      ]);
-      expect(await store.summarize([])).toEqual([]);
+      const clients = (await list()).toReversed();
+      const [forever, nothing] = [
+        { secret: true, key: false, subject: false },
+        { secret: false, key: false, subject: false },
+      ];
+      const lastOf = (has: object) => [forever, nothing, { ...has, subject: true }];
+      expect(await store.summarize(clients, 1_999_999_999)).toEqual(lastOf({ secret: true, key: true }));
+      expect(await store.summarize(clients, 2_000_000_000)).toEqual(lastOf({ secret: false, key: true }));
+      expect(await store.summarize(clients, 2_000_000_001)).toEqual(lastOf({ secret: false, key: false }));
+      expect(await store.summarize([], 0)).toEqual([]);
     });
 
     it('changes details and secret of one client, and returns both', async () => {

@@ -8,14 +8,14 @@ import {
   type ClientImport,
   type ClientRange,
   type ClientStore,
-  type CredentialsSummary,
   DISPLAYED_TEXT_MAX,
   type FoundClients,
   type StoredCredentials,
   type StoredDetails,
+  type ValidDetails,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
+import { type ClientDetails, type Expiring, hasExpired, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -43,12 +43,11 @@ export class InMemoryClientStore implements ClientStore {
     for (let start = 0; start < clients.length; start += PAGE_SIZE) yield clients.slice(start, start + PAGE_SIZE);
   }
 
-  async summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]> {
-    const lastOf = (entries: readonly { readonly expires_at?: number }[]) =>
-      entries.length === 0 ? undefined : Math.max(...entries.map(({ expires_at = Infinity }) => expires_at));
+  async summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]> {
+    const hasValid = (entries: readonly Expiring[]) => entries.some((entry) => !hasExpired(entry, now));
     return clients.map(({ clientId }) => {
       const { secrets, keys, subjects } = this.#details.get(clientId) ?? NO_DETAILS;
-      return { secretsUntil: lastOf(secrets), keysUntil: lastOf(keys), hasSubjects: subjects.length > 0 };
+      return { secret: hasValid(secrets), key: hasValid(keys), subject: subjects.length > 0 };
     });
   }
 

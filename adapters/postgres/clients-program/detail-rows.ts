@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import type { CredentialsSummary, StoredDetails, StoredKey } from '../../../application/ports/client-store.ts';
+import type { StoredDetails, StoredKey, ValidDetails } from '../../../application/ports/client-store.ts';
 import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
 import { thumbprintInput } from '../../../domain/public-jwk.ts';
 import { TableUnusable } from '../fault.ts';
@@ -14,13 +14,6 @@ interface RowOfClient {
 
 /** The lists of JSON that one row of `find` has. */
 type DetailRecord = Readonly<Record<keyof ClientDetails, string>>;
-
-/** One row of `summarize`. */
-interface SummaryRecord {
-  readonly secretsUntil: number | null;
-  readonly keysUntil: number | null;
-  readonly hasSubjects: boolean;
-}
 
 /** The tables of details, within a transaction of their user. Without the tables there is nothing to read or to remove. */
 export class DetailRows {
@@ -50,17 +43,10 @@ export class DetailRows {
   }
 
   /** One for each of the clients, in their order. */
-  async summarize(clients: readonly RowOfClient[]): Promise<readonly CredentialsSummary[]> {
-    if (this.#missing.length > 0) {
-      return clients.map(() => ({ secretsUntil: undefined, keysUntil: undefined, hasSubjects: false }));
-    }
+  async summarize(clients: readonly RowOfClient[], now: number): Promise<readonly ValidDetails[]> {
+    if (this.#missing.length > 0) return clients.map(() => ({ secret: false, key: false, subject: false }));
     const columns = (['clientId', 'id'] as const).map((field) => clients.map((client) => client[field]));
-    const { rows } = await this.#connection.query<SummaryRecord>(SQL.summarize, columns);
-    return rows.map(({ secretsUntil, keysUntil, hasSubjects }) => ({
-      secretsUntil: secretsUntil ?? undefined,
-      keysUntil: keysUntil ?? undefined,
-      hasSubjects,
-    }));
+    return (await this.#connection.query<ValidDetails>(SQL.summarize, [...columns, now])).rows;
   }
 
   /**

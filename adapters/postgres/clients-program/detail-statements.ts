@@ -75,11 +75,12 @@ function replacement(kind: keyof ClientDetails) {
   };
 }
 
-const IS_OF_GIVEN = 'details.client_id = given.client_id and details.registration_id = given.id';
-
-/** When the last row of a registration expires, as a number that a driver reads as one; null for no row. */
-function lastExpiryOf(table: string): string {
-  return `(select pg_catalog.max(coalesce(expires_at::float8, 'infinity')) from $schema.${table} as details where ${IS_OF_GIVEN})`;
+/** Whether a registration has a row, which has not expired by the time that is parameter 3. */
+function hasValid(kind: 'secrets' | 'keys' | 'subjects'): string {
+  const { name, columns } = TABLES[kind];
+  const isValid = 'expires_at' in columns ? 'coalesce(expires_at > $3::bigint, true)' : 'true';
+  return `exists (select from $schema.${name} as details where details.client_id = given.client_id
+    and details.registration_id = given.id and ${isValid})`;
 }
 
 /** Statements on the details of a registration. Parameters 1 and 2: client id, and row id as text. */
@@ -91,9 +92,8 @@ export const DETAIL_STATEMENTS = {
   /** Each kind as the JSON of a list. */
   find: `select ${DETAIL_KINDS.map(entriesOf).join(', ')}`,
 
-  /** A row for each of several registrations. Parameters: arrays of client ids and of row ids. */
-  summarize: `select ${lastExpiryOf('client_secrets')} as "secretsUntil", ${lastExpiryOf('client_keys')} as "keysUntil",
-      exists (select from $schema.client_subjects as details where ${IS_OF_GIVEN}) as "hasSubjects"
+  /** A row for each of several registrations. Parameters: arrays of client ids and of row ids, and a time. */
+  summarize: `select ${hasValid('secrets')} as "secret", ${hasValid('keys')} as "key", ${hasValid('subjects')} as "subject"
     from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) with ordinality as given (client_id, id, position) order by position`,
 
   replace: DETAIL_KINDS.map((kind) => ({ kind, ...replacement(kind) })),

@@ -8,10 +8,10 @@ import type {
   ClientImport,
   ClientRange,
   ClientStore,
-  CredentialsSummary,
   FoundClients,
   StoredCredentials,
   StoredDetails,
+  ValidDetails,
 } from '../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../../domain/client-registration.ts';
@@ -70,8 +70,8 @@ export class PostgresClientStore implements ClientStore {
     if (prefix === '') yield* this.#listNulls();
   }
 
-  summarize(clients: readonly ClientRegistrationFields[]): Promise<readonly CredentialsSummary[]> {
-    return this.#withConnection(async (connection) => (await DetailRows.on(connection)).summarize(clients));
+  summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]> {
+    return this.#withConnection(async (connection) => (await DetailRows.on(connection)).summarize(clients, now));
   }
 
   find(clientId: string): Promise<FoundClients> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ListClients, type ListRequest } from '../../../application/clients-program/list-clients.ts';
-import type { ClientRange, ClientStore, CredentialsSummary } from '../../../application/ports/client-store.ts';
+import type { ClientRange, ClientStore, ValidDetails } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { NO_SECRET } from '../../../domain/stored-secret.ts';
 import { collect } from '../../support/collect.ts';
@@ -16,13 +16,11 @@ function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}):
 }
 const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
 
-const NOTHING: CredentialsSummary = { secretsUntil: undefined, keysUntil: undefined, hasSubjects: false };
-const SUMMARIES: Readonly<Record<string, CredentialsSummary>> = {
-  'with-a-secret': { ...NOTHING, secretsUntil: NOW + 1 },
-  'with-an-expired-secret': { ...NOTHING, secretsUntil: NOW },
-  'with-a-key': { ...NOTHING, keysUntil: Infinity },
-  'with-an-expired-key': { ...NOTHING, keysUntil: NOW },
-  'with-a-subject': { ...NOTHING, hasSubjects: true },
+const NOTHING: ValidDetails = { secret: false, key: false, subject: false };
+const VALID: Readonly<Record<string, ValidDetails>> = {
+  'with-a-secret': { ...NOTHING, secret: true },
+  'with-a-key': { ...NOTHING, key: true },
+  'with-a-subject': { ...NOTHING, subject: true },
 };
 
 /** A storage with these pages, in which ids may repeat. Counts the pages that are read, and keeps the range. */
@@ -36,7 +34,7 @@ function listing(...pages: readonly (readonly ClientRegistrationFields[])[]) {
         yield page;
       }
     },
-    summarize: async (clients) => clients.map(({ clientId }) => SUMMARIES[clientId] ?? NOTHING),
+    summarize: async (clients, now) => clients.map(({ clientId }) => (now === NOW && VALID[clientId]) || NOTHING),
   };
   const useCase = new ListClients(store as ClientStore, new FixedClock(NOW));
   const list = (request: ListRequest = ALL) => collect(useCase.execute(request));
@@ -106,16 +104,17 @@ describe('ListClients', () => {
   });
 
   it('names the methods for which each client has something that is valid now', async () => {
-    const clients = Object.keys(SUMMARIES).map((clientId) => stored(clientId, { clientSecret: NO_SECRET }));
+    const clients = [...Object.keys(VALID), 'with-nothing'].map((clientId) =>
+      stored(clientId, { clientSecret: NO_SECRET }),
+    );
     const { list } = listing([stored('a'), disabled('b')], clients.slice(0, 2), clients.slice(2));
     expect((await list()).map(({ client_id, authentication_methods }) => [client_id, authentication_methods])).toEqual([
       ['a', ['client_secret_post', 'client_secret_basic']],
       ['b', ['client_secret_post', 'client_secret_basic']],
       ['with-a-secret', ['client_secret_post', 'client_secret_basic']],
-      ['with-an-expired-secret', []],
       ['with-a-key', ['private_key_jwt']],
-      ['with-an-expired-key', []],
       ['with-a-subject', ['federated_jwt']],
+      ['with-nothing', []],
     ]);
   });
 
