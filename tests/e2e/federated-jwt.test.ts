@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
@@ -223,8 +224,7 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
   });
 
   it('gives the workloads of five platforms tokens, by the rules that are stored now', async () => {
-    await using migrate = runProgram('config/migrate.ts', { DATABASE_URL: database.url });
-    expect(await migrate.ended()).toBe(0);
+    await migrateDatabase(database.url);
     const service = await start(await onPostgres());
     const github = issuers.find(({ platform }) => platform.name === 'github-actions');
     if (github === undefined) throw new Error('no issuer');

@@ -89,7 +89,7 @@ function start(): Program {
   return startReplica(backend, {
     DATABASE_URL: server.urlOf('service', PASSWORD),
     KEY_DIRECTORY: 'postgres',
-    KEY_PUBLICATION_SECONDS: '2',
+    KEY_PUBLICATION_SECONDS: '1',
     SHUTDOWN_GRACE_MS: '0',
   });
 }

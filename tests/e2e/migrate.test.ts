@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { migrateTables } from '../../config/migrate-tables.ts';
 import { A_CLIENT } from '../contracts/client-repository.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -15,8 +17,14 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => database.drop());
 
-async function migrate(url: string, args: readonly string[] = []) {
-  await using program = runProgram('config/migrate.ts', { DATABASE_URL: url }, args);
+/** `npm run migrate`, in this process. */
+function migrate(url: string, args: readonly string[] = []) {
+  return runInProcess(migrateTables, args, { DATABASE_URL: url });
+}
+
+/** The same as a process of its own. */
+async function startMigrate(url: string) {
+  await using program = runProgram('config/migrate.ts', { DATABASE_URL: url });
   const exitCode = await program.ended();
   return { exitCode, stdout: program.stdout(), stderr: program.stderr() };
 }
@@ -30,7 +38,7 @@ async function tables(): Promise<readonly unknown[]> {
 describe('npm run migrate', () => {
   it('refuses to run without a database URL, and prints no part of one that is unusable', async () => {
     expect(await migrate('')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
-    const refused = await migrate('postgresql://auth:its-password@127.0.0.1:1/none');
+    const refused = await startMigrate('postgresql://auth:its-password@127.0.0.1:1/none');
     expect(refused.exitCode).toBe(3);
     expect(refused.stderr).toMatch(/^The database cannot be migrated: .*ECONNREFUSED/);
     expect(refused.stderr + refused.stdout).not.toContain('its-password');
@@ -53,7 +61,7 @@ describe('npm run migrate', () => {
   });
 
   it('runs each migration once, although several programs run at the same time', async () => {
-    const runs = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
+    const runs = await Promise.all(Array.from({ length: 3 }, () => startMigrate(database.url)));
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     const texts = runs.map(({ stderr }) => stderr).toSorted();
     expect(texts.filter((text) => text === 'The database is up to date.\n')).toHaveLength(2);
@@ -110,7 +118,7 @@ describe('npm run migrate', () => {
       });
     expect((await ask()).status).toBe(200);
     let migrated = false;
-    const migration = migrate(other.url).finally(() => {
+    const migration = startMigrate(other.url).finally(() => {
       migrated = true;
     });
     const statuses: number[] = [];

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
@@ -115,8 +116,7 @@ describe('two replicas with PostgreSQL', () => {
   });
 
   it('accept an assertion once between them, and answer 503 while the store is out of reach', async () => {
-    await using migration = runProgram('config/migrate.ts', { DATABASE_URL: database.url });
-    expect(await migration.ended()).toBe(0);
+    await migrateDatabase(database.url);
     const services = await Promise.all([
       startServiceWithWorkers(shared()),
       startServiceWithWorkers({ ...shared(), WORKERS: '1' }),

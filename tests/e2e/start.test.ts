@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { getAccessToken, send } from '../support/http.ts';
-import { runProgram, runScript } from '../support/program.ts';
+import { runProgram } from '../support/program.ts';
 import { startProblems } from '../support/start-problems.ts';
-import { until } from '../support/until.ts';
 
 const DEMO = {
   CLIENT_REPOSITORY: 'memory',
@@ -79,42 +78,4 @@ describe('npm start', () => {
     expect(await program.ended()).toBe(0);
     expect(program.stderr()).toBe('');
   });
-
-  it.each(['1', '2'])('stops in order when npm itself gets SIGTERM, with WORKERS=%s', async (workers) => {
-    await using npm = runScript('start', { ...DEMO, WORKERS: workers });
-    await npm.printed(/"event":"started"/);
-    npm.process.kill('SIGTERM');
-    await until(() => npm.stdout().includes('"event":"stopped"'), 'the service stops');
-    expect(await npm.ended()).toBe(0);
-  });
-
-  it.each(['1', '2'])(
-    'keeps the grace time when npm and its process group get SIGTERM, with WORKERS=%s',
-    async (workers) => {
-      const graceMs = 1_500;
-      await using npm = runScript('start', { ...DEMO, WORKERS: workers, SHUTDOWN_GRACE_MS: String(graceMs) });
-      await npm.printed(/"event":"started"/);
-      process.kill(-(npm.process.pid ?? 0), 'SIGTERM');
-      const timeOf = async (event: string) => {
-        const [, time] = await npm.printed(new RegExp(`"time":"([^"]+)","event":"${event}"`));
-        return Date.parse(time ?? '');
-      };
-      const stopping = await timeOf('stopping');
-      expect((await timeOf('stopped')) - stopping).toBeGreaterThanOrEqual(graceMs - 10);
-      expect(await npm.ended()).toBe(0);
-    },
-  );
-
-  it.each(['1', '2'])(
-    'stops at once when a terminal sends SIGINT to the process group, with WORKERS=%s',
-    async (workers) => {
-      // Longer than a test may take.
-      await using npm = runScript('start', { ...DEMO, WORKERS: workers, SHUTDOWN_GRACE_MS: '300000' });
-      await npm.printed(/"event":"started"/);
-      process.kill(-(npm.process.pid ?? 0), 'SIGINT');
-      await until(() => npm.stdout().includes('"event":"stopped"'), 'the service stops');
-      expect(npm.stdout()).not.toContain('worker_ended');
-      await npm.ended();
-    },
-  );
 });

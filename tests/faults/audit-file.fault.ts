@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { auditLinesIn, readAuditFile } from '../support/audit-lines.ts';
+import { describeAuditFile } from '../support/describe-audit-file.ts';
 import { requestToken, send } from '../support/http.ts';
 import { childrenOf } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -14,6 +15,9 @@ import { until } from '../support/until.ts';
 const CONNECTIONS = 4;
 const CALLERS = 16;
 const KILLS = 5;
+
+// tests/e2e has the same with workers.
+describeAuditFile('1');
 
 let folder: string;
 let path: string;

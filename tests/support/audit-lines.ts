@@ -20,6 +20,11 @@ export function readAuditFile(path: string): readonly AuditLine[] {
   return existsSync(path) ? auditLinesIn(readFileSync(path, 'utf8')) : [];
 }
 
+/** The requests that have a line with this event. */
+export function requestIdsOf(lines: readonly AuditLine[], event: string): ReadonlySet<unknown> {
+  return new Set(lines.filter((line) => line.event === event).map((line) => line['request_id']));
+}
+
 /** The event behind a line. */
 export function eventOf({ log: _log, level: _level, time: _time, ...event }: AuditLine): AuditEvent {
   return event as unknown as AuditEvent;
