@@ -24,21 +24,6 @@ beforeEach(async () => {
 });
 
 describe('a single service with KEY_DIRECTORY=postgres', () => {
-  it('accepts, after SIGTERM or SIGKILL and a restart, the tokens that it issued before', async () => {
-    const tokens: string[] = [];
-    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGKILL'] as const) {
-      await using service = start();
-      // After a restart, its new key is published, but other verifiers may not know it yet: it accepts no connection before
-      // it may sign.
-      await service.printed(/"event":"started"/);
-      await untilReady();
-      tokens.push(await getToken());
-      for (const token of tokens) expect((await askLocation(token)).status).toBe(200);
-      service.process.kill(signal);
-      await service.ended();
-    }
-  });
-
   it('starts while the directory is unavailable, and answers 503 until its key is published', async () => {
     await server.kill();
     await using service = start();
