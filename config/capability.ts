@@ -1,4 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
+import type { z } from 'zod';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import type { TableDefinition } from '../adapters/postgres/table.ts';
 import type { Inspection } from '../application/ports/inspection.ts';
@@ -6,14 +7,14 @@ import type { NewClient } from '../domain/client-registration.ts';
 import { type Result, success } from '../domain/result.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { Configuration } from './settings/configuration.ts';
-import type { Environment } from './settings/read-environment.ts';
+import type { Environment, SettingsGroup, ValuesOf } from './settings/read-environment.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** What a capability may read before the service starts. */
-export interface Reading {
+export interface Reading<Slice = unknown> {
   readonly environment: Environment;
   /** Undefined if the settings have problems, which are reported anyway. */
-  readonly settings: Settings | undefined;
+  readonly settings: (Settings & Slice) | undefined;
   /** The registrations in memory. */
   readonly clients: readonly NewClient[];
   /** What the file of a setting holds; undefined if the setting is absent. */
@@ -24,9 +25,9 @@ export interface Reading {
 }
 
 /** The service that a capability adds to. */
-export interface Service {
+export interface Service<Slice = unknown> {
   readonly configuration: Configuration;
-  readonly settings: Settings;
+  readonly settings: Settings & Slice;
   readonly role: ProcessRole;
 }
 
@@ -57,23 +58,27 @@ export interface CapabilityTables {
  * Something that a setting switches on. Its code is in folders of its name, which the core does not import: without them, its
  * file in config/capabilities/ and its line in each list of config/, the rest compiles and works.
  */
-export interface Capability<Own = unknown> {
+export interface Capability<Slice = unknown, Own = unknown> {
   readonly name: string;
+  /** Its slice of the settings. Nobody else knows their types. */
+  readonly settings?: SettingsGroup;
   /** What only it needs beyond the settings, such as the content of a file. Fails with every problem, by the name of the setting. */
-  readonly read?: (reading: Reading) => Result<Own, readonly string[]>;
+  readonly read?: (reading: Reading<Slice>) => Result<Own, readonly string[]>;
   /** Registers its parts, and adds to LISTS. Must not resolve any part. */
-  readonly register?: (parts: DependencyContainer, service: Service, own: Own) => void | Promise<void>;
+  readonly register?: (parts: DependencyContainer, service: Service<Slice>, own: Own) => void | Promise<void>;
   /** Its tables in PostgreSQL with these settings. */
   readonly tables?: (settings: Settings) => Promise<CapabilityTables>;
   /** What the doctor looks at. */
-  readonly inspect?: (configuration: Configuration, own: Own) => readonly Inspection[];
+  readonly inspect?: (configuration: Pick<Service<Slice>, 'settings'>, own: Own) => readonly Inspection[];
   /** Starts the service in another way than in this process; undefined with these settings. */
   readonly launch?: (launch: Launch) => Promise<RunningServer> | undefined;
 }
 
 /** A capability of the list, whatever it reads for itself. */
-export function define<Own>(capability: Capability<Own>): Capability {
-  // `register` and `inspect` get only what `read` of the same capability returned.
+export function define<Rows extends z.ZodRawShape = Record<never, z.ZodType>, Own = undefined>(
+  capability: Capability<ValuesOf<Rows>, Own> & { readonly settings?: SettingsGroup<Rows> },
+): Capability {
+  // Its functions get the settings of its own slice, and only what its `read` returned.
   return capability as Capability;
 }
 

@@ -3,7 +3,8 @@ import { EXIT } from '../adapters/cli/outcome.ts';
 import { Terminal } from '../adapters/cli/terminal.ts';
 import { probeHealth } from '../adapters/http-client/health-probe.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
-import { readSettings } from './settings/settings.ts';
+import { readEnvironment } from './settings/read-environment.ts';
+import { LISTENING } from './settings/server-settings.ts';
 
 const DESCRIPTION =
   'Asks the management port of the service with the same settings whether it is well. For containers, which have no curl.';
@@ -16,7 +17,7 @@ const page = { name: 'npm run health --', version: programVersion(), description
 const program = createProgram(page, terminal).argument('[path]', '/readyz or /livez', '/readyz');
 
 program.action(async (path: string) => {
-  const settings = readSettings(process.env);
+  const settings = readEnvironment(LISTENING, [], process.env);
   if (!settings.ok) return terminal.fail(EXIT.refused, settings.problem);
   const { MANAGEMENT_HOST, MANAGEMENT_PORT } = settings.value;
   if (!(await probeHealth(MANAGEMENT_HOST, MANAGEMENT_PORT, path))) terminal.fail(EXIT.refused, []);

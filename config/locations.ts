@@ -1,9 +1,8 @@
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
-import { readLocationsSettings } from './capabilities/example-resource/locations-settings.ts';
+import { LOCATIONS_PAGE, readLocationsSettings } from './capabilities/example-resource/locations-settings.ts';
 import { startResourceServer } from './capabilities/example-resource/start-resource-server.ts';
-import { LOCATIONS_PAGE } from './help-pages.ts';
 import { run } from './run.ts';
 
 await run(LOCATIONS_PAGE, async () => {

@@ -8,16 +8,14 @@ import type { RecordChangesParts } from '../application/record-changes.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import type { ProgramStreams } from './program-streams.ts';
 import { type Environment, readEnvironment } from './settings/read-environment.ts';
-import { SETTINGS_SCHEMA } from './settings/settings.ts';
-
-const AUDIT_SETTINGS = SETTINGS_SCHEMA.pick({ AUDIT_FILE: true, AUDIT_REQUIRED: true });
+import { AUDIT } from './settings/server-settings.ts';
 
 /** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. */
 export function openProgramAudit(
   environment: Environment,
   stderr: ProgramStreams['stderr'],
 ): Result<RecordChangesParts, string> {
-  const read = readEnvironment(AUDIT_SETTINGS, ['AUDIT_'], environment);
+  const read = readEnvironment(AUDIT, ['AUDIT_'], environment);
   if (!read.ok) return failure(read.problem.join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
   const lines = programAuditLines({

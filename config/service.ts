@@ -10,9 +10,10 @@ import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { listeningPlaces } from './settings/listening-places.ts';
-import { loadConfiguration } from './settings/load-configuration.ts';
+import { loadConfiguration, SLICES } from './settings/load-configuration.ts';
 import { openFilesPlan } from './settings/open-files-plan.ts';
 import type { Environment } from './settings/read-environment.ts';
+import { CORE_GROUPS } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /** Starts the service in one process or several. Fails with every problem of the settings before a port is open; rejects as below, or at the signal. */
@@ -28,7 +29,7 @@ export async function startFromEnvironment(
     return text;
   });
   const problems = configuration.ok ? [] : [...configuration.problem];
-  for (const name of ['KEY_FILE', 'CLIENT_ASSERTION_ISSUERS_FILE']) {
+  for (const name of [...Object.values(CORE_GROUPS), ...SLICES].flatMap(({ ownersFiles = [] }) => ownersFiles)) {
     if (isWritableByOthers(environment[name] ?? ''))
       problems.push(`${name}: must be writable only by its owner (chmod go-w)`);
   }

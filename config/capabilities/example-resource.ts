@@ -3,10 +3,12 @@ import { InMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-r
 import { FindLocation } from '../../application/example-resource/find-location.ts';
 import { define } from '../capability.ts';
 import { LISTS } from '../parts.ts';
+import { EXAMPLE_SETTINGS } from './example-resource/locations-settings.ts';
 
 /** A protected resource to try tokens on, as a path of the service; `npm run locations` is the same as a server of its own. */
 export const exampleResource = define({
   name: 'example-resource',
+  settings: EXAMPLE_SETTINGS,
   register(parts, { settings }) {
     if (!settings.EXAMPLE_RESOURCE) return;
     const findLocation = new FindLocation(new InMemoryLocationCatalog(PLACES));

@@ -11,12 +11,14 @@ import { AuthenticateByIdentity } from '../../application/federated-jwt/authenti
 import type { FederatedClients } from '../../application/ports/federated-clients.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
-import { failure, success } from '../../domain/result.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
 import { define, type Service } from '../capability.ts';
 import { observedPorts } from '../core/observed-ports.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
+import { text, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
 import { tableRunner } from '../storages.ts';
 
@@ -25,11 +27,32 @@ type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
 
 const NO_CLIENTS: FederatedClients = { findBySubject: async () => [] };
 
+const SETTINGS = settingsGroup({
+  // biome-ignore format: a row has its kind in one line and its meaning in the next
+  rows: {
+    CLIENT_ASSERTION_ISSUERS_FILE: text().optional()
+      .describe('JSON array of [trusted issuers](client-assertions.md#trusted-issuers), required for `federated_jwt`. Only its owner may be able to write to it'),
+    CLIENT_ASSERTION_MAX_AGE_SECONDS: wholeNumber(1, 86_400).default(3_600)
+      .describe('the greatest age of an assertion by its `iat`. Without `iat`, how far `exp` may be ahead'),
+    CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: wholeNumber(1, 3_600).default(60)
+      .describe('seconds between two attempts to fetch the key set of an issuer'),
+    CLIENT_ASSERTION_KEYS_STALE_SECONDS: wholeNumber(0, 2_592_000).default(86_400)
+      .describe('seconds for which a key set is used after the last attempt that succeeded'),
+  },
+  contradictions: {
+    'CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt': (given) =>
+      given['CLIENT_AUTHENTICATION_METHODS']?.includes('federated_jwt') === true &&
+      !given['CLIENT_ASSERTION_ISSUERS_FILE'],
+  },
+  ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],
+});
+
 /** Clients authenticate with the identities that other issuers give them, such as Kubernetes or GitHub. */
-export const federatedJwt = define<readonly ConfiguredIssuer[]>({
+export const federatedJwt = define({
   name: 'federated-jwt',
+  settings: SETTINGS,
   /** The issuers of CLIENT_ASSERTION_ISSUERS_FILE, with their keys or where to fetch them. */
-  read({ load, settings, clients }) {
+  read({ load, settings, clients }): Result<readonly ConfiguredIssuer[], readonly string[]> {
     const file = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));
     if (!file.ok) return file;
     if (settings === undefined) return success([]);
@@ -81,9 +104,11 @@ export const federatedJwt = define<readonly ConfiguredIssuer[]>({
 
 const KEY_SETS = Symbol('IssuerKeySets') as InjectionToken<IssuerKeySets>;
 
-/** The trusted issuers of a configuration. */
-export function issuersOf({ own }: Configuration): readonly ConfiguredIssuer[] {
-  return own.get(federatedJwt.name) as readonly ConfiguredIssuer[];
+/** The trusted issuers of a configuration, and the greatest age of their assertions. */
+export function federationOf({ own, settings }: Configuration) {
+  const issuers = own.get(federatedJwt.name) as readonly ConfiguredIssuer[];
+  const { CLIENT_ASSERTION_MAX_AGE_SECONDS: maxAgeSeconds } = settings as Settings & ValuesOf<typeof SETTINGS.rows>;
+  return { issuers, maxAgeSeconds };
 }
 
 function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {

@@ -1,3 +1,4 @@
+import { TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
@@ -9,7 +10,8 @@ import { observedPorts } from '../core/observed-ports.ts';
 import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, getFrom, part } from '../registration.ts';
-import { assertionAudiences } from '../settings/domain-options.ts';
+import { settingsGroup } from '../settings/read-environment.ts';
+import { oneOf } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
 import { tableRunner } from '../storages.ts';
 
@@ -18,8 +20,16 @@ const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined
 /** Clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
 export const privateKeyJwt = define({
   name: 'private-key-jwt',
+  settings: settingsGroup({
+    // biome-ignore format: a row has its kind in one line and its meaning in the next
+    rows: {
+      CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer')
+        .describe('claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious server can have a client sign an assertion that works here (CVE-2025-27370), see [private_key_jwt](client-assertions.md#audience)'),
+    },
+  }),
   async register(parts, service) {
     const { settings, role } = service;
+    const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
     if (!isOn(settings)) return;
     const clientKeys = await clientKeysOf(service);
     part(parts, PARTS.usedAssertions, (get) => get(PARTS.usedAssertionsStore));
@@ -31,7 +41,7 @@ export const privateKeyJwt = define({
         verifyAssertion: get(PARTS.verifyAssertion),
         useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
         clock: get(PARTS.clock),
-        audiences: assertionAudiences(settings),
+        audiences: audience === 'issuer' ? [issuer] : [issuer, `${BASE_URL}${TOKEN_PATH}`],
       });
     });
     if (role === 'worker') return;

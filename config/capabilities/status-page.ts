@@ -15,10 +15,13 @@ import { statusRoutes } from '../../adapters/http/status-page/status-routes.ts';
 import type { PacedAttempts } from '../../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
+import type { SecretText } from '../../adapters/system/secret-text.ts';
+import { type Result, success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import type { Settings } from '../settings/settings.ts';
+import { readManagementToken, STATUS_SETTINGS } from './status-page/status-settings.ts';
 
 /** What tests look into. */
 export const STATUS_PARTS = {
@@ -31,8 +34,13 @@ const { operatorChecks: CHECKS, refusalRecords: RECORDS, serviceStatus: STATUS }
 /** `MANAGEMENT_TOKEN`: the status of the service for its operator, as a page and as JSON, on the management port. */
 export const statusPage = define({
   name: 'status-page',
-  register(parts, { settings, role }) {
-    const { MANAGEMENT_TOKEN: token, BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
+  settings: STATUS_SETTINGS,
+  read({ load, settings }): Result<SecretText | undefined, readonly string[]> {
+    const file = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
+    return file.ok ? success(settings?.MANAGEMENT_TOKEN ?? file.value) : file;
+  },
+  register(parts, { settings, role }, token) {
+    const { BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
     if (token === undefined) return;
     if (role !== 'primary') {
       part(parts, RECORDS, (get) => new RefusalRecords(get(PARTS.clock), get(PARTS.processName)));
@@ -113,8 +121,7 @@ export const statusPage = define({
       });
     });
   },
-  inspect({ settings }) {
-    const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, MANAGEMENT_TOKEN: token } = settings;
+  inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port } }, token) {
     const inspect = async () => inspectStatusPage({ host, port, hasToken: token !== undefined });
     return [{ name: 'status page', inspect }];
   },

@@ -1,12 +1,11 @@
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import type { TracingOptions } from '../../adapters/tracing/tracing-options.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { readTracingSettings } from './tracing/tracing-settings.ts';
 
 /** Spans of each request for a collector of OpenTelemetry, in the processes that answer requests. */
-export const tracing = define<TracingOptions | undefined>({
+export const tracing = define({
   name: 'tracing',
   read: ({ environment }) => readTracingSettings(environment),
   async register(parts, { role }, options) {

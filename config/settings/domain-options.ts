@@ -1,4 +1,3 @@
-import { TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import type { KeyTimes } from '../../domain/key-schedule.ts';
 import type { TokenPolicyOptions } from '../../domain/token-policy.ts';
 import type { Settings } from './settings.ts';
@@ -24,10 +23,4 @@ export function tokenPolicyOptions(settings: Settings): TokenPolicyOptions {
     audience: settings.TOKEN_AUDIENCE,
     scopeClaim: settings.TOKEN_SCOPE_CLAIM ? 'array' : 'absent',
   };
-}
-
-/** What the audience of an assertion may be that a client signed itself. */
-export function assertionAudiences(settings: Settings): readonly string[] {
-  const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
-  return audience === 'issuer' ? [issuer] : [issuer, `${baseUrl}${TOKEN_PATH}`];
 }

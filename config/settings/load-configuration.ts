@@ -8,9 +8,11 @@ import { CAPABILITIES } from '../capabilities.ts';
 import { readAll } from '../capability.ts';
 import type { Configuration } from './configuration.ts';
 import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
-import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings } from './settings.ts';
+
+/** The settings of all capabilities. */
+export const SLICES = CAPABILITIES.flatMap(({ settings }) => settings ?? []);
 
 /** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
 export function loadConfiguration(
@@ -25,7 +27,7 @@ export function loadConfiguration(
     const parsed = text.ok ? parse(text.value) : failure([text.problem]);
     return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));
   }
-  const settings = readSettings(environment);
+  const settings = readSettings(environment, SLICES);
   const clients =
     environment['CLIENT_REPOSITORY'] === 'memory'
       ? load('CLIENTS_FILE', jsonReader(readClientsFile))
@@ -34,26 +36,25 @@ export function loadConfiguration(
     (text.trimStart().startsWith('{') ? jsonReader(readKeyFile) : readKeyFile)(text),
   );
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
-  const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
   const own = readAll(CAPABILITIES, {
     environment,
     settings: settings.ok ? settings.value : undefined,
     clients: clients.ok ? (clients.value ?? []) : [],
     load,
   });
-  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && managementToken.ok && own.ok) {
-    const { DATABASE_URL = databaseUrl.value, MANAGEMENT_TOKEN = managementToken.value } = settings.value;
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && own.ok) {
+    const { DATABASE_URL = databaseUrl.value } = settings.value;
     const problems =
       DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile);
     if (problems.length > 0) return failure(problems);
     return success({
-      settings: Object.freeze({ ...settings.value, DATABASE_URL, MANAGEMENT_TOKEN }),
+      settings: Object.freeze({ ...settings.value, DATABASE_URL }),
       clients: clients.value ?? [],
       keyFile: keyFile.value,
       httpTimeouts: HTTP_TIMEOUTS,
       own: own.value,
     });
   }
-  const loaded = [settings, clients, keyFile, databaseUrl, managementToken, own];
+  const loaded = [settings, clients, keyFile, databaseUrl, own];
   return failure(loaded.flatMap((part) => (part.ok ? [] : part.problem)));
 }

@@ -1,8 +1,28 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { settingClosestTo, settingMeantBy } from './similar-names.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings that belong together. Their types, and what pages and help texts say of them, come from `rows`. */
+export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
+  /** The kind of each setting, by its name. Its description says in Markdown what it means; `absent`, what counts if it is not set. */
+  readonly rows: Rows;
+  /** Texts that must not be together, by the problem that is reported. They may have other problems too. */
+  readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean>>;
+  /** The problems of values that are right by themselves. */
+  conflicts?(values: ValuesOf<Rows>): readonly string[];
+  /** Settings with a file that only its owner may be able to write to. */
+  readonly ownersFiles?: readonly string[];
+}
+
+/** The settings of a group once they are read. */
+export type ValuesOf<Rows extends z.ZodRawShape> = Readonly<z.output<z.ZodObject<Rows>>>;
+
+/** A group whose rules know the types of its rows. */
+export function settingsGroup<Rows extends z.ZodRawShape>(group: SettingsGroup<Rows>): SettingsGroup<Rows> {
+  return group;
+}
 
 /** The names of the variables that Kubernetes adds to every container for each Service of its namespace, such as `token-service`. */
 const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$/;
@@ -11,25 +31,22 @@ const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT_\d+_(TCP|UDP|SCT
 const URL_OF_KUBERNETES = /^(tcp|udp|sctp):\/\//;
 
 /**
- * Reads the settings of a program with its schema. Fails with every problem, by the name of its setting and never with a
- * value. A name that is not in the schema is a problem if it has one of `ownPrefixes`, unless Kubernetes adds it, and if it is
- * a typo of a setting that is not given.
- *
- * @param findMore the problems that no setting has by itself.
+ * Reads the settings of a program. Fails with every problem, by the name of its setting and never with a value. A name that
+ * is not in the group is a problem if it has one of `ownPrefixes`, unless Kubernetes adds it, and if it is a typo of a setting
+ * that is not given. Looks for no conflicts of values.
  */
-export function readEnvironment<Schema extends z.ZodObject>(
-  schema: Schema,
+export function readEnvironment<Rows extends z.ZodRawShape>(
+  { rows, contradictions = {} }: SettingsGroup<Rows>,
   ownPrefixes: readonly string[],
   environment: Environment,
-  findMore: (given: Environment) => readonly string[] = () => [],
-): Result<z.output<Schema>, readonly string[]> {
+): Result<ValuesOf<Rows>, readonly string[]> {
   // An empty value counts as absent: it is what a compose file or a shell leaves of an unset variable.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = schema.safeParse(given);
-  const settings = Object.keys(schema.shape);
+  const parsed = z.object(rows).safeParse(given);
+  const settings = Object.keys(rows);
   const absent = settings.filter((name) => !Object.hasOwn(given, name));
   const unknown = Object.entries(given)
-    .filter(([name, value]) => !Object.hasOwn(schema.shape, name) && !isOfKubernetes(name, value ?? ''))
+    .filter(([name, value]) => !Object.hasOwn(rows, name) && !isOfKubernetes(name, value ?? ''))
     .flatMap(([name]) => {
       const isOwn = ownPrefixes.some((prefix) => name.startsWith(prefix));
       const meant = isOwn ? settingClosestTo(name, settings) : settingMeantBy(name, absent);
@@ -41,7 +58,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
       const name = path.join('.');
       return `${name}: ${message}${hintFor(given[name] ?? '')}`;
     }) ?? []),
-    ...findMore(given),
+    ...Object.keys(contradictions).filter((problem) => contradictions[problem]?.(given)),
     ...unknown,
   ];
   return parsed.success && problems.length === 0 ? success(parsed.data) : failure(problems);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Network } from '../../adapters/http/parsing/client-address.ts';
 
 // The kinds of settings. Each parses the text of an environment variable; its problem states the rule, never the value.
+// `values` is what pages and help texts say of the values that are allowed.
 
 export function text() {
   return z.string('must be set').refine((value) => value.trim() === value, 'must not begin or end with a space');
@@ -10,9 +11,13 @@ export function text() {
 
 export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
   const rule = choices.join(' or ');
-  return z.enum(choices, {
-    error: ({ input }) => (input === undefined ? `must be set, to ${rule}` : `must be ${rule}`),
-  });
+  return z
+    .enum(choices, { error: ({ input }) => (input === undefined ? `must be set, to ${rule}` : `must be ${rule}`) })
+    .meta({ values: anyOf(choices) });
+}
+
+function anyOf(choices: readonly string[]): string {
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(choices.map((choice) => `\`${choice}\``));
 }
 
 /** Some of these choices, each at most once, separated by commas. */
@@ -24,7 +29,8 @@ export function listOf<const Choices extends readonly [string, ...string[]]>(...
       (value) => read(value).every((part, index, parts) => choices.includes(part) && parts.indexOf(part) === index),
       `must be a list, separated by commas, of ${choices.join(' ')}, each at most once`,
     )
-    .transform((value): readonly Choices[number][] => read(value));
+    .transform((value): readonly Choices[number][] => read(value))
+    .meta({ values: `one or more of ${anyOf(choices)}, separated by commas` });
 }
 
 /** Separated by commas. */
@@ -41,12 +47,14 @@ export function trueOrFalse() {
 }
 
 export function wholeNumber(least: number, most: number) {
-  const rule = `must be a whole number from ${least} to ${most}`;
+  const values = `${least} to ${most}`;
+  const rule = `must be a whole number from ${values}`;
   return z
     .string(rule)
     .regex(/^(0|[1-9]\d{0,8})$/, { error: rule, abort: true })
     .transform(Number)
-    .refine((value) => value >= least && value <= most, rule);
+    .refine((value) => value >= least && value <= most, rule)
+    .meta({ values });
 }
 
 /** A URL to send requests to; without a password, because it may be logged. */

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import type { SecretText } from '../../adapters/system/secret-text.ts';
 import { databaseUrlOf, followDatabaseUrl } from '../../config/settings/database-url.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -111,7 +112,7 @@ describe('loadConfiguration', () => {
     it.each(['', '\n', '\r\n'])('reads the token of that file, which may end in %j, and never shows it', (end) => {
       const configuration = read(`an-operator-token${end}`);
       if (!configuration.ok) throw new Error(configuration.problem.join());
-      expect(configuration.value.settings.MANAGEMENT_TOKEN?.reveal()).toBe('an-operator-token');
+      expect((configuration.value.own.get('status-page') as SecretText).reveal()).toBe('an-operator-token');
       expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain('an-operator-token');
     });
 

@@ -2,20 +2,16 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
-import {
-  LOCATIONS_SETTINGS_SCHEMA,
-  readLocationsSettings,
-} from '../../config/capabilities/example-resource/locations-settings.ts';
+import { readLocationsSettings } from '../../config/capabilities/example-resource/locations-settings.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
-import { readSettings, SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { success } from '../../domain/result.ts';
+import { readSettings, SETTING_NAMES } from '../support/all-settings.ts';
 
 /** In every value, so that a problem that quotes a value is found. */
 const CANARY = 'canary-7f3a';
 
-const NAMES = Object.keys({ ...SETTINGS_SCHEMA.shape, ...LOCATIONS_SETTINGS_SCHEMA.shape });
 const name = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom(...NAMES) },
+  { weight: 8, arbitrary: fc.constantFrom(...SETTING_NAMES) },
   fc.constantFrom('TOKEN_TYPO', 'CLIENT_', 'KEY_FILES', '__proto__', 'constructor', 'PATH'),
   fc.string({ unit: fc.constantFrom(...'ABCKEYTOKN_'), maxLength: 12 }),
 );
@@ -41,7 +37,7 @@ function expectProblems(problems: readonly string[], given: Readonly<Record<stri
   expect(problems.length).toBeGreaterThan(0);
   for (const problem of problems) {
     const [setting = ''] = problem.split(':');
-    expect([...NAMES, ...Object.keys(given)]).toContain(setting);
+    expect([...SETTING_NAMES, ...Object.keys(given)]).toContain(setting);
     expect(problem).not.toContain(CANARY);
   }
 }

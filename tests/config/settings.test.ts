@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { readSettings } from '../../config/settings/settings.ts';
+import { readSettings } from '../support/all-settings.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 const POSTGRES = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: 'postgresql://service:its-password@db.test/auth' };
@@ -111,8 +111,8 @@ describe('readSettings', () => {
       'several settings that do not fit together',
       { ...MEMORY, CLIENT_SECRET_COST: '12', CLIENT_SECRET_COST_MAX: '11', KEY_ROTATION_SECONDS: '10', PORT: '8081' },
       [
-        'KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS',
         'CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST',
+        'KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS',
         'PORT: 8081 is MANAGEMENT_PORT too: set one of them to another port',
       ],
     ],

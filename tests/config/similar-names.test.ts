@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/capabilities/example-resource/locations-settings.ts';
-import { readSettings, SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { editDistance, settingMeantBy } from '../../config/settings/similar-names.ts';
+import { readSettings, SETTING_NAMES } from '../support/all-settings.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
-const SETTINGS = Object.keys({ ...SETTINGS_SCHEMA.shape, ...LOCATIONS_SETTINGS_SCHEMA.shape });
 
 function problemsOf(environment: Readonly<Record<string, string>>): readonly string[] {
   const settings = readSettings({ ...MEMORY, ...environment });
@@ -15,7 +13,7 @@ function problemsOf(environment: Readonly<Record<string, string>>): readonly str
 /** What shells, platforms, container engines and other programs set. */
 const OF_OTHERS =
   `PATH HOME USER LOGNAME SHELL SHLVL TERM LANG LC_ALL TZ PWD OLDPWD EDITOR PAGER TMPDIR HOSTNAME HOSTTYPE OSTYPE MAIL DISPLAY
-  HOSTS PORTS PORT0 PORT1 PORT_8080 POST MESOS_TASK_ID MARATHON_APP_ID DYNO WEB_CONCURRENCY SOURCE_VERSION
+  HOSTS PORTS PROT LISTEN_PORT PORT0 PORT1 PORT_8080 POST MESOS_TASK_ID MARATHON_APP_ID DYNO WEB_CONCURRENCY SOURCE_VERSION
   K_SERVICE K_REVISION CLOUD_RUN_JOB GOOGLE_CLOUD_PROJECT AWS_REGION AWS_SECRET_ACCESS_KEY AWS_WEB_IDENTITY_TOKEN_FILE AZURE_CLIENT_ID
   WEBSITE_HOSTNAME RAILWAY_PUBLIC_DOMAIN RENDER_EXTERNAL_URL FLY_APP_NAME VCAP_SERVICES CF_INSTANCE_PORT NOMAD_PORT_http
   KUBERNETES_SERVICE_HOST KUBERNETES_PORT KUBERNETES_PORT_443_TCP WORKER_SERVICE_HOST WORKERS_SERVICE_PORT BASE_URL_SERVICE_HOST
@@ -42,6 +40,7 @@ describe('a name that is almost that of a setting', () => {
     ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
     ['MANAGEMNT_HOST', 'MANAGEMENT_HOST'],
     ['MANGMENT_PORT', 'MANAGEMENT_PORT'],
+    ['MANAGMENT_PROT', 'MANAGEMENT_PORT'],
     ['DATABSE_URL_FILE', 'DATABASE_URL_FILE'],
     ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
     ['DATABASE_DEADLINE', 'DATABASE_DEADLINE_MS'],
@@ -91,7 +90,9 @@ describe('a name that is almost that of a setting', () => {
   });
 
   it('never means another setting by the name of a setting', () => {
-    for (const name of SETTINGS) expect(settingMeantBy(name, SETTINGS)).toBe(name.length < 6 ? undefined : name);
+    for (const name of SETTING_NAMES) {
+      expect(settingMeantBy(name, SETTING_NAMES)).toBe(name.length < 6 ? undefined : name);
+    }
   });
 });
 

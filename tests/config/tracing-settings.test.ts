@@ -1,9 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { readTracingSettings, TRACING_SETTINGS_SCHEMA } from '../../config/capabilities/tracing/tracing-settings.ts';
+import { readTracingSettings } from '../../config/capabilities/tracing/tracing-settings.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
-import { readPage } from '../support/page-snippets.ts';
 
 const ON = { OTEL_TRACES_EXPORTER: 'otlp' };
 
@@ -82,18 +81,5 @@ describe('readTracingSettings', () => {
   it('does not print the header fields', () => {
     const settings = read({ ...ON, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' });
     expect(inspect(settings, { depth: 9 }) + JSON.stringify(settings)).not.toContain('canary');
-  });
-});
-
-describe('docs/monitoring.md', () => {
-  it('lists the variables that are read, with their defaults', () => {
-    const rows = [...readPage('docs/monitoring.md').matchAll(/^\| `(OTEL_\w+)` \| (.*?) \|/gm)];
-    const values: Readonly<Record<string, unknown>> = TRACING_SETTINGS_SCHEMA.parse({});
-    const { 'service.name': serviceName } = read(ON)?.resource ?? {};
-    const expected = Object.keys(TRACING_SETTINGS_SCHEMA.shape).map((name) => {
-      const value = name === 'OTEL_SERVICE_NAME' ? serviceName : values[name];
-      return [name, typeof value === 'object' ? 'none' : `\`${value}\``];
-    });
-    expect(rows.map(([, name, value]) => [name, value]).toSorted()).toEqual(expected.toSorted());
   });
 });

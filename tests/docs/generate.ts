@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { generatedPages } from '../support/generated-docs.ts';
+import { generatedFiles } from '../support/generated-docs.ts';
 
-// `npm run docs` writes the parts of the pages that come from the code.
+// `npm run docs` writes what comes from the code: whole files, and parts of pages.
 
-for (const { file, generated } of generatedPages()) writeFileSync(file, generated);
+for (const { file, generated } of generatedFiles()) writeFileSync(file, generated);

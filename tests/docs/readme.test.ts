@@ -6,8 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { SERVICE_PAGE } from '../../config/help-pages.ts';
-import { SETTINGS_SCHEMA } from '../../config/settings/settings.ts';
 import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
@@ -16,7 +14,6 @@ import { createTestDatabase } from '../support/test-database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
-const SETTINGS_PAGE = readFileSync(`${ROOT}/docs/settings.md`, 'utf8');
 const SCRIPTS: Record<string, string> = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')).scripts;
 
 const START = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm start';
@@ -28,26 +25,6 @@ function blocks(language: string): readonly string[] {
     text.trim(),
   );
 }
-
-/** The rows of a page's tables of settings: name and default. */
-function settingsOf(page: string): readonly (readonly [name: string, value: string])[] {
-  return [...page.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(([, name = '', value = '']) => [name, value] as const);
-}
-
-describe('docs/settings.md', () => {
-  it('lists exactly the settings of the service, with their defaults', () => {
-    const rows = settingsOf(SETTINGS_PAGE);
-    expect(rows.map(([name]) => name).toSorted()).toEqual(Object.keys(SETTINGS_SCHEMA.shape).toSorted());
-
-    const bare: Record<string, unknown> = SETTINGS_SCHEMA.parse({ CLIENT_REPOSITORY: 'memory' });
-    for (const [name, value] of rows) {
-      const said = /^`(.*)`$/.exec(value)?.[1];
-      // Without a default of its own: required, or derived from another setting.
-      if (bare[name] === undefined || name === 'CLIENT_REPOSITORY') expect(value).toMatch(/^none|BASE_URL|PORT/);
-      else expect(said).toBe(String(bare[name]));
-    }
-  });
-});
 
 describe('the README', () => {
   let port: number;
@@ -62,19 +39,6 @@ describe('the README', () => {
 
   const here = (text: string) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
-
-  it('shows ten settings, as docs/settings.md does', () => {
-    const shown = settingsOf(README);
-    const all = new Map(settingsOf(SETTINGS_PAGE));
-    expect(shown).toHaveLength(10);
-    for (const [name, value] of shown) expect(value).toBe(all.get(name));
-    // So does the help page of npm start.
-    expect(SERVICE_PAGE.settings.map(([name]) => name)).toEqual(shown.map(([name]) => name));
-    for (const [name, meaning] of SERVICE_PAGE.settings) {
-      const [, value] = /^`(.*)`$/.exec(all.get(name) ?? '') ?? [];
-      if (value !== undefined) expect(meaning).toContain(`default ${value}`);
-    }
-  });
 
   it('shows only shell blocks that this test knows', () => {
     // CI runs the first two, and the last with tests/e2e/compose.sh; these tests run the others, and the one with the program.

@@ -5,7 +5,6 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
-import { LOCATIONS_SETTINGS_SCHEMA } from '../../config/capabilities/example-resource/locations-settings.ts';
 import { PARTS } from '../../config/parts.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { getAccessToken, type HttpAnswer, send } from '../support/http.ts';
@@ -56,18 +55,6 @@ describe('docs/resource-servers.md', () => {
     for (const [, code] of files) expect(code).toContain('https://api.example.com');
     expect(PAGE).toMatch(/Apache[^\n]*\(tried by hand\)/);
     expect(PAGE).toMatch(/Istio[^\n]*\(has not run here\)/);
-  });
-
-  it('lists exactly the settings of npm run locations, with their defaults', () => {
-    const table = PAGE.slice(PAGE.indexOf('| setting | default |'));
-    const rows = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)].map(([, name = '', value = '']) => [name, value]);
-    const required = { JWKS_URI: 'https://a.test', TOKEN_ISSUER: 'x' };
-    const bare: Record<string, unknown> = LOCATIONS_SETTINGS_SCHEMA.parse(required);
-    const expected = Object.keys(LOCATIONS_SETTINGS_SCHEMA.shape).map((name) => {
-      if (name in required) return [name, 'none, required'];
-      return [name, bare[name] === undefined ? 'none' : `\`${bare[name]}\``];
-    });
-    expect(rows).toEqual(expected);
   });
 
   describe.each(Object.keys(SERVERS))('%s', (name) => {

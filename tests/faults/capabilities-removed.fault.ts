@@ -112,6 +112,17 @@ describe('the service without a capability', () => {
     expect(await compile(tree)).toContain('planted.ts');
   });
 
+  it('takes its settings for misspelled ones', async () => {
+    const tree = await treeWithout('private-key-jwt');
+    await using service = runProgram(join(tree, 'config/main.ts'), {
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: join(tree, 'config/demo/clients.json'),
+      CLIENT_ASSERTION_AUDIENCE: 'issuer',
+    });
+    expect(await service.ended()).toBe(1);
+    expect(service.stderr()).toContain('CLIENT_ASSERTION_AUDIENCE: is not a setting of this service');
+  });
+
   it.each([[['federated-jwt', 'private-key-jwt']], [['workers', 'tracing', 'status-page']], [CAPABILITIES]])(
     'issues tokens, and verifies them: %s',
     async (names) => {

@@ -1,37 +1,71 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
+import { FIRST_SETTINGS } from '../../config/help-pages.ts';
+import { type AboutSetting, aboutSetting } from '../../config/settings/about-setting.ts';
+import type { SettingsGroup } from '../../config/settings/read-environment.ts';
+import { SETTING_GROUPS } from './all-settings.ts';
 import { generateAuditSchema } from './generate-audit-schema.ts';
 
-/** The parts of pages that are generated from the code, by page and name. */
-const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'docs/reasons.md': { reasons: reasonsTable },
-};
+/** The part of a page that has this name; undefined if nothing generates it. */
+function generate(name: string): string | undefined {
+  if (name === 'reasons') return reasonsTable();
+  // The README is in another folder than the links of further sentences expect, and its readers want to know less.
+  if (name === 'first settings') return settingsTable(FIRST_SETTINGS, ({ summary }) => [summary]);
+  const [, groups = ''] = /^settings of (.+)$/.exec(name) ?? [];
+  const rows = groups.split(', ').map((group) => SETTING_GROUPS[group]?.rows);
+  if (rows.includes(undefined)) return undefined;
+  return settingsTable(Object.assign({}, ...rows));
+}
+
+/** A page with its generated parts as the code says that they should be. Throws on a part that nothing generates, or without an end. */
+export function withGeneratedParts(page: string): string {
+  const [beforeFirst = '', ...others] = page.split('<!-- npm run docs: ');
+  const parts = others.map((text) => {
+    const [, name = '', rest = ''] = /^(.+?) -->\n.*?(<!-- end -->.*)$/s.exec(text) ?? [];
+    const part = generate(name);
+    if (part === undefined) throw new Error(`nothing generates ${name}, or it has no end`);
+    return `<!-- npm run docs: ${name} -->\n${part}\n${rest}`;
+  });
+  return [beforeFirst, ...parts].join('');
+}
 
 /** Files that are generated as a whole. */
 const WHOLE: Readonly<Record<string, () => string>> = { 'docs/audit.schema.json': generateAuditSchema };
 
 /** Each file that is generated or has generated parts, as it is and as the code says that it should be. */
-export function generatedPages(): readonly { file: string; current: string; generated: string }[] {
-  const whole = Object.entries(WHOLE).map(([file, generate]) => {
-    return { file, current: readFileSync(file, 'utf8'), generated: generate() };
-  });
-  const inParts = Object.entries(PARTS).map(([file, parts]) => {
+export function generatedFiles(): readonly { file: string; current: string; generated: string }[] {
+  const pages = [
+    'README.md',
+    ...readdirSync('docs')
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ];
+  return [...pages, ...Object.keys(WHOLE)].map((file) => {
     const current = readFileSync(file, 'utf8');
-    const generated = Object.entries(parts).reduce((text, [name, generate]) => {
-      const begin = `<!-- npm run docs: ${name} -->\n`;
-      const [before, after] = [text.indexOf(begin) + begin.length, text.indexOf('<!-- end -->', text.indexOf(begin))];
-      if (!text.includes(begin) || after === -1) throw new Error(`${file} has no place for ${name}`);
-      return `${text.slice(0, before)}\n${generate()}\n\n${text.slice(after)}`;
-    }, current);
-    return { file, current, generated };
+    return { file, current, generated: WHOLE[file]?.() ?? withGeneratedParts(current) };
   });
-  return [...whole, ...inParts];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return lines.toSpliced(1, 0, `|${head.map(() => '---|').join('')}`).join('\n');
+}
+
+function settingsTable(
+  rows: SettingsGroup['rows'],
+  sentences = ({ summary, details }: AboutSetting) => [summary, ...details],
+): string {
+  const cells = Object.entries(rows).map(([name, schema]) => {
+    const about = aboutSetting(schema);
+    return [`\`${name}\``, about.fallback ?? 'none, required', sentences(about).join('. ')];
+  });
+  return table(['setting', 'default', 'meaning'], cells);
 }
 
 function reasonsTable(): string {
   const rows = Object.entries(ALL_REASONS).map(([reason, { code, description, meaning }]) => {
     const { status, error } = ANSWERS[code];
-    return `| \`${reason}\` | ${status} \`${error}\`${description === undefined ? '' : ` "${description}"`} | ${meaning} |`;
+    return [`\`${reason}\``, `${status} \`${error}\`${description === undefined ? '' : ` "${description}"`}`, meaning];
   });
-  return ['| reason | answer | what it means, and what to do |', '|---|---|---|', ...rows].join('\n');
+  return table(['reason', 'answer', 'what it means, and what to do'], rows);
 }

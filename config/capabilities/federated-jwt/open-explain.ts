@@ -13,7 +13,7 @@ import { type Result, success } from '../../../domain/result.ts';
 import type { Configuration } from '../../settings/configuration.ts';
 import { loadConfiguration } from '../../settings/load-configuration.ts';
 import type { Environment } from '../../settings/read-environment.ts';
-import { issuersOf, loadFederatedClients } from '../federated-jwt.ts';
+import { federationOf, loadFederatedClients } from '../federated-jwt.ts';
 
 /**
  * Opens the explanation of assertions with the settings of the service. The method counts as switched on, and without a
@@ -30,8 +30,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
     readTextFile,
   );
   if (!loaded.ok) return loaded;
-  const { settings } = loaded.value;
-  const issuers = issuersOf(loaded.value);
+  const { issuers, maxAgeSeconds } = federationOf(loaded.value);
   const { clients, close } = await openRules(loaded.value);
   const explain = new ExplainAssertion({
     issuers: new TrustedIssuers(issuers),
@@ -43,7 +42,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
     verifier: new NodeCryptoAssertionVerifier(),
     clients,
     clock: new SystemClock(),
-    maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
+    maxAgeSeconds,
   });
   return success({ execute: (credentials) => explain.execute(credentials), close });
 }

@@ -1,30 +1,44 @@
 import { z } from 'zod';
 import { SAMPLERS, type TracingOptions } from '../../../adapters/tracing/tracing-options.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { type Environment, readEnvironment } from '../../settings/read-environment.ts';
+import { type Environment, readEnvironment, settingsGroup } from '../../settings/read-environment.ts';
 import { httpUrl, oneOf, text, wholeNumber } from '../../settings/setting-kinds.ts';
 
-const RATIO = 'must be a number from 0 to 1';
+const SERVICE_NAME = 'client-credentials-authorization-service';
 
-/**
- * The variables of the OpenTelemetry specification that are read here, with its defaults. A test compares them with the
- * table of docs/monitoring.md. For each `OTEL_EXPORTER_OTLP_TRACES_…`, the name without `TRACES_` counts if the former is not set.
- */
-export const TRACING_SETTINGS_SCHEMA = z.object({
-  OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp'),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl().default('http://localhost:4318/v1/traces'),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: oneOf('http/protobuf', 'http/json').default('http/protobuf'),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: headerFields().default({}),
-  OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: oneOf('none', 'gzip').default('none'),
-  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: wholeNumber(1, 600_000).default(10_000),
-  OTEL_TRACES_SAMPLER: oneOf(...SAMPLERS).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: ratio().default(1),
-  OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 600_000).default(5_000),
-  OTEL_BSP_EXPORT_TIMEOUT: wholeNumber(1, 600_000).default(30_000),
-  OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000).default(2_048),
-  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 10_000).default(512),
-  OTEL_SERVICE_NAME: text().optional(),
-  OTEL_RESOURCE_ATTRIBUTES: keyValues().default({}),
+/** The variables of the OpenTelemetry specification that are read here. For each `OTEL_EXPORTER_OTLP_TRACES_…`, the name without `TRACES_` counts if the former is not set. */
+export const TRACING_SETTINGS = settingsGroup({
+  // biome-ignore format: a row has its kind in one line and its meaning in the next
+  rows: {
+    OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp')
+      .describe('whether spans are sent'),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl().default('http://localhost:4318/v1/traces')
+      .describe('where spans are sent. `OTEL_EXPORTER_OTLP_ENDPOINT` is the same without `/v1/traces`'),
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: oneOf('http/protobuf', 'http/json').default('http/protobuf')
+      .describe('the encoding of spans. There is no gRPC'),
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: headerFields().default({})
+      .describe('header fields for the collector: `key=value`, separated by commas, with percent-encoding. They are not printed'),
+    OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: oneOf('none', 'gzip').default('none')
+      .describe('how spans are compressed'),
+    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: wholeNumber(1, 600_000).default(10_000)
+      .describe('milliseconds for one attempt to send a batch'),
+    OTEL_TRACES_SAMPLER: oneOf(...SAMPLERS).default('parentbased_always_on')
+      .describe('which requests are recorded'),
+    OTEL_TRACES_SAMPLER_ARG: ratio().default(1)
+      .describe('the part that a sampler with a ratio records'),
+    OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 600_000).default(5_000)
+      .describe('milliseconds after which a batch is sent that is not full'),
+    OTEL_BSP_EXPORT_TIMEOUT: wholeNumber(1, 600_000).default(30_000)
+      .describe('milliseconds for all attempts. A batch is sent again after 1 s, 1.5 s and so on, if the collector was out of reach or answered 429, 502, 503 or 504'),
+    OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000).default(2_048)
+      .describe('spans that wait in each worker'),
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 10_000).default(512)
+      .describe('spans of a batch'),
+    OTEL_SERVICE_NAME: text().optional()
+      .meta({ absent: `\`${SERVICE_NAME}\``, description: '`service.name`, before that of `OTEL_RESOURCE_ATTRIBUTES`' }),
+    OTEL_RESOURCE_ATTRIBUTES: keyValues().default({})
+      .describe('further attributes of the service, in the form of the header fields'),
+  },
 });
 
 /** What the service needs of OpenTelemetry and cannot do: a start with one of them fails, so that nobody relies on it. */
@@ -34,8 +48,6 @@ const UNSUPPORTED = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap(
 ]);
 
 const SHARED = ['PROTOCOL', 'HEADERS', 'COMPRESSION', 'TIMEOUT'];
-
-const SERVICE_NAME = 'client-credentials-authorization-service';
 
 /**
  * How requests are traced, or undefined if the environment does not ask for it: neither an exporter nor an endpoint is
@@ -47,7 +59,7 @@ export function readTracingSettings(environment: Environment): Result<TracingOpt
   if (unsupported.length > 0) {
     return failure(unsupported.map((name) => `${name}: is not supported; NODE_EXTRA_CA_CERTS adds an authority`));
   }
-  const read = readEnvironment(TRACING_SETTINGS_SCHEMA, [], withSharedVariables(environment));
+  const read = readEnvironment(TRACING_SETTINGS, [], withSharedVariables(environment));
   if (!read.ok) return read;
   const values = read.value;
   const { OTEL_RESOURCE_ATTRIBUTES: resource, OTEL_SERVICE_NAME: name = resource['service.name'] } = values;
@@ -123,6 +135,7 @@ function readPair(pair: string): readonly [key: string, value: string] {
 function ratio() {
   return z
     .string()
-    .regex(/^(0|1|0?\.\d{1,9}|[01]\.0{1,9}|0\.\d{1,9})$/, RATIO)
-    .transform(Number);
+    .regex(/^(0|1|0?\.\d{1,9}|[01]\.0{1,9}|0\.\d{1,9})$/, 'must be a number from 0 to 1')
+    .transform(Number)
+    .meta({ values: '0 to 1' });
 }

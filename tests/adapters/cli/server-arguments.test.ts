@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { answerArguments } from '../../../adapters/cli/server-arguments.ts';
-import { LOCATIONS_SETTINGS_SCHEMA } from '../../../config/capabilities/example-resource/locations-settings.ts';
-import { DEMO_PAGE, LOCATIONS_PAGE, SERVICE_PAGE } from '../../../config/help-pages.ts';
+import { LOCATIONS_PAGE } from '../../../config/capabilities/example-resource/locations-settings.ts';
+import { DEMO_PAGE, SERVICE_PAGE } from '../../../config/help-pages.ts';
 import { runProgram } from '../../support/program.ts';
 
 const { version, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -31,13 +31,9 @@ describe('the programs of package.json', () => {
     const { exitCode, stdout, stderr } = await run(script, ['--help']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: ${page.command}\n`));
-    for (const [name, meaning] of page.settings) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, 'm'));
+    for (const [name, meaning] of page.settings)
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} +${RegExp.escape(meaning)}$`, 'm'));
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(120);
-  });
-
-  it('npm run locations knows the settings that its page shows', () => {
-    const names = LOCATIONS_PAGE.settings.map(([name]) => name);
-    expect(Object.keys(LOCATIONS_SETTINGS_SCHEMA.shape)).toEqual(expect.arrayContaining(names));
   });
 
   it.each([

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { SecretText } from '../../../adapters/system/secret-text.ts';
+import { failure, type Result, success } from '../../../domain/result.ts';
+import { settingsGroup } from '../../settings/read-environment.ts';
+import { text } from '../../settings/setting-kinds.ts';
+
+/** The characters of a bearer token (RFC 6750 section 2.1), so that it can be sent as one. */
+const FORM = /^[\w.~+/=-]{16,1024}$/;
+const FORM_IN_WORDS = '16 to 1024 letters, digits and -._~+/=';
+
+export const STATUS_SETTINGS = settingsGroup({
+  // biome-ignore format: a row has its kind in one line and its meaning in the next
+  rows: {
+    MANAGEMENT_TOKEN: managementToken().optional()
+      .describe('the token with which an operator reads the [status](monitoring.md#the-status-page) on the management port. Without it, only the four paths of `MANAGEMENT_PORT` answer there'),
+    MANAGEMENT_TOKEN_FILE: text().optional()
+      .describe('file with that token in one line, for container secrets, instead of `MANAGEMENT_TOKEN`. It is read once, at the start'),
+  },
+  contradictions: {
+    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set': (given) =>
+      Boolean(given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_TOKEN_FILE']),
+    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0': ({ MANAGEMENT_TOKEN, MANAGEMENT_PORT }) =>
+      Boolean(MANAGEMENT_TOKEN) && MANAGEMENT_PORT === '0',
+    'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0': ({ MANAGEMENT_TOKEN_FILE, MANAGEMENT_PORT }) =>
+      Boolean(MANAGEMENT_TOKEN_FILE) && MANAGEMENT_PORT === '0',
+  },
+});
+
+function managementToken() {
+  return z
+    .string()
+    .regex(FORM, `must be ${FORM_IN_WORDS}`)
+    .transform((value) => new SecretText(value))
+    .meta({ values: FORM_IN_WORDS.replace(/\S+$/, '`$&`') });
+}
+
+/** The token in a file of one line, as container engines mount secrets. Fails with the rule, never with the text. */
+export function readManagementToken(content: string): Result<SecretText, readonly string[]> {
+  const token = content.replace(/[\r\n]+$/, '');
+  return FORM.test(token) ? success(new SecretText(token)) : failure([`must contain one line of ${FORM_IN_WORDS}`]);
+}
