@@ -24,7 +24,10 @@ export interface NamedSecret extends Expiring {
 }
 
 /** The members of a secret that answers and audit events show. */
-export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly (keyof NamedSecret)[];
+export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly Exclude<
+  keyof NamedSecret,
+  'encoded'
+>[];
 
 /** A key that verifies assertions of the client (`private_key_jwt`). */
 export interface ClientKey extends Expiring {

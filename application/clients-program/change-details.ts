@@ -13,13 +13,13 @@ import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } fro
 /** Entries to add. */
 export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
 
-/** The entry to remove. */
+/** The entry to remove, by the members that identify it. */
 type RemovedDetail =
-  | { readonly keyId: string }
+  | { readonly key_id: string }
   | { readonly issuer: string; readonly subject: string }
   | { readonly resource: string }
   /** Undefined for the secret without an id. */
-  | { readonly secretId: string | undefined };
+  | { readonly secret_id: string | undefined };
 
 export type ChangeDetailsProblem = 'client_unknown' | 'entry_unknown' | DetailsProblem;
 
@@ -81,7 +81,7 @@ function without(
   { clientSecret, details }: StoredCredentials,
   entry: RemovedDetail,
 ): Result<ChangedCredentials, 'entry_unknown'> {
-  if ('secretId' in entry && entry.secretId === undefined) {
+  if ('secret_id' in entry && entry.secret_id === undefined) {
     if (!hasSecretWithoutId(clientSecret)) return failure('entry_unknown');
     return success({ clientSecret: replaceSecret(clientSecret, NO_SECRET), details });
   }
@@ -92,12 +92,13 @@ function without(
     : failure('entry_unknown');
 }
 
-function withoutEntry(details: StoredCredentials['details'], entry: RemovedDetail): ClientDetails {
-  const { secrets, keys, subjects, resources } = details;
-  if ('secretId' in entry)
-    return { ...details, secrets: secrets.filter(({ secret_id }) => secret_id !== entry.secretId) };
-  if ('keyId' in entry) return { ...details, keys: keys.filter(({ key_id }) => key_id !== entry.keyId) };
-  if ('resource' in entry) return { ...details, resources: resources.filter((one) => one !== entry.resource) };
-  const isOther = ({ issuer, subject }: FederatedSubject) => issuer !== entry.issuer || subject !== entry.subject;
-  return { ...details, subjects: subjects.filter(isOther) };
+/** The details without the entry that has these members. */
+function withoutEntry({ secrets, keys, subjects, resources }: ClientDetails, entry: RemovedDetail): ClientDetails {
+  const isOther = (one: object) => Object.entries(entry).some(([member, value]) => Reflect.get(one, member) !== value);
+  return {
+    secrets: secrets.filter(isOther),
+    keys: keys.filter(isOther),
+    subjects: subjects.filter(isOther),
+    resources: resources.filter((resource) => isOther({ resource })),
+  };
 }

@@ -65,7 +65,11 @@ function keysCommands(clock: Clock): readonly ClientCommand<Options>[] {
       examples: [`${PROGRAM_NAME} keys remove billing NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs`],
       options: [],
       async run({ changeDetails }, _options, clientId, keyId = '') {
-        return outcomeOf(await changeDetails.execute(clientId, { remove: { keyId } }), clientId, 'has lost this key');
+        return outcomeOf(
+          await changeDetails.execute(clientId, { remove: { key_id: keyId } }),
+          clientId,
+          'has lost this key',
+        );
       },
     },
   ];

@@ -127,7 +127,7 @@ const REMOVE_SECRET: ClientCommand<NamedOptions> = {
     if ((secretId === undefined) !== (withoutId === true)) {
       return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
     }
-    const removed = await changeDetails.execute(clientId, { remove: { secretId } });
+    const removed = await changeDetails.execute(clientId, { remove: { secret_id: secretId } });
     if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
     return removed.problem === 'entry_unknown'
       ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)

@@ -111,7 +111,7 @@ describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
       { secret_id: null, name: null, expires_at: null, expired: false },
       { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, expired: false },
     ]);
-    expect((await use.changeDetails.execute('c', { remove: { secretId: undefined } })).ok).toBe(true);
+    expect((await use.changeDetails.execute('c', { remove: { secret_id: undefined } })).ok).toBe(true);
     expect(await columnOf()).toBe(NO_SECRET);
     expect((await shown()).secrets).toMatchObject([{ secret_id: secretId }]);
   });
@@ -134,7 +134,7 @@ describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
       secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
       secretIdOf(secretOf(await use.giveSecret.execute('c', NAMED))),
     ];
-    expect((await use.changeDetails.execute('c', { remove: { secretId: first } })).ok).toBe(true);
+    expect((await use.changeDetails.execute('c', { remove: { secret_id: first } })).ok).toBe(true);
     expect(await shown()).toMatchObject({ secrets: [{ secret_id: second }], keys: [{ key_id: KEY_ID }] });
   });
 
@@ -143,7 +143,7 @@ describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
     await use.changeState.execute('c', 'disable');
     await use.giveSecret.execute('c', NAMED);
     expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
-    await use.changeDetails.execute('c', { remove: { secretId: undefined } });
+    await use.changeDetails.execute('c', { remove: { secret_id: undefined } });
     expect(await columnOf()).toBe('!*');
     await use.changeState.execute('c', 'enable');
     expect(await columnOf()).toBe(NO_SECRET);
@@ -154,12 +154,12 @@ describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
     await use.addClient.execute(PLAIN);
     const unnamed = await use.giveSecret.execute('c', { ...NAMED, name: '' });
     expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
-    expect(await use.changeDetails.execute('c', { remove: { secretId: 'another' } })).toEqual({
+    expect(await use.changeDetails.execute('c', { remove: { secret_id: 'another' } })).toEqual({
       ok: false,
       problem: 'entry_unknown',
     });
-    await use.changeDetails.execute('c', { remove: { secretId: undefined } });
-    expect(await use.changeDetails.execute('c', { remove: { secretId: undefined } })).toEqual({
+    await use.changeDetails.execute('c', { remove: { secret_id: undefined } });
+    expect(await use.changeDetails.execute('c', { remove: { secret_id: undefined } })).toEqual({
       ok: false,
       problem: 'entry_unknown',
     });
@@ -187,7 +187,7 @@ describe('GiveSecret, instead of old ones', () => {
 
   it('gives a client a secret whose only secret was removed', async () => {
     await use.addClient.execute(PLAIN);
-    await use.changeDetails.execute('c', { remove: { secretId: undefined } });
+    await use.changeDetails.execute('c', { remove: { secret_id: undefined } });
     expect((await use.giveSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
     expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
   });
@@ -233,7 +233,7 @@ describe('ChangeDetails', () => {
       federated_subjects: add.subjects,
       resources: add.resources,
     });
-    await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
+    await use.changeDetails.execute('c', { remove: { key_id: KEY_ID } });
     await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
     await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
     expect(await shown()).toMatchObject({
@@ -253,7 +253,7 @@ describe('ChangeDetails', () => {
     const resources = ['https://api.example/', 'https://api.example/v2'];
     const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
     expect((await use.changeDetails.execute('c', { add })).ok).toBe(true);
-    await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
+    await use.changeDetails.execute('c', { remove: { key_id: KEY_ID } });
     await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
     await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
     const { keys, ...left } = (await store.find('c')).details;
@@ -262,7 +262,7 @@ describe('ChangeDetails', () => {
   });
 
   it.each([
-    [{ keyId: 'another' }],
+    [{ key_id: 'another' }],
     [{ issuer: SUBJECT.issuer, subject: 'another' }],
     [{ resource: 'https://api.example' }],
   ])('does not know %j', async (remove) => {
@@ -278,7 +278,7 @@ describe('ChangeDetails', () => {
   });
 
   it('shows a key that has expired, and that it authenticates nothing', async () => {
-    await use.changeDetails.execute('c', { remove: { keyId: KEY_ID } });
+    await use.changeDetails.execute('c', { remove: { key_id: KEY_ID } });
     await use.changeDetails.execute('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
     expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
     clock.advance(DAY);
