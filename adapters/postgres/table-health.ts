@@ -2,7 +2,7 @@ import { loggableFault, TableUnusable } from './fault.ts';
 
 /** A change of state that lasts. `table` names the one concerned, unless it is the table that all requests need. */
 export type TableChange =
-  | { readonly event: 'table_created' | 'database_available'; readonly table?: string }
+  | { readonly event: 'table_created' | 'table_found' | 'database_available'; readonly table?: string }
   | { readonly event: 'table_unusable'; readonly problem: string; readonly table?: string }
   | { readonly event: 'database_unavailable'; readonly fault: unknown; readonly table?: string };
 
@@ -72,7 +72,10 @@ export class TableHealth {
       : UNSETTLED_INTERVAL_MS;
   }
 
-  /** Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. */
+  /**
+   * Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. One that the
+   * service can do without, and that appears later, counts from when it can be used: before its grants, nothing needs it.
+   */
   async probe(): Promise<void> {
     const begin = this.#now();
     const isSuspected = this.isSuspected || !this.isWell || this.fault !== undefined;
@@ -82,11 +85,25 @@ export class TableHealth {
         const outcome = await this.#probe.prepare();
         this.isThere = outcome !== 'missing';
         if (outcome === 'created') this.#log({ event: 'table_created' });
+      } else if (!this.isThere) {
+        this.isThere = await this.#appeared();
+        if (this.isThere) this.#log({ event: 'table_found' });
       }
       if (this.isThere) await this.#probe.check(isSuspected);
       this.#succeeded();
     } catch (fault) {
       this.#failed(fault, begin);
+    }
+  }
+
+  async #appeared(): Promise<boolean> {
+    if ((await this.#probe.prepare()) === 'missing') return false;
+    try {
+      await this.#probe.check();
+      return true;
+    } catch (fault) {
+      if (fault instanceof TableUnusable) return false;
+      throw fault;
     }
   }
 

@@ -187,6 +187,33 @@ describe('TableHealth at the start', () => {
     prepared = 'missing';
     await probe(LOCKED, 10_000);
     expect(health).toMatchObject({ isThere: false, isWell: true, fault: undefined });
-    expect({ checks, prepares, lines }).toEqual({ checks: [], prepares: 1, lines: [] });
+    expect({ checks, lines }).toEqual({ checks: [], lines: [] });
+  });
+
+  it('finds a table that appears later, once it can be used', async () => {
+    prepared = 'missing';
+    await probe(WELL, 4_000);
+    prepared = 'found';
+    await probe(new TableUnusable('the database role may not read the column resource of table client_resources'), 4_000);
+    expect({ isThere: health.isThere, fault: health.fault, lines }).toEqual({ isThere: false, fault: undefined, lines: [] });
+    await probe(WELL, 4_000);
+    expect({ isThere: health.isThere, isWell: health.isWell, events: events() }).toEqual({
+      isThere: true,
+      isWell: true,
+      events: ['table_found'],
+    });
+    await probe(LOCKED, 10_000);
+    expect(health.fault).toBe(LOCKED);
+  });
+
+  it('looks for a missing table again after a fault of the database', async () => {
+    prepared = 'missing';
+    await probe(WELL, 4_000);
+    prepared = LOCKED;
+    await probe(WELL, 10_000);
+    expect({ isThere: health.isThere, isWell: health.isWell }).toEqual({ isThere: false, isWell: false });
+    prepared = 'found';
+    await probe(WELL, 4_000);
+    expect({ isThere: health.isThere, isWell: health.isWell }).toEqual({ isThere: true, isWell: true });
   });
 });
