@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { z } from 'zod';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
-import type { TableDefinition } from '../adapters/postgres/table.ts';
+import type { CreatedTable, TableDefinition } from '../adapters/postgres/table.ts';
 import type { Inspection } from '../application/ports/inspection.ts';
 import type { NewClient } from '../domain/client-registration.ts';
 import { type Result, success } from '../domain/result.ts';
@@ -68,6 +68,8 @@ export interface Capability<Slice = unknown, Own = unknown> {
   readonly register?: (parts: DependencyContainer, service: Service<Slice>, own: Own) => void | Promise<void>;
   /** Its tables in PostgreSQL with these settings. */
   readonly tables?: (settings: Settings) => Promise<CapabilityTables>;
+  /** Those that the service creates when it starts, whatever the settings are: `npm run migrate` creates them too. */
+  readonly createdTables?: () => Promise<readonly CreatedTable[]>;
   /** What the doctor looks at. */
   readonly inspect?: (configuration: Pick<Service<Slice>, 'settings'>, own: Own) => readonly Inspection[];
   /** Starts the service in another way than in this process; undefined with these settings. */

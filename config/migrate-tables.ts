@@ -1,4 +1,4 @@
-import { runMigrate } from '../adapters/cli/run-migrate.ts';
+import { type MigrateOptions, runMigrate } from '../adapters/cli/run-migrate.ts';
 import { Terminal, type TerminalStreams } from '../adapters/cli/terminal.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
@@ -13,12 +13,17 @@ export function migrateTables(
   environment: Environment,
 ): Promise<number> {
   /** The URL comes from the environment: every user of the machine can see arguments. */
-  async function migrate() {
+  async function migrate({ grantTo, roleFor, dryRun }: MigrateOptions) {
     const url = databaseUrlOf(environment, readTextFile);
     if (!url.ok) return url;
-    // Loaded here, since the ORM takes longer to load than everything else. The help page does not need it.
+    // Loaded here, since they take longer to load than everything else. The help page does not need them.
     const { migrateDatabase } = await import('../adapters/postgres/migrate-database.ts');
-    return success(await migrateDatabase(url.value, (message) => new Terminal(streams).say([message])));
+    const { CLIENTS } = await import('../adapters/postgres/client-entity.ts');
+    const { CAPABILITIES } = await import('./capabilities.ts');
+    const ofCapabilities = await Promise.all(CAPABILITIES.flatMap(({ createdTables }) => createdTables?.() ?? []));
+    const created = [CLIENTS, ...ofCapabilities.flat()];
+    const warn = (message: string) => new Terminal(streams).say([message]);
+    return success(await migrateDatabase(url.value, { created, grantTo, roleFor, dryRun, warn }));
   }
   return runMigrate(args, streams, { migrate, version: programVersion() });
 }

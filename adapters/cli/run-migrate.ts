@@ -1,25 +1,33 @@
+import { Option } from 'commander';
 import { type Result, success } from '../../domain/result.ts';
 import { createProgram, runProgram } from './command-program.ts';
 import { EXIT, type Outcome, problem } from './outcome.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { problemOf } from './with-storage.ts';
 
-const DESCRIPTION = `Creates and changes the tables that this service has beside the table clients, as this version needs them. Runs each
-migration once; replicas of the version before go on working.`;
+const DESCRIPTION = `Creates and changes the tables of this service, as this version needs them, in one transaction. Runs each migration
+once; replicas of the version before go on working, and use what is new without a restart.`;
 
 const NOTES = `
 The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE. Its role must be allowed
-to create tables. The role of the service needs no more than docs/operations.md says.
+to create tables, and to grant rights on those that others own.
 
 Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
 
-const NEXT_STEPS = [
-  'Now grant the role of the service what it needs on these tables (docs/operations.md, "Further tables"), then restart',
-  'the service. npm run doctor shows what is still missing.',
-];
+const NEXT_STEP = 'If the service has a role of its own, give it what it needs: add --grant-to <role>.';
 
-/** Runs the migrations that are missing, and returns their names; or what is wrong with the environment. */
-type Migrate = () => Promise<Result<readonly string[], string>>;
+/** What uses a role; the first one is the default. */
+const ROLES_FOR = ['service', 'clients', 'keys'] as const;
+
+/** What a user asks for. */
+export interface MigrateOptions {
+  readonly grantTo?: string;
+  readonly roleFor: (typeof ROLES_FOR)[number];
+  readonly dryRun?: true;
+}
+
+/** Runs what is missing, and returns what was done, or for a dry run the statements; or what is wrong with the environment. */
+export type Migrate = (options: MigrateOptions) => Promise<Result<readonly string[], string>>;
 
 /** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
 export function runMigrate(
@@ -29,16 +37,30 @@ export function runMigrate(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const page = { name: 'npm run migrate --', version, description: DESCRIPTION, notes: NOTES };
-  const program = createProgram(page, terminal).action(async () => terminal.finish(await outcomeOf(migrate), {}));
+  const roleFor = new Option('--role-for <program>', 'what the role is for').choices(ROLES_FOR).default(ROLES_FOR[0]);
+  const program = createProgram(page, terminal)
+    .addOption(new Option('--grant-to <role>', 'give this role what it needs of the tables, and nothing else'))
+    .addOption(roleFor)
+    .addOption(new Option('--dry-run', 'change nothing, and print the statements'))
+    .action(async () => terminal.finish(await outcomeOf(migrate, program.opts<MigrateOptions>()), {}));
   return runProgram(program, args, terminal);
 }
 
-async function outcomeOf(migrate: Migrate): Promise<Outcome> {
+async function outcomeOf(migrate: Migrate, options: MigrateOptions): Promise<Outcome> {
   try {
-    const done = await migrate();
+    const done = await migrate(options);
     if (!done.ok) return problem(EXIT.usage, done.problem);
-    const migrated = done.value.map((name) => `Migrated: ${name}`);
-    const messages = migrated.length === 0 ? ['The database is up to date.'] : [...migrated, ...NEXT_STEPS];
+    if (done.value.length === 0) {
+      return success({ document: [], text: () => '', messages: ['The database is up to date.'] });
+    }
+    const { dryRun, grantTo } = options;
+    if (dryRun)
+      return success({
+        document: done.value,
+        text: () => ['begin;', ...done.value, 'commit;'].join('\n'),
+        messages: [],
+      });
+    const messages = grantTo === undefined ? [...done.value, NEXT_STEP] : done.value;
     return success({ document: done.value, text: () => '', messages });
   } catch (fault) {
     return problemOf(fault, 'The database cannot be migrated');

@@ -37,7 +37,7 @@ export async function openConnection(
 ) {
   const sockets = new Set<Socket>();
   const places: TablePlaces = new Map();
-  let searchPath: SearchPath = { schemas: [], names: [] };
+  let searchPath: SearchPath = { schemas: [], names: [], qualify: (text) => text };
   const orm = new MikroORM({
     entities: [...schemas],
     discovery: { warnWhenNoEntities: false },

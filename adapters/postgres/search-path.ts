@@ -49,6 +49,8 @@ export interface SearchPath {
   readonly schemas: readonly string[];
   /** Every name in the setting. */
   readonly names: readonly string[];
+  /** A statement as it is sent: `$schema.` is replaced. */
+  readonly qualify: (text: string) => string;
 }
 
 /**
@@ -107,7 +109,7 @@ export async function fixSearchPath(
       return quote === '' ? name : client.escapeLiteral(name);
     });
   qualifyStatements(client, qualify);
-  return { schemas, names: namesIn(setting) };
+  return { schemas, names: namesIn(setting), qualify };
 }
 
 /** The names in the setting. Those without quotes are in lower case, as for the server. */

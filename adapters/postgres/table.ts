@@ -23,11 +23,14 @@ export interface TableDefinition<Property extends string = string> {
   readonly access: 'read' | 'optional' | 'read and write';
 }
 
+/** A table that the service creates if it is missing. */
+export type CreatedTable = TableDefinition & { readonly schema: EntitySchema };
+
 /** A table that the service creates, with everything that statements need from its schema. */
 export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
   schema: EntitySchema & { readonly properties: Properties },
   access: TableDefinition['access'],
-): TableDefinition<keyof Properties & string> & { readonly schema: EntitySchema } {
+): CreatedTable & TableDefinition<keyof Properties & string> {
   const names = Object.keys(schema.properties) as (keyof Properties & string)[];
   const columns = Object.fromEntries(names.map((name) => [name, schema.properties[name].fieldName ?? name]));
   const described = describeColumns(columns as Record<keyof Properties & string, string>);

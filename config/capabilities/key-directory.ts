@@ -25,8 +25,13 @@ export const keyDirectory = define({
   },
   async tables({ KEY_DIRECTORY }) {
     if (KEY_DIRECTORY !== 'postgres') return {};
-    const { SIGNING_KEYS, SIGNING_KEY_STATES } = await import('../../adapters/postgres/key-directory/key-tables.ts');
     const { KEYS_POOL_SIZE } = await import('../../adapters/postgres/key-directory/open-key-directory.ts');
-    return { inOwnPool: [SIGNING_KEYS, SIGNING_KEY_STATES], connections: KEYS_POOL_SIZE };
+    return { inOwnPool: await keyTables(), connections: KEYS_POOL_SIZE };
   },
+  createdTables: keyTables,
 });
+
+async function keyTables() {
+  const { SIGNING_KEYS, SIGNING_KEY_STATES } = await import('../../adapters/postgres/key-directory/key-tables.ts');
+  return [SIGNING_KEYS, SIGNING_KEY_STATES];
+}

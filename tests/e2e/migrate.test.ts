@@ -8,6 +8,7 @@ import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
 
 const TABLES = ['client_keys', 'client_resources', 'client_secrets', 'client_subjects'];
 
@@ -65,9 +66,9 @@ describe('npm run migrate', () => {
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     const texts = runs.map(({ stderr }) => stderr).toSorted();
     expect(texts.filter((text) => text === 'The database is up to date.\n')).toHaveLength(2);
-    const [report, ...others] = texts.filter((text) => text.startsWith('Migrated: 0001-client-details\n'));
+    const [report, ...others] = texts.filter((text) => text.includes('Migrated: 0001-client-details\n'));
     expect(others).toEqual([]);
-    expect(report).toMatch(/^Now grant the role of the service .*, then restart$/m);
+    expect(report).toMatch(/^If the service has a role of its own, .* --grant-to <role>\.$/m);
     expect(await tables()).toEqual(expect.arrayContaining(TABLES));
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
   });
@@ -105,7 +106,7 @@ describe('npm run migrate', () => {
     expect(await tables()).toEqual(before);
   });
 
-  it('does not disturb a service that runs: it goes on with its one secret for each client until its next start', async () => {
+  it('does not disturb a service that runs: it goes on with its one secret for each client, also while it finds the new tables', async () => {
     const other = await createTestDatabase();
     const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: other.url, CLIENT_SECRET_COST: '4' };
     const service = await startServiceWithWorkers(settings);
@@ -131,10 +132,101 @@ describe('npm run migrate', () => {
   });
 
   it('leaves the table clients alone, which another application may own', async () => {
+    await database.query('drop table clients');
     await database.query('create table clients (id text, client_id text)');
     expect((await migrate(database.url)).exitCode).toBe(0);
     const columns = await database.query(`select count(*)::int as count from information_schema.columns
       where table_name = 'clients'`);
     expect(columns).toEqual([{ count: 2 }]);
+  });
+
+  describe('with --grant-to', () => {
+    const KEYS = {
+      KEY_DIRECTORY: 'postgres',
+      KEY_PUBLICATION_SECONDS: '1',
+      MANAGEMENT_TOKEN: 'a-token-of-32-characters-or-more',
+    };
+    let own: TestDatabase;
+    beforeAll(async () => {
+      own = await createTestDatabase();
+    });
+    afterAll(() => own.drop());
+
+    it('gives the role of the service and that of the program what they need, and nothing else', async () => {
+      const [service, clients] = [await own.createRole(), await own.createRole()];
+      const first = await migrate(own.url, ['--grant-to', service.name]);
+      expect(first).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringMatching(/^Created: clients$[\s\S]*^Granted: select \(id, /m),
+      });
+      expect((await migrate(own.url, ['--grant-to', clients.name, '--role-for', 'clients'])).exitCode).toBe(0);
+      for (const args of [['--grant-to', service.name], ['--grant-to', clients.name, '--role-for', 'clients'], []]) {
+        expect(await migrate(own.url, args)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
+      }
+
+      await using added = runProgram('config/clients.ts', { DATABASE_URL: clients.url }, [
+        ...['add', 'billing', '--name', 'Billing', '--scope', 'read', '--cost', '4', '--json'],
+        ...['--resource', 'https://api.example'],
+      ]);
+      expect(await added.ended()).toBe(0);
+      const { client_secret } = JSON.parse(added.stdout());
+      const methods = 'client_secret_post,private_key_jwt';
+      const settings = { CLIENT_REPOSITORY: 'postgres', CLIENT_AUTHENTICATION_METHODS: methods, ...KEYS };
+      const running = await startServiceWithWorkers({ ...settings, DATABASE_URL: service.url });
+      const request = {
+        grant_type: 'client_credentials',
+        client_id: 'billing',
+        client_secret,
+        resource: 'https://api.example',
+      };
+      expect((await requestToken(running.url, request)).status).toBe(200);
+      await running.program[Symbol.asyncDispose]();
+
+      await using refused = runProgram('config/clients.ts', { DATABASE_URL: service.url }, ['remove', 'billing']);
+      expect(await refused.ended()).toBe(3);
+      expect(refused.stderr()).toContain('permission denied');
+      await using keys = runProgram('config/keys.ts', { DATABASE_URL: clients.url }, ['list']);
+      expect(await keys.ended()).toBe(3);
+    });
+
+    it('prints with --dry-run what a person can run, and changes nothing', async () => {
+      const other = await createTestDatabase();
+      const role = await other.createRole();
+      const args = ['--grant-to', role.name];
+      const { exitCode, stdout } = await migrate(other.url, [...args, '--dry-run']);
+      expect([exitCode, stdout.startsWith('begin;\n'), stdout.endsWith('\ncommit;\n')]).toEqual([0, true, true]);
+      expect(await other.query(`select from pg_catalog.pg_tables where schemaname = 'public'`)).toEqual([]);
+      await other.query(stdout);
+      expect(await migrate(other.url, args)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
+      await other.drop();
+    });
+
+    it('says what to do if there is no such role, whatever its name is', async () => {
+      const name = `nobody"; drop table clients; --`;
+      const { exitCode, stderr } = await migrate(own.url, ['--grant-to', name]);
+      expect(exitCode).toBe(3);
+      expect(stderr).toContain('does not exist: create role "nobody""; drop table clients; --" login password');
+    });
+
+    it('needs no restart: a service that runs without these tables uses them', async () => {
+      const other = await createTestDatabase();
+      const role = await other.createRole();
+      await other.query(`create table clients (id bigint generated by default as identity, client_id text unique,
+        client_secret text, client_name text, scope text)`);
+      await other.query(`grant select on clients to ${role.name}`);
+      const service = await startServiceWithWorkers({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: role.url });
+      await clientsTable(other).add({ ...A_CLIENT, clientSecret: await bcrypt.hash('a-secret', 4) });
+      const request = { grant_type: 'client_credentials', client_id: A_CLIENT.clientId, client_secret: 'a-secret' };
+      const ask = () => requestToken(service.url, { ...request, resource: 'urn:api' });
+      expect((await ask()).status).toBe(400);
+      // Before the grants, nothing fails for lack of them.
+      await migrate(other.url);
+      await other.query(`insert into client_resources select client_id, id::text, 'urn:api' from clients`);
+      expect((await ask()).status).toBe(400);
+      expect((await migrate(other.url, ['--grant-to', role.name])).exitCode).toBe(0);
+      await until(async () => (await ask()).status === 200, 'the service uses the new table');
+      await service.program[Symbol.asyncDispose]();
+      await other.drop();
+    });
   });
 });

@@ -2,6 +2,7 @@ import { type Finding, fine, note, problem } from '../../../application/ports/in
 import { CLIENTS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
+import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
 import { probeTable, type TableDefinition } from '../table.ts';
@@ -33,10 +34,8 @@ async function inspectTable(
   isRunning: boolean,
 ): Promise<Finding> {
   const { role, schema, mayCreate } = session;
-  const { name, access, columns } = table;
-  const privileges =
-    access === 'read' ? `select (${Object.values(columns).join(', ')})` : 'select, insert, update, delete';
-  const grant = `grant ${privileges} on ${name} to ${role};`;
+  const { name } = table;
+  const grant = `${grantOf('service', name, role)};`;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
   if (!found?.exists && table.schema === undefined) {
     return problem(

@@ -185,7 +185,9 @@ async function openDeployment() {
   };
   const migrate = async (url: string) => {
     const warnings: string[] = [];
-    const outcome = await migrateDatabase(url, (message) => warnings.push(message)).catch((fault: unknown) => fault);
+    const outcome = await migrateDatabase(url, { warn: (message) => warnings.push(message) }).catch(
+      (fault: unknown) => fault,
+    );
     return { outcome, warnings };
   };
   const dispose = { [Symbol.asyncDispose]: close };

@@ -194,8 +194,15 @@ describe('TableHealth at the start', () => {
     prepared = 'missing';
     await probe(WELL, 4_000);
     prepared = 'found';
-    await probe(new TableUnusable('the database role may not read the column resource of table client_resources'), 4_000);
-    expect({ isThere: health.isThere, fault: health.fault, lines }).toEqual({ isThere: false, fault: undefined, lines: [] });
+    await probe(
+      new TableUnusable('the database role may not read the column resource of table client_resources'),
+      4_000,
+    );
+    expect({ isThere: health.isThere, fault: health.fault, lines }).toEqual({
+      isThere: false,
+      fault: undefined,
+      lines: [],
+    });
     await probe(WELL, 4_000);
     expect({ isThere: health.isThere, isWell: health.isWell, events: events() }).toEqual({
       isThere: true,
