@@ -165,7 +165,7 @@ export const REASONS = {
     code: 'invalid_target',
     description: 'the client is not registered for a resource that it asks for',
     meaning:
-      'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate`, its grants and a restart.',
+      'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate -- --grant-to`.',
   },
   resources_too_long: {
     code: 'invalid_target',

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates the table of clients and the role of the service, which can only read it, and writes the URL of that role to a file
+# Creates the role of the service, and writes the URL of that role to a file
 # for DATABASE_URL_FILE. Runs before each start of the service; the password stays as it is. Needs PGHOST and the like.
 set -eu
 file=/database/url

@@ -85,21 +85,28 @@ describe('the README', () => {
 
   it('shows how a client is added to the table, and gets its token from a service on it', async () => {
     const block = blocks('sh').find((shown) => shown.includes('npm run clients')) ?? '';
-    const [, add = '', start = ''] = block.split('\n');
-    expect(start).toBe('CLIENT_REPOSITORY=postgres npm start');
+    const [, create = '', migrate = '', add = '', start = ''] = block.split('\n');
+    expect(create).toMatch(
+      /^docker compose exec postgres psql -U auth -c "create role service login password '[\w-]+'"$/,
+    );
+    expect(start).toMatch(/^CLIENT_REPOSITORY=postgres DATABASE_URL=\S+ npm start$/);
     const database = await createTestDatabase();
     try {
-      const added = await bash(`DATABASE_URL='${database.url}' ${add.replace('npm run', 'npm run --silent')} --json`);
+      const role = await database.createRole();
+      const own = (line: string) =>
+        bash(`DATABASE_URL='${database.url}' ${line.replace('npm run', 'npm run --silent')}`);
+      await own(migrate.replace(/service$/, role.name));
+      const added = await own(`${add} --json`);
       const { client_id, client_secret } = JSON.parse(added);
       await using service = runProgram('config/main.ts', {
         CLIENT_REPOSITORY: 'postgres',
-        DATABASE_URL: database.url,
+        DATABASE_URL: role.url,
         BASE_URL: 'http://issuer.test',
         PORT: '0',
         MANAGEMENT_PORT: '0',
       });
-      const [, own] = await service.printed(/"event":"started".*"port":(\d+)/);
-      expect(await getAccessToken(`http://127.0.0.1:${own}`, client_id, client_secret)).toMatch(/^eyJ/);
+      const [, listening] = await service.printed(/"event":"started".*"port":(\d+)/);
+      expect(await getAccessToken(`http://127.0.0.1:${listening}`, client_id, client_secret)).toMatch(/^eyJ/);
     } finally {
       await database.drop();
     }

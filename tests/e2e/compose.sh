@@ -28,7 +28,7 @@ for _ in $(seq 120); do
 done
 [ "$healthy" = true ] || fail 'the service did not become healthy'
 
-added=$(npm run --silent clients -- add e2e-client --name 'End to end' --scope 'read write' --json)
+added=$(compose run --rm programs clients add e2e-client --name 'End to end' --scope 'read write' --json 2>/dev/null)
 secret=$(node -p 'JSON.parse(process.argv[1]).client_secret' "$added")
 answer=$(curl -sS "$base/oauth2/token" -d grant_type=client_credentials -d client_id=e2e-client --data-urlencode "client_secret=$secret")
 token=$(node -p 'JSON.parse(process.argv[1]).access_token ?? ""' "$answer")

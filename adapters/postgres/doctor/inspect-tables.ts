@@ -27,6 +27,11 @@ export async function* inspectTables(
   if (tables.includes(CLIENTS)) yield* await inspectOptional(connection, session);
 }
 
+/** What creates each table that is missing, and gives the role of the service what it needs. */
+function migrateFor(role: string): string {
+  return `npm run migrate -- --grant-to ${role}, with the DATABASE_URL of a role that may create tables`;
+}
+
 async function inspectTable(
   connection: Connection,
   session: Session,
@@ -38,27 +43,26 @@ async function inspectTable(
   const grant = `${grantOf('service', name, role)};`;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
   if (!found?.exists && table.schema === undefined) {
-    return problem(
-      `the table ${name} does not exist`,
-      `npm run migrate, with a role that may create tables; then ${grant}`,
-    );
+    return problem(`the table ${name} does not exist`, `${migrateFor(role)}`);
   }
   if (!found?.exists && mayCreate && isRunning) {
     return problem(
       `the table ${name} does not exist`,
-      'restart the service, which then creates it, or create it: docs/operations.md has the statement',
+      `restart the service, which then creates it, or ${migrateFor(role)}`,
     );
   }
   if (!found?.exists && mayCreate) {
     return note(
       `the table ${name} does not exist: the service creates it when it starts, and owns it`,
-      'to give the role fewer rights, create it first: docs/operations.md has the statement',
+      `to give the role fewer rights, first ${migrateFor(role)}`,
     );
   }
   if (!found?.exists) {
-    const create = `create it as docs/operations.md shows, and ${grant}`;
     const text = `the role ${role} finds no table ${name} in the schema ${schema ?? 'of its search_path'}, and may not create it`;
-    return problem(text, `${create} or, if it is there: grant usage on schema ${schema ?? 'public'} to ${role};`);
+    return problem(
+      text,
+      `${migrateFor(role)}; if it is there: grant usage on schema ${schema ?? 'public'} to ${role};`,
+    );
   }
   try {
     await probeTable(table, connection).check();
@@ -67,7 +71,7 @@ async function inspectTable(
   } catch (fault) {
     if (!(fault instanceof TableUnusable)) throw fault;
     const isShape = / lacks the column /.test(fault.message);
-    const change = 'add it: docs/operations.md has the table, and the service never changes one that exists';
+    const change = 'add it: no program of the service changes a table that exists';
     return problem(fault.message, isShape ? change : grant);
   }
 }
@@ -123,11 +127,11 @@ async function inspectOptional(connection: Connection, { role }: Session): Promi
   }
   if (missing.length > 0) {
     const text = `${missing.join(' and ')} do not exist: clients have one secret and no resources`;
-    findings.push(note(text, 'npm run migrate, with a role that may create tables, then restart the service'));
+    findings.push(note(text, migrateFor(role)));
   }
   if (unreadable.length > 0) {
     const names = unreadable.join(', ');
-    const cure = `grant select on ${names} to ${role}; then restart the service`;
+    const cure = `grant select on ${names} to ${role}`;
     findings.push(problem(`the role ${role} may not read ${names}`, cure));
   }
   if (findings.length === 0) findings.push(fine(`the tables ${OPTIONAL.join(' and ')} are there, and may be read`));
