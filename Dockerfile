@@ -13,6 +13,7 @@ COPY application application
 COPY adapters adapters
 COPY config config
 COPY docs/openapi.json docs/
+COPY tests/packages/name-commands.ts tests/packages/
 # The maps contain the sources, so that a stack trace names their lines; nothing reads the types.
 RUN npm run build && find dist -name '*.d.ts' -delete
 

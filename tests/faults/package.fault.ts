@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -76,6 +76,18 @@ describe('the package, in an empty folder', () => {
     }
   });
 
+  it('names its commands as people type them, on each help page and in each message', async () => {
+    await using help = start(installed, ['clients', 'add', '--help'], 'current');
+    expect(await help.ended()).toBe(0);
+    expect(help.stdout()).toContain('ccauth clients add billing');
+    const home = join(folder, 'node_modules/client-credentials-authorization-service/dist');
+    for (const file of readdirSync(home, { recursive: true, encoding: 'utf8' })) {
+      if (!/\.(js|html)$/.test(file)) continue;
+      const lines = readFileSync(join(home, file), 'utf8').split('\n');
+      expect(lines.filter((line) => /npm (run(?! locations)|start)/.test(line))).toEqual([]);
+    }
+  });
+
   it.each(['current', 'oldest', 'newest'])(
     'starts a service with two workers that issues a token: %s Node.js',
     async (node) => {
@@ -92,10 +104,10 @@ describe('the package, in an empty folder', () => {
   it.each([
     ['serve', 'must be set, to memory or postgres'],
     ['clients list', 'DATABASE_URL: must be set'],
-    ['health', 'must be set, to memory or postgres'],
+    ['health', 'MANAGEMENT_PORT: must be'],
     ['clints', 'Did you mean clients?'],
   ])('says what is wrong: ccauth %s', async (line, message) => {
-    await using program = start(installed, line.split(' '), 'current');
+    await using program = start(installed, line.split(' '), 'current', { MANAGEMENT_PORT: 'none' });
     expect(await program.ended()).toBeGreaterThan(0);
     expect(program.stderr()).toContain(message);
   });
