@@ -51,8 +51,7 @@ describe('docs/mcp.md', () => {
   it('shows in JavaScript the files that this test runs, and no others', () => {
     const files = mcpSnippets().filter((file) => file.endsWith('.js'));
     expect(files.toSorted()).toEqual(['mcp-client-with-key.js', 'mcp-client.js', 'mcp-server.js']);
-    // The server is a file of its own.
-    expect([...MCP_PAGE.matchAll(/^```js$/gm)]).toHaveLength(files.length - 1);
+    expect(MCP_PAGE).not.toMatch(/^```js$/m);
   });
 
   it('a client of the TypeScript SDK calls a tool, with the id and secret that it has at the service', async () => {
