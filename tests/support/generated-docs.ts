@@ -8,7 +8,7 @@ import { generateAuditSchema } from './generate-audit-schema.ts';
 
 /** The part of a page that has this name; undefined if nothing generates it. */
 function generate(name: string): string | undefined {
-  if (name === 'reasons') return reasonsTable();
+  if (name === 'reasons') return reasonsLists();
   // The README is in another folder than the links of further sentences expect, and its readers want to know less.
   if (name === 'first settings') return settingsTable(FIRST_SETTINGS, ({ summary }) => [summary]);
   const [, groups = ''] = /^settings of (.+)$/.exec(name) ?? [];
@@ -62,10 +62,18 @@ function settingsTable(
   return table(['setting', 'default', 'meaning'], cells);
 }
 
-function reasonsTable(): string {
-  const rows = Object.entries(ALL_REASONS).map(([reason, { code, description, meaning }]) => {
-    const { status, error } = ANSWERS[code];
-    return [`\`${reason}\``, `${status} \`${error}\`${description === undefined ? '' : ` "${description}"`}`, meaning];
-  });
-  return table(['reason', 'answer', 'what it means, and what to do'], rows);
+/** A list for each answer. */
+function reasonsLists(): string {
+  const reasons = Object.entries(ALL_REASONS);
+  const answerOf = (code: keyof typeof ANSWERS) => `${ANSWERS[code].status} \`${ANSWERS[code].error}\``;
+  const codes = Object.keys(ANSWERS) as (keyof typeof ANSWERS)[];
+  return [...new Set(codes.map(answerOf))]
+    .map((answer) => {
+      const given = reasons.filter(([, { code }]) => answerOf(code) === answer);
+      const items = given.map(([reason, { description, meaning }]) => {
+        return `- **\`${reason}\`**: ${description === undefined ? '' : `"${description}". `}${meaning}`;
+      });
+      return `## ${answer}\n\n${items.join('\n')}\n`;
+    })
+    .join('\n');
 }
