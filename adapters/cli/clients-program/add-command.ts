@@ -22,7 +22,6 @@ import {
   subjectOf,
 } from './client-options.ts';
 import { readJwks } from './read-jwks.ts';
-import { SHOWN_ONCE } from './secret-commands.ts';
 
 interface AddOptions extends SecretOptions, ExpiryOptions, Partial<SubjectOptions> {
   readonly name: string;
@@ -107,9 +106,8 @@ function answerFor({ client, credentials, secret }: AddedClient, { secretStdin }
   const isPlain =
     keys.length + federated_subjects.length + resources.length === 0 &&
     secrets.every(({ secret_id }) => secret_id === null);
-  const shown = secretStdin ? undefined : secret;
-  const messages = [`Client ${client.client_id} is added.`, ...(shown === undefined ? [] : [SHOWN_ONCE])];
-  return clientAnswer(isPlain ? { client } : { client, credentials }, messages, shown);
+  const messages = [`Client ${client.client_id} is added.`];
+  return clientAnswer(isPlain ? { client } : { client, credentials }, messages, secretStdin ? undefined : secret);
 }
 
 /** Options that belong to one method, by their names on the command line. */

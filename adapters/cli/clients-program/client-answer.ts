@@ -28,6 +28,8 @@ export function clientAnswer(
   secret?: string,
 ): Success<Answer> {
   const { id, client_id, ...rest } = client;
+  const once =
+    secret === undefined ? [] : ['The secret is shown only this once: the table stores only its BCrypt hash.'];
   const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
   const problems = [
     ...(client.problem === null ? [] : [client.problem]),
@@ -36,7 +38,7 @@ export function clientAnswer(
   return success({
     document: { ...shown, ...credentials },
     text: () => tableOf([...rowsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
-    messages: [...messages, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
+    messages: [...messages, ...once, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
   });
 }
 

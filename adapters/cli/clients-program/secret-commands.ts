@@ -20,8 +20,6 @@ import {
   type SecretOptions,
 } from './client-options.ts';
 
-export const SHOWN_ONCE = 'The secret is shown only this once: the table stores only its BCrypt hash.';
-
 interface RotateOptions extends SecretOptions {
   /** Seconds. */
   readonly keepOldFor?: number;
@@ -55,10 +53,9 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
         if (!rotated.ok) return refusal(rotated.problem, clientId);
         const { client, credentials, secret } = rotated.value;
         const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
-        const messages = [`Client ${clientId} has a new secret.${stillDisabled}`];
-        if (secretStdin) return clientAnswer({ client }, messages);
         const shown = keepOldSeconds === undefined ? { client } : { client, credentials };
-        return clientAnswer(shown, [...messages, SHOWN_ONCE], secret);
+        const messages = [`Client ${clientId} has a new secret.${stillDisabled}`];
+        return clientAnswer(shown, messages, secretStdin ? undefined : secret);
       });
     },
   };
@@ -95,7 +92,7 @@ function addSecret(clock: Clock): ClientCommand<NamedOptions> {
       if (!expiresAt.ok) return expiresAt;
       const added = await giveSecret.execute(clientId, { name, expiresAt: expiresAt.value, cost });
       if (!added.ok) return refusal(added.problem, clientId);
-      return clientAnswer(added.value, [`Client ${clientId} has another secret.`, SHOWN_ONCE], added.value.secret);
+      return clientAnswer(added.value, [`Client ${clientId} has another secret.`], added.value.secret);
     },
   };
 }
