@@ -4,7 +4,7 @@ import { Terminal } from '../adapters/cli/terminal.ts';
 import { probeHealth } from '../adapters/http-client/health-probe.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { readEnvironment } from './settings/read-environment.ts';
-import { LISTENING } from './settings/server-settings.ts';
+import { CORE_GROUPS } from './settings/settings.ts';
 
 const DESCRIPTION =
   'Asks the management port of the service with the same settings whether it is well. For containers, which have no curl.';
@@ -17,7 +17,7 @@ const page = { name: 'npm run health --', version: programVersion(), description
 const program = createProgram(page, terminal).argument('[path]', '/readyz or /livez', '/readyz');
 
 program.action(async (path: string) => {
-  const settings = readEnvironment(LISTENING, [], process.env);
+  const settings = readEnvironment(CORE_GROUPS.listening, [], process.env);
   if (!settings.ok) return terminal.fail(EXIT.refused, settings.problem);
   const { MANAGEMENT_HOST, MANAGEMENT_PORT } = settings.value;
   if (!(await probeHealth(MANAGEMENT_HOST, MANAGEMENT_PORT, path))) terminal.fail(EXIT.refused, []);

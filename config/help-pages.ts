@@ -1,15 +1,18 @@
 import type { ServerPage } from '../adapters/cli/server-arguments.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { helpRows } from './settings/about-setting.ts';
-import { CORE_ROWS } from './settings/settings.ts';
+import { CORE_GROUPS } from './settings/settings.ts';
 
-const { CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_URL, HOST, PORT, BASE_URL } = CORE_ROWS;
-const { PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE, WORKERS } = CORE_ROWS;
+const { storage, tokens, listening, processes, metadata } = CORE_GROUPS;
+const { CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_URL } = storage.rows;
+const { HOST, PORT, BASE_URL } = listening.rows;
+const { TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE } = tokens.rows;
 
 /** The settings that matter first. The README shows them too. */
 export const FIRST_SETTINGS = {
   ...{ CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_URL, HOST, PORT, BASE_URL },
-  ...{ PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE, WORKERS },
+  ...{ PUBLIC_METADATA: metadata.rows.PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE },
+  WORKERS: processes.rows.WORKERS,
 };
 
 export const SERVICE_PAGE: ServerPage = {

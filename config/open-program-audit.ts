@@ -8,14 +8,14 @@ import type { RecordChangesParts } from '../application/record-changes.ts';
 import { failure, type Result, success } from '../domain/result.ts';
 import type { ProgramStreams } from './program-streams.ts';
 import { type Environment, readEnvironment } from './settings/read-environment.ts';
-import { AUDIT } from './settings/server-settings.ts';
+import { CORE_GROUPS } from './settings/settings.ts';
 
 /** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. */
 export function openProgramAudit(
   environment: Environment,
   stderr: ProgramStreams['stderr'],
 ): Result<RecordChangesParts, string> {
-  const read = readEnvironment(AUDIT, ['AUDIT_'], environment);
+  const read = readEnvironment(CORE_GROUPS.audit, ['AUDIT_'], environment);
   if (!read.ok) return failure(read.problem.join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
   const lines = programAuditLines({

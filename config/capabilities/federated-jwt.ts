@@ -27,22 +27,16 @@ type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
 
 const NO_CLIENTS: FederatedClients = { findBySubject: async () => [] };
 
+// biome-ignore format: a row is a line
 const SETTINGS = settingsGroup({
-  // biome-ignore format: a row has its kind in one line and its meaning in the next
   rows: {
-    CLIENT_ASSERTION_ISSUERS_FILE: text().optional()
-      .describe('JSON array of [trusted issuers](client-assertions.md#trusted-issuers), required for `federated_jwt`. Only its owner may be able to write to it'),
-    CLIENT_ASSERTION_MAX_AGE_SECONDS: wholeNumber(1, 86_400).default(3_600)
-      .describe('the greatest age of an assertion by its `iat`. Without `iat`, how far `exp` may be ahead'),
-    CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: wholeNumber(1, 3_600).default(60)
-      .describe('seconds between two attempts to fetch the key set of an issuer'),
-    CLIENT_ASSERTION_KEYS_STALE_SECONDS: wholeNumber(0, 2_592_000).default(86_400)
-      .describe('seconds for which a key set is used after the last attempt that succeeded'),
+    CLIENT_ASSERTION_ISSUERS_FILE: text().optional().describe('JSON array of [trusted issuers](client-assertions.md#trusted-issuers), required for `federated_jwt`. Only its owner may be able to write to it'),
+    CLIENT_ASSERTION_MAX_AGE_SECONDS: wholeNumber(1, 86_400).default(3_600).describe('the greatest age of an assertion by its `iat`. Without `iat`, how far `exp` may be ahead'),
+    CLIENT_ASSERTION_KEYS_REFRESH_SECONDS: wholeNumber(1, 3_600).default(60).describe('seconds between two attempts to fetch the key set of an issuer'),
+    CLIENT_ASSERTION_KEYS_STALE_SECONDS: wholeNumber(0, 2_592_000).default(86_400).describe('seconds for which a key set is used after the last attempt that succeeded'),
   },
   contradictions: {
-    'CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt': (given) =>
-      given['CLIENT_AUTHENTICATION_METHODS']?.includes('federated_jwt') === true &&
-      !given['CLIENT_ASSERTION_ISSUERS_FILE'],
+    'CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt': (given) => given['CLIENT_AUTHENTICATION_METHODS']?.includes('federated_jwt') && !given['CLIENT_ASSERTION_ISSUERS_FILE'],
   },
   ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],
 });

@@ -21,10 +21,9 @@ const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined
 export const privateKeyJwt = define({
   name: 'private-key-jwt',
   settings: settingsGroup({
-    // biome-ignore format: a row has its kind in one line and its meaning in the next
+    // biome-ignore format: a row is a line
     rows: {
-      CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer')
-        .describe('claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious server can have a client sign an assertion that works here (CVE-2025-27370), see [private_key_jwt](client-assertions.md#audience)'),
+      CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer').describe('claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious server can have a client sign an assertion that works here (CVE-2025-27370), see [private_key_jwt](client-assertions.md#audience)'),
     },
   }),
   async register(parts, service) {

@@ -1,25 +1,15 @@
 import { z } from 'zod';
 
-/** What pages and help texts say of a setting, in Markdown. */
-export interface AboutSetting {
-  /** What counts if it is not set; undefined if it is required. */
-  readonly fallback: string | undefined;
-  /** What it is, with the values that it may have: one sentence without its period. */
-  readonly summary: string;
-  /** All further sentences, if there are any. */
-  readonly details: readonly string[];
-}
-
-/** All of it comes from the schema: see `describe` and `meta` of zod. */
-export function aboutSetting(schema: z.core.$ZodType): AboutSetting {
-  const { description = '', absent } = z.globalRegistry.get(schema) ?? {};
-  const [, first = '', ...details] = /^(.*?)(?:\. (.*))?$/.exec(description) ?? [];
+/**
+ * What pages and help texts say of a setting, in Markdown: all of it comes from `describe` and `meta` of its schema. `fallback` is
+ * what counts if it is not set; undefined if it is required. `summary` is the first sentence of `meaning`, without its period.
+ */
+export function aboutSetting(schema: z.core.$ZodType) {
+  const { description = '', absent = fallbackOf(schema) } = z.globalRegistry.get(schema) ?? {};
   const values = z.globalRegistry.get(kindOf(schema))?.['values'];
-  return {
-    fallback: absent === undefined ? fallbackOf(schema) : String(absent),
-    summary: values === undefined ? first : `${first} (${values})`,
-    details: details.filter((sentences) => sentences !== undefined),
-  };
+  const meaning = description.replace(/\. |$/, (end) => (values === undefined ? end : ` (${values})${end}`));
+  const [summary = ''] = meaning.split('. ');
+  return { fallback: absent, summary, meaning };
 }
 
 /** What a help page says of these settings. */
@@ -32,8 +22,7 @@ export function helpRows(rows: z.ZodRawShape): readonly (readonly [name: string,
 }
 
 function kindOf(schema: z.core.$ZodType): z.core.$ZodType {
-  const isWrapped = schema instanceof z.ZodDefault || schema instanceof z.ZodOptional;
-  return isWrapped ? kindOf(schema.unwrap()) : schema;
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional ? kindOf(schema.unwrap()) : schema;
 }
 
 function fallbackOf(schema: z.core.$ZodType): string | undefined {

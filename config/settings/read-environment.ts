@@ -9,7 +9,7 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   /** The kind of each setting, by its name. Its description says in Markdown what it means; `absent`, what counts if it is not set. */
   readonly rows: Rows;
   /** Texts that must not be together, by the problem that is reported. They may have other problems too. */
-  readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean>>;
+  readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
   /** The problems of values that are right by themselves. */
   conflicts?(values: ValuesOf<Rows>): readonly string[];
   /** Settings with a file that only its owner may be able to write to. */

@@ -1,43 +1,138 @@
+import { z } from 'zod';
 import { availableCores, memoryLimit, workersWithin } from '../../adapters/system/host-limits.ts';
+import { SecretText } from '../../adapters/system/secret-text.ts';
+import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { AUTHENTICATION, SECRETS, STORAGE } from './client-settings.ts';
-import { type Environment, readEnvironment, type SettingsGroup, type ValuesOf } from './read-environment.ts';
-import { AUDIT, LISTENING, METADATA, PROCESSES } from './server-settings.ts';
-import { KEYS, TOKENS } from './token-settings.ts';
+import { Scope } from '../../domain/scope.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
+import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
+import { databaseUrlProblem } from './database-url.ts';
+import {
+  type Environment,
+  readEnvironment,
+  type SettingsGroup,
+  settingsGroup,
+  type ValuesOf,
+} from './read-environment.ts';
+import { hostNames, isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
 
-/** The settings of the core, by the name of their table in docs/. Capabilities have groups of their own. */
-export const CORE_GROUPS = {
-  storage: STORAGE,
-  authentication: AUTHENTICATION,
-  secrets: SECRETS,
-  tokens: TOKENS,
-  keys: KEYS,
-  listening: LISTENING,
-  processes: PROCESSES,
-  audit: AUDIT,
-  metadata: METADATA,
-} satisfies Readonly<Record<string, SettingsGroup>>;
+/** What config/storages.ts opens. */
+const STORAGE_NAMES = ['memory', 'postgres'] as const;
 
-/** Every setting of the core, by its name in the environment. */
-export const CORE_ROWS = {
-  ...STORAGE.rows,
-  ...AUTHENTICATION.rows,
-  ...SECRETS.rows,
-  ...TOKENS.rows,
-  ...KEYS.rows,
-  ...LISTENING.rows,
-  ...PROCESSES.rows,
-  ...AUDIT.rows,
-  ...METADATA.rows,
+export type StorageName = (typeof STORAGE_NAMES)[number];
+
+/** The settings of the core, by the name of their table in docs/. Capabilities have groups of their own. */
+// biome-ignore format: a row is a line
+export const CORE_GROUPS = {
+  storage: settingsGroup({
+    rows: {
+      CLIENT_REPOSITORY: oneOf(...STORAGE_NAMES).describe('where registrations are stored'),
+      CLIENTS_FILE: text().optional().describe('JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, client_name, scope}`; `client_secret` is a BCrypt encoding, or `{noop}` followed by the plain secret. [Further members](#members-of-a-clients-file) are for other methods'),
+      DATABASE_URL: databaseUrl().optional().describe('URL of the database, required for `postgres`: `postgresql://role:password@host:5432/database`'),
+      DATABASE_URL_FILE: text().optional().describe('file with that URL in one line, for container secrets, instead of `DATABASE_URL`. The service reads it again for each new connection, for [another role or password](operations.md#rotating-the-password-of-the-database)'),
+      DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL. The workers share them; each has at least three'),
+      DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000).describe('milliseconds that a look-up may take. After that the caller gets 503'),
+    },
+    contradictions: {
+      'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory': ({ CLIENT_REPOSITORY, CLIENTS_FILE }) => CLIENT_REPOSITORY === 'memory' && !CLIENTS_FILE,
+      'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres': (given) => given['CLIENT_REPOSITORY'] === 'postgres' && !given['DATABASE_URL'] && !given['DATABASE_URL_FILE'],
+      'DATABASE_URL: must not be set if DATABASE_URL_FILE is set': ({ DATABASE_URL, DATABASE_URL_FILE }) => DATABASE_URL && DATABASE_URL_FILE,
+    },
+  }),
+  authentication: settingsGroup({ rows: {
+    CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']).describe('how clients may authenticate. Only these methods are accepted and published. [Which clients need which](getting-a-token.md)'),
+  } }),
+  secrets: settingsGroup({
+    rows: {
+      CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10).describe('the least BCrypt cost of a refusal. A higher cost in the table raises it'),
+      CLIENT_SECRET_COST_MAX: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(BCRYPT_COST_MAX).describe('the highest BCrypt cost that is computed. A stored secret with a higher cost matches nothing. At least `CLIENT_SECRET_COST`'),
+      CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300).describe('seconds for which a verified secret is cached. `0` switches the cache off'),
+      CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(300).describe('failed attempts per minute for one client id from one address. An IPv6 address counts as its /64 network. Further attempts are slowed down; `0` is no limit, and then [secrets can be guessed faster](operations.md#limits)'),
+    },
+    conflicts: ({ CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax }) => (costMax < cost ? ['CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST'] : []),
+  }),
+  tokens: settingsGroup({
+    rows: {
+      TOKEN_ISSUER: text().optional().meta({ absent: '`BASE_URL`', description: 'claim `iss`' }),
+      TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300).describe('the lifetime of a token. It is `exp - iat`, and `expires_in`'),
+      TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default').describe('the form of tokens. `rfc9068` is for strict verifiers: header `typ` = `at+jwt`, claims `client_id` and `scope` (a string). Requires `TOKEN_AUDIENCE`'),
+      TOKEN_AUDIENCE: text().optional().meta({ absent: "the client's id", description: "claim `aud` of every token that is requested without a `resource`. The service's own paths require it. Each resource server can have [an audience of its own](resource-servers.md#one-audience-for-each-resource-server)" }),
+      TOKEN_SCOPE_CLAIM: trueOrFalse().default(false).describe('`true` adds claim `scope`, an array of strings'),
+    },
+    contradictions: {
+      'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068': ({ TOKEN_PROFILE, TOKEN_AUDIENCE }) => TOKEN_PROFILE === 'rfc9068' && !TOKEN_AUDIENCE,
+    },
+  }),
+  keys: settingsGroup({
+    rows: {
+      KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400).describe('seconds for which a key signs before the next one takes over. `0` is never; otherwise at least twice `KEY_PUBLICATION_SECONDS`'),
+      KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60).describe('seconds for which a key is published before it signs'),
+      KEY_FILE: text().optional().describe('file with an RSA key of at least 2048 bits (PKCS#8 PEM or JWK), used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
+      KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory').describe('where replicas share their public keys. `memory` is for a single replica'),
+    },
+    contradictions: {
+      'DATABASE_URL: is required if KEY_DIRECTORY is postgres': (given) => given['KEY_DIRECTORY'] === 'postgres' && !given['DATABASE_URL'] && !given['DATABASE_URL_FILE'],
+      'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set': ({ KEY_FILE, KEY_ROTATION_SECONDS = '0' }) => KEY_FILE && KEY_ROTATION_SECONDS !== '0',
+    },
+    conflicts({ KEY_FILE, KEY_ROTATION_SECONDS: rotation, KEY_PUBLICATION_SECONDS: publication }) {
+      const isShort = KEY_FILE === undefined && rotation !== 0 && rotation < 2 * publication;
+      return isShort ? ['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS'] : [];
+    },
+    ownersFiles: ['KEY_FILE'],
+  }),
+  listening: settingsGroup({
+    rows: {
+      HOST: text().default('127.0.0.1').describe('address to listen on'),
+      PORT: wholeNumber(0, 65_535).default(8080).describe('port to listen on. `0` is any free port, and then `BASE_URL` is required'),
+      BASE_URL: baseUrl().optional().meta({ absent: '`http://localhost:PORT`', description: 'the URL under which callers reach the service. It is never taken from a request' }),
+      TRUSTED_PROXIES: networks().optional().describe("address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a proxy](operations.md#behind-a-proxy)"),
+      MANAGEMENT_HOST: text().default('127.0.0.1').describe('address of the management port. The image sets `0.0.0.0`; do not publish the port'),
+      MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081).describe('port that serves `/livez`, `/readyz`, `/readyz/verification` and `/metrics` without authentication. `0` switches it off'),
+      MANAGEMENT_ALLOWED_HOSTS: hostNames().optional().describe('names, separated by commas, by which Prometheus and operators reach the management port, such as `auth.internal`. Beside them, it answers as `MANAGEMENT_HOST`, `localhost`, `*.localhost` and by IP address; every other `Host` gets [421](monitoring.md)'),
+    },
+    contradictions: {
+      'BASE_URL: is required if PORT is 0, any free port': ({ PORT, BASE_URL }) => PORT === '0' && !BASE_URL,
+    },
+    conflicts({ PORT: port, MANAGEMENT_PORT, HOST, MANAGEMENT_HOST }) {
+      const isTaken = port !== 0 && port === MANAGEMENT_PORT && overlap(HOST, MANAGEMENT_HOST);
+      return isTaken ? [`PORT: ${port} is MANAGEMENT_PORT too: set one of them to another port`] : [];
+    },
+  }),
+  processes: settingsGroup({ rows: {
+    WORKERS: wholeNumber(1, 256).optional().meta({ absent: 'one per core, as far as memory suffices', description: 'processes that answer requests. With `1` everything runs in one process. [How much memory they need](operations.md#workers)' }),
+    SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000).describe('milliseconds after SIGTERM for which new connections are still accepted while `/readyz` fails'),
+    SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000).default(10_000).describe('milliseconds that requests in flight have to finish, once no new connections are accepted'),
+  } }),
+  audit: settingsGroup({ rows: {
+    AUDIT_FILE: text().optional().meta({ absent: 'standard output', description: 'file for audit events. It is created for its owner only, and opened again at SIGHUP' }),
+    AUDIT_REQUIRED: trueOrFalse().default(false).describe('`true`: no token is answered before its line is written, and requests get 503 [while that is impossible](monitoring.md#when-a-line-cannot-be-written)'),
+  } }),
+  metadata: settingsGroup({
+    rows: {
+      PUBLIC_METADATA: trueOrFalse().default(false).describe('`true` opens the key set and the metadata to callers without a token. They are `/oauth2/jwks` and `/.well-known/oauth-authorization-server`'),
+      METADATA_COMPATIBILITY: oneOf('mcp').optional().describe('clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context Protocol](mcp.md) insist on. Requires `PUBLIC_METADATA=true`'),
+      METADATA_SCOPES: scopes().optional().describe('the scopes that the metadata lists as `scopes_supported`, separated by single spaces'),
+    },
+    contradictions: {
+      'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token': (given) => given['METADATA_COMPATIBILITY'] === 'mcp' && given['PUBLIC_METADATA'] !== 'true',
+    },
+  }),
 };
 
-type Values = ValuesOf<typeof CORE_ROWS>;
+type Groups = typeof CORE_GROUPS;
+
+/** The rows of all groups together. */
+type Rows = { [Name in keyof Groups]: (rows: Groups[Name]['rows']) => void }[keyof Groups] extends (
+  rows: infer All extends z.ZodRawShape,
+) => void
+  ? All
+  : never;
 
 /** The settings of a deployment, checked and frozen. Secrets do not print. Those of capabilities are there too; only these know their types. */
-export type Settings = Readonly<Omit<Values, keyof Derived> & Derived>;
+export type Settings = Readonly<Omit<ValuesOf<Rows>, keyof Derived> & Derived>;
 
 /** Settings whose default depends on something else. */
 interface Derived {
@@ -56,7 +151,7 @@ export function readSettings(
   slices: readonly SettingsGroup[],
 ): Result<Settings, readonly string[]> {
   const groups: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...slices];
-  const rows: typeof CORE_ROWS = Object.assign({}, ...groups.map((group) => group.rows));
+  const rows: Rows = Object.assign({}, ...groups.map((group) => group.rows));
   const contradictions = Object.assign({}, ...groups.map((group) => group.contradictions));
   const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, environment);
   if (!read.ok) return read;
@@ -68,4 +163,34 @@ export function readSettings(
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   const WORKERS = values.WORKERS ?? Math.min(availableCores(), workersWithin(memoryLimit()));
   return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+/** Whether two addresses to listen on are the same, or one of them is every address of the machine. */
+function overlap(one: string, other: string): boolean {
+  return one === other || [one, other].some((host) => host === '0.0.0.0' || host === '::');
+}
+
+function baseUrl() {
+  return z.string().refine(isBaseUrl, 'must be an http or https URL without user, query, fragment and trailing slash');
+}
+
+function isBaseUrl(value: string): boolean {
+  return isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
+}
+
+function databaseUrl() {
+  return z
+    .string()
+    .superRefine((value, { addIssue }) => {
+      const problem = databaseUrlProblem(value);
+      if (problem !== undefined) addIssue({ code: 'custom', message: problem });
+    })
+    .transform((value) => new SecretText(value));
+}
+
+function scopes() {
+  return z
+    .string()
+    .refine((value) => Scope.parse(value).ok, 'must be scope tokens with single spaces between (RFC 6749 section 3.3)')
+    .transform((value) => value.split(' '));
 }

@@ -9,23 +9,6 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readLocationsSettings', () => {
-  it('has a safe default for everything except the issuer and its key set', () => {
-    expect(readLocationsSettings(REQUIRED)).toEqual({
-      ok: true,
-      value: {
-        ...REQUIRED,
-        HOST: '127.0.0.1',
-        PORT: 8082,
-        SHUTDOWN_DRAIN_MS: 10_000,
-        JWKS_TIMEOUT_MS: 2_000,
-        JWKS_COOLDOWN_SECONDS: 5,
-        JWKS_STALE_SECONDS: 86_400,
-        TOKEN_LEEWAY_SECONDS: 5,
-        LOCATION_FIELD_ORDER: 'declared',
-      },
-    });
-  });
-
   it('reports every problem at once, with the name of the setting', () => {
     expect(problemsOf({ PORT: 'x', TOKEN_TYPO: 'x', JWKS_URL: 'x', LOCATION_ORDER: 'x' })).toEqual([
       'PORT: must be a whole number from 0 to 65535',

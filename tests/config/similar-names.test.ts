@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { editDistance, settingMeantBy } from '../../config/settings/similar-names.ts';
@@ -13,7 +14,7 @@ function problemsOf(environment: Readonly<Record<string, string>>): readonly str
 /** What shells, platforms, container engines and other programs set. */
 const OF_OTHERS =
   `PATH HOME USER LOGNAME SHELL SHLVL TERM LANG LC_ALL TZ PWD OLDPWD EDITOR PAGER TMPDIR HOSTNAME HOSTTYPE OSTYPE MAIL DISPLAY
-  HOSTS PORTS PROT LISTEN_PORT PORT0 PORT1 PORT_8080 POST MESOS_TASK_ID MARATHON_APP_ID DYNO WEB_CONCURRENCY SOURCE_VERSION
+  HOSTS PORTS PORT0 PORT1 PORT_8080 POST MESOS_TASK_ID MARATHON_APP_ID DYNO WEB_CONCURRENCY SOURCE_VERSION
   K_SERVICE K_REVISION CLOUD_RUN_JOB GOOGLE_CLOUD_PROJECT AWS_REGION AWS_SECRET_ACCESS_KEY AWS_WEB_IDENTITY_TOKEN_FILE AZURE_CLIENT_ID
   WEBSITE_HOSTNAME RAILWAY_PUBLIC_DOMAIN RENDER_EXTERNAL_URL FLY_APP_NAME VCAP_SERVICES CF_INSTANCE_PORT NOMAD_PORT_http
   KUBERNETES_SERVICE_HOST KUBERNETES_PORT KUBERNETES_PORT_443_TCP WORKER_SERVICE_HOST WORKERS_SERVICE_PORT BASE_URL_SERVICE_HOST
@@ -40,7 +41,6 @@ describe('a name that is almost that of a setting', () => {
     ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
     ['MANAGEMNT_HOST', 'MANAGEMENT_HOST'],
     ['MANGMENT_PORT', 'MANAGEMENT_PORT'],
-    ['MANAGMENT_PROT', 'MANAGEMENT_PORT'],
     ['DATABSE_URL_FILE', 'DATABASE_URL_FILE'],
     ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
     ['DATABASE_DEADLINE', 'DATABASE_DEADLINE_MS'],
@@ -71,6 +71,17 @@ describe('a name that is almost that of a setting', () => {
     expect(problemsOf({ [name]: 'x', CLIENTS_FILE: '', CLIENT_REPOSITORY: '' })).toContain(
       `${name}: is not a setting of this service: did you mean ${meant}?`,
     );
+  });
+
+  it('is found as docs/settings.md says, by its examples', () => {
+    const [, found = '', ignored = ''] =
+      /\n## Names\n(.*)\nAll other names(.*?)\n## /s.exec(readFileSync('docs/settings.md', 'utf8')) ?? [];
+    const unknown = (text: string) =>
+      [...text.matchAll(/`([A-Z]\w*[A-Z])`/g)].flatMap(([, name = '']) => (SETTING_NAMES.includes(name) ? [] : name));
+    expect(unknown(found)).toHaveLength(8);
+    for (const name of unknown(found)) expect(problemsOf({ [name]: 'x' })).toHaveLength(1);
+    expect(unknown(ignored)).toHaveLength(5);
+    for (const name of unknown(ignored)) expect(problemsOf({ [name]: 'x' })).toEqual([]);
   });
 
   it('is no problem if the setting is given too: somebody else means something by it', () => {

@@ -67,14 +67,14 @@ describe('a storage that is added as docs/how-a-token-is-issued.md says', () => 
       adapter.replaceAll("'../../../", "'../../"),
     );
     await edit(
-      'config/settings/client-settings.ts',
+      'config/settings/settings.ts',
       "['memory', 'postgres'] as const",
       "['memory', 'postgres', 'folder'] as const",
     );
     await edit(
-      'config/settings/client-settings.ts',
-      '    CLIENTS_FILE: ',
-      '    CLIENTS_FOLDER: text().default("."),\n    CLIENTS_FILE: ',
+      'config/settings/settings.ts',
+      '      CLIENTS_FILE: ',
+      '      CLIENTS_FOLDER: text().default("."),\n      CLIENTS_FILE: ',
     );
     await edit(
       'config/storages.ts',

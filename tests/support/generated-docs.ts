@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
 import { FIRST_SETTINGS } from '../../config/help-pages.ts';
-import { type AboutSetting, aboutSetting } from '../../config/settings/about-setting.ts';
+import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
 import { generateAuditSchema } from './generate-audit-schema.ts';
@@ -10,7 +10,7 @@ import { generateAuditSchema } from './generate-audit-schema.ts';
 function generate(name: string): string | undefined {
   if (name === 'reasons') return reasonsLists();
   // The README is in another folder than the links of further sentences expect, and its readers want to know less.
-  if (name === 'first settings') return settingsTable(FIRST_SETTINGS, ({ summary }) => [summary]);
+  if (name === 'first settings') return settingsTable(FIRST_SETTINGS, 'summary');
   const [, groups = ''] = /^settings of (.+)$/.exec(name) ?? [];
   const rows = groups.split(', ').map((group) => SETTING_GROUPS[group]?.rows);
   if (rows.includes(undefined)) return undefined;
@@ -51,13 +51,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return lines.toSpliced(1, 0, `|${head.map(() => '---|').join('')}`).join('\n');
 }
 
-function settingsTable(
-  rows: SettingsGroup['rows'],
-  sentences = ({ summary, details }: AboutSetting) => [summary, ...details],
-): string {
+function settingsTable(rows: SettingsGroup['rows'], text: 'summary' | 'meaning' = 'meaning'): string {
   const cells = Object.entries(rows).map(([name, schema]) => {
-    const about = aboutSetting(schema);
-    return [`\`${name}\``, about.fallback ?? 'none, required', sentences(about).join('. ')];
+    const { fallback = 'none, required', [text]: meaning } = aboutSetting(schema);
+    return [`\`${name}\``, `${fallback}`, meaning];
   });
   return table(['setting', 'default', 'meaning'], cells);
 }

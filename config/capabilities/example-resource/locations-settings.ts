@@ -3,18 +3,15 @@ import { programVersion } from '../../../adapters/system/program-version.ts';
 import type { Result } from '../../../domain/result.ts';
 import { helpRows } from '../../settings/about-setting.ts';
 import { type Environment, readEnvironment, settingsGroup, type ValuesOf } from '../../settings/read-environment.ts';
-import { LISTENING, PROCESSES } from '../../settings/server-settings.ts';
 import { httpUrl, oneOf, text, trueOrFalse, wholeNumber } from '../../settings/setting-kinds.ts';
-
-const LOCATION_FIELD_ORDER = oneOf('declared', 'alphabetical')
-  .default('declared')
-  .describe('order of the fields of a location');
+import { CORE_GROUPS } from '../../settings/settings.ts';
 
 /** The settings of the example in the service. */
+// biome-ignore format: a row is a line
 export const EXAMPLE_SETTINGS = settingsGroup({
   rows: {
     EXAMPLE_RESOURCE: trueOrFalse().default(true).describe('serve `/v1/locations/{code}`'),
-    LOCATION_FIELD_ORDER,
+    LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared').describe('order of the fields of a location'),
   },
 });
 
@@ -22,28 +19,20 @@ export const EXAMPLE_SETTINGS = settingsGroup({
 const OWN_PREFIXES = ['TOKEN_', 'JWKS_', 'LOCATION_'];
 
 /** Every setting of the example as a server of its own. */
+// biome-ignore format: a row is a line
 export const LOCATIONS_SETTINGS = settingsGroup({
-  // biome-ignore format: a row has its kind in one line and its meaning in the next
   rows: {
-    HOST: LISTENING.rows.HOST,
-    PORT: wholeNumber(0, 65_535).default(8082)
-      .describe('port to listen on. `0` is any free port'),
-    SHUTDOWN_DRAIN_MS: PROCESSES.rows.SHUTDOWN_DRAIN_MS,
-    JWKS_URI: httpUrl()
-      .describe('http or https URL of the issuer\'s key set, such as `http://127.0.0.1:8080/oauth2/jwks`. Use https on a network that others can reach: anyone who can change the answer can sign tokens'),
-    JWKS_TIMEOUT_MS: wholeNumber(100, 30_000).default(2_000)
-      .describe('milliseconds that a request waits for the key set before it is answered 503'),
-    JWKS_COOLDOWN_SECONDS: wholeNumber(1, 300).default(5)
-      .describe('minimum number of seconds between two fetches. Less than the issuer\'s `KEY_PUBLICATION_SECONDS`, so that a new key is found before it signs'),
-    JWKS_STALE_SECONDS: wholeNumber(0, 2_592_000).default(86_400)
-      .describe('seconds that keys stay trusted beyond their `max-age` while the issuer is unavailable'),
-    TOKEN_ISSUER: text()
-      .describe('claim `iss` that a token must have, compared exactly'),
-    TOKEN_AUDIENCE: text().optional()
-      .describe('claim `aud` that a token must have; without this setting it is not checked'),
-    TOKEN_LEEWAY_SECONDS: wholeNumber(0, 300).default(5)
-      .describe('seconds by which the issuer\'s clock may differ from the local one'),
-    LOCATION_FIELD_ORDER,
+    HOST: CORE_GROUPS.listening.rows.HOST,
+    PORT: wholeNumber(0, 65_535).default(8082).describe('port to listen on. `0` is any free port'),
+    SHUTDOWN_DRAIN_MS: CORE_GROUPS.processes.rows.SHUTDOWN_DRAIN_MS,
+    JWKS_URI: httpUrl().describe("http or https URL of the issuer's key set, such as `http://127.0.0.1:8080/oauth2/jwks`. Use https on a network that others can reach: anyone who can change the answer can sign tokens"),
+    JWKS_TIMEOUT_MS: wholeNumber(100, 30_000).default(2_000).describe('milliseconds that a request waits for the key set before it is answered 503'),
+    JWKS_COOLDOWN_SECONDS: wholeNumber(1, 300).default(5).describe("minimum number of seconds between two fetches. Less than the issuer's `KEY_PUBLICATION_SECONDS`, so that a new key is found before it signs"),
+    JWKS_STALE_SECONDS: wholeNumber(0, 2_592_000).default(86_400).describe('seconds that keys stay trusted beyond their `max-age` while the issuer is unavailable'),
+    TOKEN_ISSUER: text().describe('claim `iss` that a token must have, compared exactly'),
+    TOKEN_AUDIENCE: text().optional().describe('claim `aud` that a token must have; without this setting it is not checked'),
+    TOKEN_LEEWAY_SECONDS: wholeNumber(0, 300).default(5).describe("seconds by which the issuer's clock may differ from the local one"),
+    LOCATION_FIELD_ORDER: EXAMPLE_SETTINGS.rows.LOCATION_FIELD_ORDER,
   },
 });
 

@@ -8,21 +8,16 @@ import { text } from '../../settings/setting-kinds.ts';
 const FORM = /^[\w.~+/=-]{16,1024}$/;
 const FORM_IN_WORDS = '16 to 1024 letters, digits and -._~+/=';
 
+// biome-ignore format: a row is a line
 export const STATUS_SETTINGS = settingsGroup({
-  // biome-ignore format: a row has its kind in one line and its meaning in the next
   rows: {
-    MANAGEMENT_TOKEN: managementToken().optional()
-      .describe('the token with which an operator reads the [status](monitoring.md#the-status-page) on the management port. Without it, only the four paths of `MANAGEMENT_PORT` answer there'),
-    MANAGEMENT_TOKEN_FILE: text().optional()
-      .describe('file with that token in one line, for container secrets, instead of `MANAGEMENT_TOKEN`. It is read once, at the start'),
+    MANAGEMENT_TOKEN: managementToken().optional().describe('the token with which an operator reads the [status](monitoring.md#the-status-page) on the management port. Without it, only the four paths of `MANAGEMENT_PORT` answer there'),
+    MANAGEMENT_TOKEN_FILE: text().optional().describe('file with that token in one line, for container secrets, instead of `MANAGEMENT_TOKEN`. It is read once, at the start'),
   },
   contradictions: {
-    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set': (given) =>
-      Boolean(given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_TOKEN_FILE']),
-    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0': ({ MANAGEMENT_TOKEN, MANAGEMENT_PORT }) =>
-      Boolean(MANAGEMENT_TOKEN) && MANAGEMENT_PORT === '0',
-    'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0': ({ MANAGEMENT_TOKEN_FILE, MANAGEMENT_PORT }) =>
-      Boolean(MANAGEMENT_TOKEN_FILE) && MANAGEMENT_PORT === '0',
+    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set': (given) => given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_TOKEN_FILE'],
+    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_PORT'] === '0',
+    'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN_FILE'] && given['MANAGEMENT_PORT'] === '0',
   },
 });
 

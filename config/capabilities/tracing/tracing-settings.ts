@@ -7,37 +7,23 @@ import { httpUrl, oneOf, text, wholeNumber } from '../../settings/setting-kinds.
 const SERVICE_NAME = 'client-credentials-authorization-service';
 
 /** The variables of the OpenTelemetry specification that are read here. For each `OTEL_EXPORTER_OTLP_TRACES_…`, the name without `TRACES_` counts if the former is not set. */
+// biome-ignore format: a row is a line
 export const TRACING_SETTINGS = settingsGroup({
-  // biome-ignore format: a row has its kind in one line and its meaning in the next
   rows: {
-    OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp')
-      .describe('whether spans are sent'),
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl().default('http://localhost:4318/v1/traces')
-      .describe('where spans are sent. `OTEL_EXPORTER_OTLP_ENDPOINT` is the same without `/v1/traces`'),
-    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: oneOf('http/protobuf', 'http/json').default('http/protobuf')
-      .describe('the encoding of spans. There is no gRPC'),
-    OTEL_EXPORTER_OTLP_TRACES_HEADERS: headerFields().default({})
-      .describe('header fields for the collector: `key=value`, separated by commas, with percent-encoding. They are not printed'),
-    OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: oneOf('none', 'gzip').default('none')
-      .describe('how spans are compressed'),
-    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: wholeNumber(1, 600_000).default(10_000)
-      .describe('milliseconds for one attempt to send a batch'),
-    OTEL_TRACES_SAMPLER: oneOf(...SAMPLERS).default('parentbased_always_on')
-      .describe('which requests are recorded'),
-    OTEL_TRACES_SAMPLER_ARG: ratio().default(1)
-      .describe('the part that a sampler with a ratio records'),
-    OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 600_000).default(5_000)
-      .describe('milliseconds after which a batch is sent that is not full'),
-    OTEL_BSP_EXPORT_TIMEOUT: wholeNumber(1, 600_000).default(30_000)
-      .describe('milliseconds for all attempts. A batch is sent again after 1 s, 1.5 s and so on, if the collector was out of reach or answered 429, 502, 503 or 504'),
-    OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000).default(2_048)
-      .describe('spans that wait in each worker'),
-    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 10_000).default(512)
-      .describe('spans of a batch'),
-    OTEL_SERVICE_NAME: text().optional()
-      .meta({ absent: `\`${SERVICE_NAME}\``, description: '`service.name`, before that of `OTEL_RESOURCE_ATTRIBUTES`' }),
-    OTEL_RESOURCE_ATTRIBUTES: keyValues().default({})
-      .describe('further attributes of the service, in the form of the header fields'),
+    OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp').describe('whether spans are sent'),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl().default('http://localhost:4318/v1/traces').describe('where spans are sent. `OTEL_EXPORTER_OTLP_ENDPOINT` is the same without `/v1/traces`'),
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: oneOf('http/protobuf', 'http/json').default('http/protobuf').describe('the encoding of spans. There is no gRPC'),
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: headerFields().default({}).describe('header fields for the collector: `key=value`, separated by commas, with percent-encoding. They are not printed'),
+    OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: oneOf('none', 'gzip').default('none').describe('how spans are compressed'),
+    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: wholeNumber(1, 600_000).default(10_000).describe('milliseconds for one attempt to send a batch'),
+    OTEL_TRACES_SAMPLER: oneOf(...SAMPLERS).default('parentbased_always_on').describe('which requests are recorded'),
+    OTEL_TRACES_SAMPLER_ARG: ratio().default(1).describe('the part that a sampler with a ratio records'),
+    OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 600_000).default(5_000).describe('milliseconds after which a batch is sent that is not full'),
+    OTEL_BSP_EXPORT_TIMEOUT: wholeNumber(1, 600_000).default(30_000).describe('milliseconds for all attempts. A batch is sent again after 1 s, 1.5 s and so on, if the collector was out of reach or answered 429, 502, 503 or 504'),
+    OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000).default(2_048).describe('spans that wait in each worker'),
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 10_000).default(512).describe('spans of a batch'),
+    OTEL_SERVICE_NAME: text().optional().meta({ absent: `\`${SERVICE_NAME}\``, description: '`service.name`, before that of `OTEL_RESOURCE_ATTRIBUTES`' }),
+    OTEL_RESOURCE_ATTRIBUTES: keyValues().default({}).describe('further attributes of the service, in the form of the header fields'),
   },
 });
 
