@@ -12,6 +12,10 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readSettings', () => {
+  it('listens on the loopback address only, unless another address is set', () => {
+    expect(readSettings(MEMORY)).toMatchObject({ value: { HOST: '127.0.0.1', MANAGEMENT_HOST: '127.0.0.1' } });
+  });
+
   it('takes the issuer from BASE_URL and BASE_URL from PORT, unless they are set', () => {
     expect(readSettings({ ...MEMORY, PORT: '9000' })).toMatchObject({
       value: { TOKEN_ISSUER: 'http://localhost:9000' },
