@@ -4,7 +4,7 @@ import { COMPLETE, COMPLETION_SCRIPTS } from './completion.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 
 /** Several programs under one name. */
-export interface OneProgram {
+interface OneProgram {
   readonly name: string;
   readonly description: string;
   readonly version: string;

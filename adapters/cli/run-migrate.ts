@@ -27,7 +27,7 @@ export interface MigrateOptions {
 }
 
 /** Runs what is missing, and returns what was done, or for a dry run the statements; or what is wrong with the environment. */
-export type Migrate = (options: MigrateOptions) => Promise<Result<readonly string[], string>>;
+type Migrate = (options: MigrateOptions) => Promise<Result<readonly string[], string>>;
 
 /** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
 export function runMigrate(

@@ -32,7 +32,7 @@ export interface SecretParts {
 }
 
 /** A new secret as the client presents it, and what is stored of it. */
-export interface NewSecret {
+interface NewSecret {
   readonly secret: string;
   /** The secret without an id: a hash, or NO_SECRET. */
   readonly clientSecret: string;

@@ -7,7 +7,7 @@ const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 const NPM_COMMAND = /npm (?:run (?:--silent )?(clients|keys|doctor|migrate|demo|health)\b|start\b)(?: --(?![\w-]))?/g;
 
 /** The same as a command of the package: `ccauth clients list`, `ccauth serve`. */
-export function nameCommands(text: string): string {
+function nameCommands(text: string): string {
   return text.replace(NPM_COMMAND, (_command, program = 'serve') => `ccauth ${program}`);
 }
 

@@ -41,7 +41,7 @@ const TABLES: { readonly [Kind in keyof ClientDetails]: DetailTable<DetailEntrie
   resources: { name: 'client_resources', key: ['resource'], order: 'resource', columns: { resource: 'text' } },
 };
 
-export const DETAIL_KINDS = Object.keys(TABLES) as (keyof ClientDetails)[];
+const DETAIL_KINDS = Object.keys(TABLES) as (keyof ClientDetails)[];
 export const DETAIL_TABLES = Object.values(TABLES).map(({ name }) => name);
 
 const IS_OF_REGISTRATION = 'client_id = $1 and registration_id = $2';
