@@ -29,6 +29,7 @@ export async function startHaproxy(backends: readonly Backend[]): Promise<AsyncD
   timeout client 30s
   timeout server 30s
   timeout check 10s
+  option redispatch 1
 frontend public
   bind 127.0.0.1:${port}
   use_backend verification if !{ path /oauth2/token }

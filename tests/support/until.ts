@@ -8,12 +8,16 @@ const POLL_EVERY_MS = 5;
  * Resolves as soon as the condition holds. Takes the place of sleeping in tests.
  *
  * @param what describes the condition, for the error.
- * @throws Error if the condition does not hold within 60 s.
+ * @throws Error if the condition does not hold in time.
  */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS;
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  deadlineMs = DEADLINE_MS,
+): Promise<void> {
+  const deadline = Date.now() + deadlineMs;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not within ${DEADLINE_MS / 1_000} s: ${what}`);
+    if (Date.now() > deadline) throw new Error(`not within ${deadlineMs / 1_000} s: ${what}`);
     await delay(POLL_EVERY_MS);
   }
 }
