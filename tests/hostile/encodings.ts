@@ -157,6 +157,7 @@ const MULTIPART_BODY = '--b\r\nContent-Disposition: form-data; name="client_secr
 /** Media types that another parser could take for a form, and charsets in which the bytes would mean something else. */
 export const MEDIA_TYPES: readonly HostileRequest[] = [
   typed('charset UTF-16', `${FORM_TYPE}; charset=utf-16le`),
+  typed('charset UTF-8 with something behind it', `${FORM_TYPE}; charset=utf-8x`),
   typed('charset UTF-7', `${FORM_TYPE}; charset=utf-7`),
   typed('charset ISO-8859-1', `${FORM_TYPE}; charset=iso-8859-1`),
   typed('a charset without a value', `${FORM_TYPE}; charset=`),

@@ -107,6 +107,11 @@ describe('the address of a client behind trusted proxies', () => {
     ['Forwarded with a quote left open on a line of its own', forwarded('for="', 'for=192.0.2.1'), '192.0.2.1'],
     ['Forwarded with an address inside of another value', forwarded('for=192.0.2.1;host=", for=6.6.6.6"'), '192.0.2.1'],
     ['Forwarded that is not well-formed', forwarded('192.0.2.1'), TRUSTED],
+    [
+      'Forwarded with the longest line',
+      forwarded(`x=${'y'.repeat(4_096 - 'x=, for=192.0.2.1'.length)}, for=192.0.2.1`),
+      '192.0.2.1',
+    ],
     ['Forwarded with a line that is too long', forwarded(`x=${'y'.repeat(4_096)}, for=192.0.2.1`), TRUSTED],
     [
       'Forwarded with more hops than are followed',

@@ -97,6 +97,7 @@ describe('client_secret_basic', () => {
     ['no base64', 'Basic good-client:bad-secret', GRANT, 'basic_credentials_malformed'],
     ['base64 with something behind it', `${header} x`, GRANT, 'basic_credentials_malformed'],
     ['base64 that is cut', 'Basic Z29vZ', GRANT, 'basic_credentials_malformed'],
+    ['base64 with a character too many', `${basic('good-client:bad-secret-x')}A`, GRANT, 'basic_credentials_malformed'],
     ['no credentials', 'Basic', GRANT, 'basic_credentials_malformed'],
     ['no colon', basic('good-client'), GRANT, 'basic_credentials_malformed'],
     ['bytes that are not UTF-8', basic(Buffer.from([0x61, 0x3a, 0xff])), GRANT, 'basic_credentials_malformed'],

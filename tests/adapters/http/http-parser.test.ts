@@ -68,6 +68,12 @@ describe('what Node’s HTTP parser refuses', () => {
       'request_malformed',
       'GET http://[/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     ],
+    [
+      'a target that is a URL of another scheme',
+      400,
+      'request_malformed',
+      'GET xhttp://x/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    ],
     ['a later version', 400, 'request_malformed', 'GET / HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
     [
       'chunks before HTTP/1.1',

@@ -30,6 +30,7 @@ describe('ownHosts', () => {
     'attacker.test',
     'attacker.test:8081',
     'localhost.attacker.test',
+    'a.localhost.attacker.test',
     'notlocalhost',
     'evil-localhost',
     'metrics.internal.attacker.test',

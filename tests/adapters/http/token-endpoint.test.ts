@@ -90,6 +90,11 @@ describe('POST /oauth2/token: valid client_id and client_secret', () => {
     expect((await requestToken(service().url, GOOD, { 'content-type': type })).status).toBe(200);
   });
 
+  it('takes no other header field for one that it reads, such as one of the same length', async () => {
+    const others = { 'x-same-length': 'Basic x', 'x-as-long-as-it-': 'gzip', 'x-length--12': 'text/plain' };
+    expect((await requestToken(service().url, GOOD, others)).status).toBe(200);
+  });
+
   it('accepts Content-Encoding: identity', async () => {
     expect((await requestToken(service().url, GOOD, { 'content-encoding': 'identity' })).status).toBe(200);
   });
