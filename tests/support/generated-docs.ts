@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
 import { FIRST_SETTINGS } from '../../config/help-pages.ts';
 import { aboutSetting } from '../../config/settings/about-setting.ts';
@@ -34,29 +34,18 @@ const WHOLE: Readonly<Record<string, () => string>> = { 'docs/audit.schema.json'
 
 /** Each file that is generated or has generated parts, as it is and as the code says that it should be. */
 export function generatedFiles(): readonly { file: string; current: string; generated: string }[] {
-  const pages = [
-    'README.md',
-    ...readdirSync('docs')
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => `docs/${name}`),
-  ];
-  return [...pages, ...Object.keys(WHOLE)].map((file) => {
+  return [...globSync(['README.md', 'docs/*.md']), ...Object.keys(WHOLE)].map((file) => {
     const current = readFileSync(file, 'utf8');
     return { file, current, generated: WHOLE[file]?.() ?? withGeneratedParts(current) };
   });
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  return lines.toSpliced(1, 0, `|${head.map(() => '---|').join('')}`).join('\n');
-}
-
 function settingsTable(rows: SettingsGroup['rows'], text: 'summary' | 'meaning' = 'meaning'): string {
-  const cells = Object.entries(rows).map(([name, schema]) => {
+  const lines = Object.entries(rows).map(([name, schema]) => {
     const { fallback = 'none, required', [text]: meaning } = aboutSetting(schema);
-    return [`\`${name}\``, `${fallback}`, meaning];
+    return `| \`${name}\` | ${fallback} | ${meaning} |`;
   });
-  return table(['setting', 'default', 'meaning'], cells);
+  return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');
 }
 
 /** A list for each answer. */
