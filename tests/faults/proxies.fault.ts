@@ -1,0 +1,138 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DeployedProxy, PUBLIC_NAME, REPLICA_HOSTS } from '../support/deployed-proxy.ts';
+import { freePort } from '../support/free-port.ts';
+import type { Program } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+
+/** An address of this machine that is neither a proxy's nor a replica's. */
+const CALLER = '127.0.0.99';
+const FORGED = '192.0.2.66';
+const CALLERS = 8;
+/** From before a replica is stopped until after it has ended. */
+const DRIVEN = ['nginx', 'haproxy'] as const;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const INSTALLED = DRIVEN.filter((name) => {
+  const found = spawnSync(name, ['-v']).status === 0;
+  if (!found) process.stderr.write(`The sample for ${name} is not tried, because ${name} is not installed.\n`);
+  return found;
+});
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends forms to the token endpoint through a proxy, as a client elsewhere that claims another address. */
+class Caller implements Disposable {
+  readonly #proxy: DeployedProxy;
+  readonly #agent: Agent;
+
+  constructor(proxy: DeployedProxy) {
+    this.#proxy = proxy;
+    this.#agent = new Agent({ keepAlive: true, ca: readFileSync(proxy.authority.file), localAddress: CALLER });
+  }
+
+  post(form: Readonly<Record<string, string>>): Promise<Answer> {
+    const headers = {
+      host: PUBLIC_NAME,
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-forwarded-for': FORGED,
+      forwarded: `for=${FORGED}`,
+    };
+    const options = { host: '127.0.0.1', port: this.#proxy.port, servername: PUBLIC_NAME, agent: this.#agent };
+    return new Promise((resolve, reject) => {
+      const sent = request({ ...options, method: 'POST', path: '/oauth2/token', headers }, (answer) => {
+        let text = '';
+        answer.on('data', (chunk) => {
+          text += chunk;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+        answer.on('error', reject);
+      });
+      sent.on('error', reject);
+      sent.end(new URLSearchParams(form).toString());
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+describe('deploy/proxies', () => {
+  it.each(INSTALLED)(
+    '%s passes on the address of the client, and no request is lost while a replica stops',
+    async (name) => {
+      const backend = { port: await freePort(), managementPort: await freePort() };
+      const replicas: Program[] = [];
+      try {
+        for (const host of REPLICA_HOSTS) {
+          replicas.push(
+            startReplica(backend, {
+              HOST: host,
+              MANAGEMENT_HOST: host,
+              BASE_URL: `https://${PUBLIC_NAME}`,
+              TRUSTED_PROXIES: '127.0.0.1',
+              KEY_DIRECTORY: 'postgres',
+              KEY_PUBLICATION_SECONDS: '1',
+              DATABASE_URL: database.url,
+              SHUTDOWN_GRACE_MS: '5000',
+            }),
+          );
+        }
+        await Promise.all(replicas.map((replica) => replica.printed(/"event":"started"/)));
+        using proxy = await DeployedProxy.prepare(name, backend);
+        await using _running = proxy.start();
+        using caller = new Caller(proxy);
+        const answerOf = (form: Readonly<Record<string, string>>) =>
+          caller.post(form).catch((error: Error) => ({ status: 0, text: error.message }));
+        await until(async () => (await answerOf(DEMO_TOKEN_REQUEST)).status === 200, 'the proxy passes requests on');
+
+        // The limit for a body is that of the service.
+        expect(await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(15_000) })).toMatchObject({ status: 200 });
+        const tooLarge = await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(20_000) });
+        expect(tooLarge).toMatchObject({ status: 413, text: expect.stringContaining('invalid_request') });
+
+        const failed: Answer[] = [];
+        let [answered, running] = [0, true];
+        const callers = Array.from({ length: CALLERS }, async () => {
+          while (running) {
+            const answer = await answerOf(DEMO_TOKEN_REQUEST);
+            answered += 1;
+            if (answer.status !== 200) failed.push(answer);
+          }
+        });
+        await until(() => answered > 100, 'there is load');
+        replicas[0]?.process.kill('SIGTERM');
+        expect(await replicas[0]?.ended()).toBe(0);
+        const before = answered;
+        await until(() => answered > before + 100, 'the other replica serves');
+        running = false;
+        await Promise.all(callers);
+        expect(failed).toEqual([]);
+
+        const addresses = replicas.map((replica) =>
+          [...replica.stdout().matchAll(/"remote_address":"([^"]*)"/g)].map(([, address]) => address),
+        );
+        for (const each of addresses) {
+          expect(each.length).toBeGreaterThan(10);
+          expect(new Set(each)).toEqual(new Set([CALLER]));
+        }
+      } finally {
+        for (const replica of replicas) await replica[Symbol.asyncDispose]();
+      }
+    },
+    180_000,
+  );
+});
