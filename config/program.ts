@@ -9,7 +9,7 @@ if (oldNode !== undefined) {
   process.exit(1);
 }
 
-/** `ccauth`: the programs of the package and of the image, under one name. Each is the entry point of an npm script too. */
+/** `ccauth`: each program of the package and of the image is a command. Each is the entry point of an npm script too. */
 await runOneProgram(
   {
     name: 'ccauth',

@@ -26,7 +26,7 @@ type Shell = keyof typeof COMPLETION_SCRIPTS;
 const NOTES = `
 Settings are environment variables. Each command explains itself with --help.`;
 
-/** Runs the program that the arguments name, without its name among them. Answers `--help`, `--version` and `completion`. */
+/** Takes the name of a program out of `argv` and runs it. Answers `--help`, `--version` and `completion`. */
 export async function runOneProgram({ programs, ...page }: OneProgram, process: Process): Promise<void> {
   const { argv } = process;
   const place = argv[2] === COMPLETE ? 3 : 2;
@@ -41,7 +41,7 @@ export async function runOneProgram({ programs, ...page }: OneProgram, process: 
   for (const [word, { summary }] of Object.entries(programs)) program.command(word).summary(summary);
   program
     .command('completion')
-    .summary('print what completes commands in a shell')
+    .summary('print a completion script for a shell')
     .addArgument(new Argument('<shell>').choices(Object.keys(COMPLETION_SCRIPTS)))
     .addHelpText(
       'after',

@@ -61,7 +61,7 @@ export async function migrateDatabase(
     try {
       await client.query(dryRun ? 'begin read only' : BEGIN_ALONE);
       const hasHistory = await isThere(client, HISTORY);
-      // After the look: a table that is planted now is not found, and cannot be created.
+      // Checked after the look: a table that is planted in between makes `create table` fail.
       const risks = await warnOfSchemas(connection);
       const planted = risks.find(({ line }) => 'by' in line && line.by === `ownership of ${HISTORY}`);
       if (planted) throw new DependencyUnavailable('client store', new Error(`${planted.text}: ${planted.cure}`));
@@ -142,17 +142,19 @@ async function grantSteps(
     );
   }
   const schemas = new Set(tables.map((table) => qualify(`$schema.${table}`).slice(0, -`.${table}`.length)));
-  const grants: { readonly held?: string; readonly grant: string }[] = [...schemas].map((schema) => ({
-    held: `pg_catalog.has_schema_privilege($1::name, ${client.escapeLiteral(schema)}::regnamespace::oid, 'USAGE')`,
-    grant: `grant usage on schema ${schema} to ${to}`,
-  }));
-  for (const table of tables) {
-    const grant = grantOf(user, table, to, `$schema.${table}`);
-    grants.push((await isThere(client, table)) ? { held: holdsGrant(user, table), grant } : { grant });
-  }
+  const grants = [
+    ...[...schemas].map((schema) => ({
+      held: `pg_catalog.has_schema_privilege($1::name, ${client.escapeLiteral(schema)}::regnamespace::oid, 'USAGE')`,
+      grant: `grant usage on schema ${schema} to ${to}`,
+    })),
+    ...tables.map((table) => ({
+      held: holdsGrant(user, table),
+      grant: grantOf(user, table, to, `$schema.${table}`),
+    })),
+  ];
   const steps: Step[] = [];
   for (const { held, grant } of grants) {
-    const { rows } = held === undefined ? { rows: [] } : await client.query(`select ${held} as "held"`, [role]);
+    const { rows } = await client.query<{ readonly held: boolean | null }>(`select ${held} as "held"`, [role]);
     if (!rows[0]?.held) steps.push({ statement: grant, done: `Granted: ${qualify(grant).replace('grant ', '')}` });
   }
   return steps;

@@ -12,7 +12,7 @@ interface Privileges {
 const READ: Privileges = { rights: ['select'] };
 const ALL: Privileges = { rights: ['select', 'insert', 'update', 'delete'] };
 
-/** What each of them needs of which table, and nothing else. */
+/** The privileges that each user needs, by table, and no others. */
 const PRIVILEGES: Readonly<Record<TableUser, Readonly<Record<string, Privileges>>>> = {
   service: {
     clients: { ...READ, columns: Object.values(CLIENTS.columns) },
@@ -35,20 +35,26 @@ const PRIVILEGES: Readonly<Record<TableUser, Readonly<Record<string, Privileges>
   keys: { signing_keys: ALL, signing_key_states: ALL },
 };
 
+function privilegesOf(user: TableUser, table: string): Privileges {
+  const privileges = PRIVILEGES[user][table];
+  if (privileges === undefined) throw new Error(`${table} is not a table of ${user}`);
+  return privileges;
+}
+
 /** The tables that this user needs. */
 export function tablesOf(user: TableUser): readonly string[] {
   return Object.keys(PRIVILEGES[user]);
 }
 
-/** What gives a role what it needs of a table. Both names as in a statement. */
+/** The `grant` statement. @param role, place quoted as in a statement. */
 export function grantOf(user: TableUser, table: string, role: string, place = table): string {
-  const { rights, columns } = PRIVILEGES[user][table] ?? READ;
+  const { rights, columns } = privilegesOf(user, table);
   return `grant ${rights.join(', ')}${columns === undefined ? '' : ` (${columns.join(', ')})`} on ${place} to ${role}`;
 }
 
-/** The condition that a role has that already: `$1` is its name. */
+/** A condition in SQL: the role with the name `$1` has these privileges. Null if the table is missing. */
 export function holdsGrant(user: TableUser, table: string): string {
-  const { rights, columns } = PRIVILEGES[user][table] ?? READ;
+  const { rights, columns } = privilegesOf(user, table);
   const found = `pg_catalog.to_regclass('$schema.${table}')::oid`;
   const held = rights.flatMap((right) =>
     columns === undefined

@@ -19,7 +19,7 @@ import type { SpanQueue } from './span-queue.ts';
 import { parseTraceParent } from './trace-parent.ts';
 
 /** Milliseconds that the end of the process waits for the last spans. */
-const LAST_SPANS_MS = 300;
+const LAST_SPANS_MS = 700;
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 

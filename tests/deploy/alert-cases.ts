@@ -44,7 +44,7 @@ function observed(name: string, labels: string, bad: number, good: number): Reco
 /** For each alert, what makes it fire. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   AuthNotReady: {
-    series: both('auth_check_severity', always(2), always(1), 'check="client repository"'),
+    series: both('auth_check_severity', always(2), always(1), 'check="service"'),
     firesAt: '2m',
     notYetAt: '0m',
   },

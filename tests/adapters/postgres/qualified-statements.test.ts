@@ -37,7 +37,7 @@ async function connection(
 describe('a new connection', () => {
   it('resets and reads the search path, and fixes it, in one text and within the limit', async () => {
     const { found, fix } = await connection(['app', 'public'], null);
-    expect(found).toEqual({ schemas: ['app', 'public'], names: [] });
+    expect(found).toMatchObject({ schemas: ['app', 'public'], names: [] });
     expect(fix).toMatchObject({ query_timeout: 700 });
     expect(fix?.text).toMatch(/^reset search_path;\s+select [^;]+;\s+set search_path = pg_catalog, pg_temp$/);
   });

@@ -34,7 +34,7 @@ async function closeAll(): Promise<void> {
 }
 
 async function open(limits = SMALL_LIMITS, url = database.url): Promise<PostgresUsedAssertions> {
-  const options = { url, poolSize: 4, deadlineMs: DEADLINE_MS };
+  const options = { url, poolSize: 4, deadlineMs: 30_000 };
   const table: OpenTable = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
   opened.push(table);
   return new PostgresUsedAssertions(table.runner, clock, limits);
