@@ -17,8 +17,10 @@ const PACKAGES_OF_ADAPTERS = {
   memory: 'none',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',
+  'proxy-protocol': 'none',
   secrets: 'bcrypt|lru-cache',
   system: 'none',
+  tls: 'none',
   tracing: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
   workers: 'birpc',
 };

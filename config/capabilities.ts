@@ -1,13 +1,16 @@
 import { exampleResource } from './capabilities/example-resource.ts';
 import { federatedJwt } from './capabilities/federated-jwt.ts';
 import { keyDirectory } from './capabilities/key-directory.ts';
+import { onePort } from './capabilities/one-port.ts';
 import { privateKeyJwt } from './capabilities/private-key-jwt.ts';
+import { proxyProtocol } from './capabilities/proxy-protocol.ts';
 import { statusPage } from './capabilities/status-page.ts';
+import { tls } from './capabilities/tls.ts';
 import { tracing } from './capabilities/tracing.ts';
 import { workers } from './capabilities/workers.ts';
 import type { Capability } from './capability.ts';
 
-/** What the service can do beside the core. Each can be deleted: its line here, its file in config/capabilities/, and its folders. Programs have no line: nothing starts them here. */
+/** What the service can do beside the core. Each can be deleted: its line here, its file in config/capabilities/, and its folders. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
 export const CAPABILITIES: readonly Capability[] = [
   keyDirectory,
   privateKeyJwt,
@@ -15,5 +18,8 @@ export const CAPABILITIES: readonly Capability[] = [
   exampleResource,
   tracing,
   statusPage,
+  onePort,
+  proxyProtocol,
+  tls,
   workers,
 ];

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
-import type { HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
+import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Address, Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
@@ -34,6 +34,7 @@ import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
+import type { AnswerRoutes } from '../application/ports/route-answers.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { ShutdownMode } from '../application/ports/shutdown-mode.ts';
 import type {
@@ -151,7 +152,11 @@ export const PARTS = {
   metricsScrape: token<MetricsScrape>('MetricsScrape'),
   refusalRecords: token<{ find(query: RefusalQuery): readonly RefusalRecord[] }>('RefusalRecords'),
   replicaRegister: token<ReplicaRegister>('ReplicaRegister'),
+  /** All routes of the management port. */
+  managementRoutes: token<readonly Route[]>('management Route[]'),
   managementServer: token<HttpServer>('management HttpServer'),
+  /** In the primary: runs its routes for workers. In a worker: asks the primary. */
+  routeAnswers: token<AnswerRoutes>('AnswerRoutes'),
 };
 
 /** Lists of the core that capabilities add to: each is registered any number of times, and read with `get.all`. */
@@ -164,9 +169,13 @@ export const LISTS = {
   preparations: token<() => Promise<void>>('preparation'),
   /** What is started once the keys are published. Must not throw. */
   background: token<() => void>('background'),
+  /** What SIGHUP asks to be read again, beside AUDIT_FILE. Must not throw. */
+  reloads: token<() => void>('reload'),
   closables: token<{ close(): Promise<void> }>('closable'),
-  publicRoutes: token<Route>('public Route'),
-  managementRoutes: token<readonly Route[]>('management Route[]'),
+  /** What comes before HTTP on the public port, in this order. */
+  connectionLayers: token<ConnectionLayer>('ConnectionLayer'),
+  publicRoutes: token<readonly Route[]>('public Route[]'),
+  managementRoutes: token<readonly Route[]>('more management Route[]'),
   requestCounters: token<RequestCounter>('RequestCounter'),
   measurements: token<(metrics: ProcessMetrics) => void>('measurement'),
   serviceState: token<() => Partial<ServiceState>>('ServiceState'),

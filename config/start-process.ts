@@ -6,6 +6,7 @@ import type { SharedPort } from '../application/ports/shared-port.ts';
 import { LISTS, PARTS } from './parts.ts';
 import type { ProcessRole } from './process-role.ts';
 import { getFrom } from './registration.ts';
+import { hostHint } from './settings/platform.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
@@ -53,16 +54,19 @@ export function startProcess(
       for (const part of [PARTS.verificationSlots, PARTS.assertionQueue]) get(part).close();
     },
     closables: [audit, ...get(PARTS.dependencies), ...get.all(LISTS.closables)],
-    reopenFiles: audit.reopen && (() => reopenFiles(container)),
+    reopenFiles:
+      audit.reopen !== undefined || get.all(LISTS.reloads).length > 0 ? () => reopenFiles(container) : undefined,
     log: (event, address) => {
-      const more = pool !== undefined && event === 'started' ? { workers } : {};
+      const hint = hostHint(process.env);
+      const more = event === 'started' && role !== 'worker' ? { ...(pool && { workers }), ...(hint && { hint }) } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });
     },
   });
 }
 
-/** Opens AUDIT_FILE again in this process. Resolves with whether that was possible; the reason is in the log. */
-export async function reopenAuditFile(container: DependencyContainer): Promise<boolean> {
+/** Opens AUDIT_FILE again in this process. Resolves with whether that was possible; the reason is in the log. Reads what else SIGHUP is about. */
+export async function reopenFilesHere(container: DependencyContainer): Promise<boolean> {
+  for (const reload of getFrom(container).all(LISTS.reloads)) reload();
   try {
     await container.resolve(PARTS.auditOutput).reopen?.();
     return true;
@@ -75,8 +79,9 @@ export async function reopenAuditFile(container: DependencyContainer): Promise<b
 /** The same in all processes. */
 async function reopenFiles(container: DependencyContainer): Promise<void> {
   const [here, workers = 0] = await Promise.all([
-    reopenAuditFile(container),
+    reopenFilesHere(container),
     getFrom(container).optional(PARTS.workers)?.reopenFiles(),
   ]);
+  if (container.resolve(PARTS.auditOutput).reopen === undefined) return;
   container.resolve(PARTS.log).info({ event: 'audit_file_reopened', processes: Number(here) + workers });
 }

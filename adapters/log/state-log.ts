@@ -10,12 +10,14 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   clock_wrong: 'error',
   audit_unavailable: 'error',
   audit_file_not_reopened: 'error',
+  tls_certificate_unusable: 'error',
   clock_off: 'warn',
   registration_broken: 'warn',
   schema_shared: 'warn',
   search_path_unsafe: 'warn',
   table_shadowed: 'warn',
   connection_failed: 'warn',
+  proxy_header_refused: 'warn',
   trace_export_failed: 'warn',
 };
 

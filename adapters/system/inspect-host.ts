@@ -40,12 +40,12 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
   return [note(`each process may have ${within} connections instead of ${connections}`, cure)];
 }
 
-/** Whether only its owner can read and write a file with a key. A file that cannot be read is a problem of the settings. */
-export function inspectKeyFile(path: string): readonly Finding[] {
+/** Whether only its owner can read and write a file with a key; `harm` is what others could do with it. A file that cannot be read is a problem of the settings. */
+export function inspectKeyFile(path: string, harm: string): readonly Finding[] {
   const whole = resolve(path);
   if (isWritableByOthers(path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
   const isReadable = process.platform !== 'win32' && (statSync(path).mode & READABLE_BY_OTHERS) !== 0;
-  if (isReadable) return [note(`other users can read ${whole}, and with it forge tokens`, `chmod 600 ${whole}`)];
+  if (isReadable) return [note(`other users can read ${whole}, and with it ${harm}`, `chmod 600 ${whole}`)];
   return [fine(`${whole} is a usable key, and only its owner can read it`)];
 }
 

@@ -4,7 +4,7 @@ import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts';
 /** What requests ask of the primary. */
 type Questions = Pick<
   PrimaryFunctions,
-  'acquireSlot' | 'settleSlot' | 'callerDisconnected' | 'useAssertions' | 'findKey'
+  'acquireSlot' | 'settleSlot' | 'callerDisconnected' | 'useAssertions' | 'findKey' | 'answerRoute'
 >;
 
 /** Milliseconds that an answer may take beyond the longest wait in the primary: messages are slow on a busy machine. */
@@ -86,6 +86,9 @@ export class PrimaryProcess implements Questions {
     this.#ask(() => this.#primary.useAssertions(uses), this.#storageMs);
 
   readonly findKey: Questions['findKey'] = (kid) => this.#ask(() => this.#primary.findKey(kid), this.#storageMs);
+
+  readonly answerRoute: Questions['answerRoute'] = (asked) =>
+    this.#ask(() => this.#primary.answerRoute(asked), this.#storageMs);
 
   async #ask<Answer>(send: () => Promise<Answer>, withinMs: number, onLate?: () => void): Promise<Answer> {
     if (this.#isSilent) throw new Error('the primary process does not answer');

@@ -2,6 +2,7 @@ import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
+import type { AnswerRoutes } from '../../application/ports/route-answers.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import type { SharedPort } from '../../application/ports/shared-port.ts';
 import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
@@ -81,6 +82,8 @@ export interface PrimaryFunctions {
   useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[] | SentFault>;
   /** Resolves with undefined if the key directory is unavailable. */
   findKey(kid: string): Promise<SentKeys | undefined>;
+  /** Rejects if the primary has no such route. */
+  answerRoute: AnswerRoutes;
   secretVerified(secret: VerifiedSecret): void;
   /** A stored secret has this BCrypt cost, which no process knew. */
   costFound(cost: number): void;

@@ -27,6 +27,7 @@ interface WorkerServices {
   readonly slots: VerificationSlots;
   readonly useAssertions: PrimaryFunctions['useAssertions'];
   findKey(kid: string): Promise<SentKeys | undefined>;
+  readonly answerRoute: PrimaryFunctions['answerRoute'];
   costFound(cost: number): void;
   /** All workers, including this one. Each verified secret is sent to all others. */
   readonly workers: Iterable<WorkerProcess>;
@@ -60,6 +61,7 @@ export class WorkerProcess {
         abandonSlot: slots.abandonSlot,
         useAssertions: services.useAssertions,
         findKey: (kid) => services.findKey(kid),
+        answerRoute: services.answerRoute,
         secretVerified: (secret) => {
           for (const other of services.workers) if (other !== this) other.#pipe.cacheSecret(secret).catch(ignore);
         },

@@ -23,6 +23,7 @@ import type { Configuration } from '../settings/configuration.ts';
 import { listeningPlaces } from '../settings/listening-places.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import { lookUpConnections, openFilesPlan } from '../settings/open-files-plan.ts';
+import { hostHint } from '../settings/platform.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -52,10 +53,13 @@ async function openInspections(environment: Environment): Promise<readonly Inspe
   return [
     { name: 'settings', inspect: async () => inspectSettings(loaded.value) },
     { name: 'service', inspect: async () => inspectRunning(running, settings) },
-    { name: 'ports', inspect: () => inspectPorts(listeningPlaces(settings), isRunning) },
+    {
+      name: 'ports',
+      inspect: async () => [...(await inspectPorts(listeningPlaces(settings), isRunning)), ...inspectHost(environment)],
+    },
     { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
-    ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '')),
+    ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),
     ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name)) ?? []),
@@ -78,6 +82,11 @@ function inspectSettings({ settings, clients }: Configuration): readonly Finding
         ]
       : []),
   ];
+}
+
+function inspectHost(environment: Environment): readonly Finding[] {
+  const [text, cure] = hostHint(environment)?.split(': ') ?? [];
+  return text === undefined || cure === undefined ? [] : [note(text, cure)];
 }
 
 function countOf(clients: number): Finding {

@@ -12,6 +12,6 @@ export const exampleResource = define({
   register(parts, { settings }) {
     if (!settings.EXAMPLE_RESOURCE) return;
     const findLocation = new FindLocation(new InMemoryLocationCatalog(PLACES));
-    parts.register(LISTS.publicRoutes, { useValue: locationRoute(findLocation, settings.LOCATION_FIELD_ORDER) });
+    parts.register(LISTS.publicRoutes, { useValue: [locationRoute(findLocation, settings.LOCATION_FIELD_ORDER)] });
   },
 });

@@ -61,9 +61,16 @@ export const statusPage = define({
         });
       });
     }
-    if (role === 'worker') return;
-
-    part(parts, CHECKS, () => new OperatorChecks());
+    part(parts, CHECKS, (get) => {
+      const checks = new OperatorChecks();
+      get(PARTS.processMetrics).measure({
+        name: 'auth_operator_checks_waiting',
+        help: 'Requests whose operator token waits to be checked.',
+        read: () => checks.waiting,
+        max: () => OPERATOR_LIMITS.waiting,
+      });
+      return checks;
+    });
     part(parts, STATUS, (get) => {
       const isListening = () => (role === 'primary' ? null : get(PARTS.httpServer).listening);
       const workers = () => get.optional(PARTS.workers);
@@ -100,19 +107,14 @@ export const statusPage = define({
         { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
       ];
     });
+    if (role === 'worker') return;
     part(parts, LISTS.background, (get) => () => {
       get(STATUS).start();
       void get.optional(PARTS.replicaRegister)?.start(() => get(PARTS.keyRing).clockOffsetSeconds());
     });
     part(parts, LISTS.closables, (get) => get(STATUS));
     part(parts, LISTS.measurements, (get) => (metrics) => {
-      const [checks, status] = [get(CHECKS), get(STATUS)];
-      metrics.measure({
-        name: 'auth_operator_checks_waiting',
-        help: 'Requests whose operator token waits to be checked.',
-        read: () => checks.waiting,
-        max: () => OPERATOR_LIMITS.waiting,
-      });
+      const status = get(STATUS);
       metrics.measure({
         name: 'auth_status_samples',
         help: 'Samples in the history of the status.',

@@ -47,7 +47,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       methods: settings.CLIENT_AUTHENTICATION_METHODS,
       metadata: { issuer, baseUrl, scopes, compatibility: settings.METADATA_COMPATIBILITY },
       publicMetadata: settings.PUBLIC_METADATA,
-      resources: get.all(LISTS.publicRoutes),
+      resources: get.all(LISTS.publicRoutes).flat(),
     });
   });
   part(parts, PARTS.httpServer, (get) => {
@@ -62,6 +62,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
       onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock)),
       around: get.optional(PARTS.aroundRequests),
+      layers: get.all(LISTS.connectionLayers),
     });
     get(PARTS.processMetrics).measureHttp(() => server.load);
     return server;
@@ -79,20 +80,25 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       workers: async () => (await get.optional(PARTS.workers)?.metrics()) ?? new Map(),
     });
   });
-  part(parts, PARTS.managementServer, (get) => {
+  part(parts, PARTS.managementRoutes, (get) => {
     const verificationChecks = () => [
       get(PARTS.lifecycle),
       ...[get.optional(PARTS.workers) ?? []].flat(),
       get(PARTS.keyRotation).verification,
     ];
     const scrape = () => get(PARTS.metricsScrape).scrape();
-    const routes = managementRoutes(get(PARTS.healthChecks), verificationChecks, scrape);
+    const own = managementRoutes(get(PARTS.healthChecks), verificationChecks, scrape);
+    return [...own, ...get.all(LISTS.managementRoutes).flat()];
+  });
+  part(parts, PARTS.managementServer, (get) => {
+    const routes = get(PARTS.managementRoutes);
     return new HttpServer({
       ...serverParts(get),
       log: NO_LOG,
       load: new LoadLimit(LOAD_LIMITS),
       connectionsMax: MANAGEMENT_CONNECTIONS_MAX,
-      routes: [...routes, ...get.all(LISTS.managementRoutes).flat()],
+      routes,
+      otherPaths: routes.find(({ access }) => access.kind === 'operator')?.access,
       answersHost: ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]),
     });
   });

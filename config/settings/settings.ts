@@ -7,6 +7,7 @@ import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
 import { databaseUrlProblem } from './database-url.ts';
+import { withHostOfPlatform } from './platform.ts';
 import {
   type Environment,
   readEnvironment,
@@ -85,7 +86,7 @@ export const CORE_GROUPS = {
   }),
   listening: settingsGroup({
     rows: {
-      HOST: text().default('127.0.0.1').describe('address to listen on'),
+      HOST: text().default('127.0.0.1').describe('address to listen on. The image sets `0.0.0.0`; on Cloud Run, Render and Heroku that is the default, and on Fly.io `::`'),
       PORT: wholeNumber(0, 65_535).default(8080).describe('port to listen on. `0` is any free port, and then `BASE_URL` is required'),
       BASE_URL: baseUrl().optional().meta({ absent: '`http://localhost:PORT`', description: 'the URL under which callers reach the service. It is never taken from a request' }),
       TRUSTED_PROXIES: networks().optional().describe("address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a proxy](operations.md#behind-a-proxy)"),
@@ -153,7 +154,7 @@ export function readSettings(
   const groups: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...slices];
   const rows: Rows = Object.assign({}, ...groups.map((group) => group.rows));
   const contradictions = Object.assign({}, ...groups.map((group) => group.contradictions));
-  const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, environment);
+  const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, withHostOfPlatform(environment));
   if (!read.ok) return read;
 
   const problems = groups.flatMap((group) => group.conflicts?.(read.value) ?? []);

@@ -43,6 +43,12 @@ function observed(name: string, labels: string, bad: number, good: number): Reco
 
 /** For each alert, what makes it fire. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
+  AuthTlsCertificateExpires: {
+    // The times of promtool begin at 0.
+    series: both('auth_tls_certificate_expires_at_seconds', always(13 * 86_400), always(15 * 86_400)),
+    firesAt: '65m',
+    notYetAt: '55m',
+  },
   AuthNotReady: {
     series: both('auth_check_severity', always(2), always(1), 'check="service"'),
     firesAt: '2m',

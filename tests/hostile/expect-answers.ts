@@ -23,7 +23,7 @@ export async function expectHostileRequest(service: HostileService, row: Hostile
   const { answers: expected, connection, bytes } = row;
   const writes = typeof bytes === 'function' ? [bytes(service.forge)] : [bytes].flat();
   const isHead = (index: number) => expected[index]?.isHead === true;
-  const exchange = openRawExchange(service.port);
+  const exchange = openRawExchange(service.port, service.security);
   for (const write of writes) exchange.write(write);
 
   const answers = () => readAnswers(exchange.received(), isHead);
@@ -107,7 +107,7 @@ function isAuditLine(line: string): boolean {
 /** A good request on a new connection gets its token in time. Returns the milliseconds that it took. */
 export async function expectNextToken(service: HostileService): Promise<number> {
   const begin = performance.now();
-  const exchange = openRawExchange(service.port);
+  const exchange = openRawExchange(service.port, service.security);
   exchange.write(post(FORM));
   await exchange.closed;
   const milliseconds = performance.now() - begin;

@@ -9,6 +9,7 @@ import { TokenForge } from './token-forge.ts';
 /** The service in processes of its own, with a key that the tests have too. */
 export interface HostileService extends AsyncDisposable {
   readonly port: number;
+  readonly security: 'plain' | 'tls';
   readonly forge: TokenForge;
   /** Its log, one line per element, without the last line if that is not complete. */
   logLines(): readonly string[];
@@ -65,6 +66,7 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
   stack.use(program);
   return {
     port: Number(new URL(service.url).port),
+    security: options.files?.['TLS_CERT_FILE'] === undefined ? 'plain' : 'tls',
     forge: new TokenForge(key, kid, ISSUER),
     logLines: () => [program.stdout(), auditLog()].flatMap((text) => text.split('\n').slice(0, -1)),
     written: () => program.stdout() + program.stderr() + auditLog(),

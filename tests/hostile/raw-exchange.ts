@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { connect as connectByTls } from 'node:tls';
 
 /** One answer, as it came over the connection. */
 export interface RawAnswer {
@@ -23,9 +24,10 @@ export interface RawExchange {
   isClosed(): boolean;
 }
 
-/** Opens a connection to loopback that sends exactly what it is given. */
-export function openRawExchange(port: number): RawExchange {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: false });
+/** Opens a connection to loopback that sends exactly what it is given, by TLS or as it is. */
+export function openRawExchange(port: number, security: 'plain' | 'tls' = 'plain'): RawExchange {
+  const connection = connect({ port, host: '127.0.0.1', allowHalfOpen: false });
+  const socket = security === 'plain' ? connection : connectByTls({ socket: connection, rejectUnauthorized: false });
   let received = '';
   let isClosed = false;
   socket.setEncoding('latin1');
@@ -33,7 +35,7 @@ export function openRawExchange(port: number): RawExchange {
     received += text;
   });
   // A connection that the service resets ends here too: an error is always followed by 'close'.
-  socket.on('error', () => {});
+  for (const each of [socket, connection]) each.on('error', () => {});
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
       isClosed = true;
@@ -43,7 +45,7 @@ export function openRawExchange(port: number): RawExchange {
   return {
     write: (bytes) => void socket.write(bytes, 'latin1'),
     end: () => void socket.end(),
-    reset: () => void socket.resetAndDestroy(),
+    reset: () => void connection.resetAndDestroy(),
     received: () => received,
     closed,
     isClosed: () => isClosed,

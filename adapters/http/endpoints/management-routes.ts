@@ -16,10 +16,10 @@ type Checks = () => readonly HealthCheck[];
 export function managementRoutes(checks: Checks, verificationChecks: Checks, scrape: Scrape): readonly Route[] {
   const access: Access = { kind: 'public' };
   const ready = (path: string, asked: Checks): Route => {
-    return { path, access, anyHost: true, methods: { GET: (ctx) => readiness(ctx, asked()) } };
+    return { path, access, anyHost: true, uncounted: true, methods: { GET: (ctx) => readiness(ctx, asked()) } };
   };
   return [
-    { path: '/livez', access, anyHost: true, methods: { GET: liveness } },
+    { path: '/livez', access, anyHost: true, uncounted: true, methods: { GET: liveness } },
     ready('/readyz', checks),
     ready('/readyz/verification', verificationChecks),
     { path: '/metrics', access, methods: { GET: (ctx) => metrics(ctx, scrape) } },

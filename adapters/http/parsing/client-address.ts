@@ -28,9 +28,7 @@ const FORWARDED_LINE_MAX = 4_096;
  * them may pass on the other as it came.
  */
 export function clientAddressBehind(trusted: readonly Network[]): ClientAddress {
-  const list = new BlockList();
-  for (const { address, prefixBits } of trusted) list.addSubnet(address, prefixBits, familyOf(address));
-  const isTrusted = (address: string) => isIP(address) !== 0 && list.check(address, familyOf(address));
+  const isTrusted = withinNetworks(trusted);
 
   const followFrom = (hop: string, claims: Claims) => {
     let client = hop;
@@ -52,6 +50,13 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
     const [client = hop, other = client] = found;
     return client === other ? client : hop;
   };
+}
+
+/** Whether an address is in one of these networks. */
+export function withinNetworks(networks: readonly Network[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const { address, prefixBits } of networks) list.addSubnet(address, prefixBits, familyOf(address));
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

@@ -33,9 +33,15 @@ export interface ExchangeParts extends ParserErrorParts {
   readonly onRefusal?: (exchange: Exchange) => void;
 }
 
-/** The outermost middleware: id, common header fields and admission before; faults, metrics and the log line after. */
-export function exchange(parts: ExchangeParts): Koa.Middleware<ExchangeState> {
+/**
+ * The outermost middleware: id, common header fields and admission before; faults, metrics and the log line after.
+ *
+ * @param uncounted paths that the load limit does not count.
+ */
+export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): Koa.Middleware<ExchangeState> {
   const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress, onRefusal } = parts;
+  const enters: (ctx: Exchange) => boolean =
+    uncounted.size === 0 ? (ctx) => load.enter(ctx.state) : (ctx) => uncounted.has(ctx.path) || load.enter(ctx.state);
   return async (ctx, next) => {
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
@@ -43,7 +49,7 @@ export function exchange(parts: ExchangeParts): Koa.Middleware<ExchangeState> {
     ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
 
-    if (load.enter(ctx.state)) await answer(ctx, next).finally(() => load.leave(ctx.state));
+    if (enters(ctx)) await answer(ctx, next).finally(() => load.leave(ctx.state));
     else sendRefusal(ctx, httpRefusal('overloaded'));
     if (ctx.state.refusal !== undefined) onRefusal?.(ctx);
 

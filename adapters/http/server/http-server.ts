@@ -37,6 +37,19 @@ const FIRST_BYTE_MS = 500;
 /** Milliseconds to send the last responses, once the drain time is over. */
 const LAST_RESPONSES_MS = 1_000;
 
+/** A connection before HTTP is read from it. */
+export interface Accepted {
+  readonly socket: Socket;
+  /** Where the client is, if a layer knows it better than the socket. */
+  readonly address?: string | undefined;
+}
+
+/**
+ * What comes first on each accepted connection, such as TLS. Calls `next` once, with the socket that HTTP is read from, or destroys the
+ * socket, within a bounded time and memory. Handles the errors of a socket of its own.
+ */
+export type ConnectionLayer = (accepted: Accepted, next: (ready: Accepted) => void) => void;
+
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 export interface HttpServerParts extends ApplicationParts {
@@ -44,6 +57,8 @@ export interface HttpServerParts extends ApplicationParts {
   /** Returns the handler with something around each request, such as a span of a trace. */
   readonly around?: ((handle: RequestHandler) => RequestHandler) | undefined;
   readonly connectionsMax?: number;
+  /** From the accepted socket to HTTP. */
+  readonly layers?: readonly ConnectionLayer[];
 }
 
 /**
@@ -57,12 +72,14 @@ export class HttpServer {
   readonly #handle: RequestHandler;
   readonly #parts: Pick<ApplicationParts, 'load' | 'rejectionDelay'>;
   readonly #connections = new Map<Duplex, Connection>();
+  /** The connections on which HTTP has not begun. They count too. */
+  readonly #arriving = new Set<Socket>();
   readonly #pipelined = new PipelinedRequests();
   readonly #connectionsMax: number;
   #dropped = 0;
   #retired = false;
 
-  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, around, ...parts }: HttpServerParts) {
+  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, layers = [], around, ...parts }: HttpServerParts) {
     const handle = createApplication(parts).callback();
     this.#handle = around?.(handle) ?? handle;
     this.#parts = parts;
@@ -83,16 +100,18 @@ export class HttpServer {
       if (!isWaiting) socket.destroy();
     });
     this.#sockets = new ListeningSockets(this.#server);
+    const readHttp = this.#server.listeners('connection')[0] as (this: Server, socket: Socket) => void;
+    if (layers.length > 0) this.#server.off('connection', readHttp);
     this.#server.on('connection', (socket: Socket) => {
       // Not `maxConnections`, which each listening socket would count by itself.
-      if (this.#connections.size >= connectionsMax) {
+      if (this.#connections.size + this.#arriving.size >= connectionsMax) {
         this.#dropped += 1;
         socket.destroy();
-        return;
+      } else if (layers.length === 0) {
+        this.#remember(socket);
+      } else {
+        this.#pass(socket, layers, (ready) => readHttp.call(this.#server, ready));
       }
-      const connection: Connection = { socket, unsent: [] };
-      this.#connections.set(socket, connection);
-      socket.once('close', () => this.#forget(connection));
     });
     // An unknown expectation is ignored, as RFC 9110 section 10.1.1 allows, instead of answered 417 without a body;
     // `100-continue` is answered when the body is read.
@@ -114,7 +133,7 @@ export class HttpServer {
   get load(): HttpLoad {
     const { load, rejectionDelay } = this.#parts;
     return {
-      connections: this.#connections.size,
+      connections: this.#connections.size + this.#arriving.size,
       connectionsMax: this.#connectionsMax,
       dropped: this.#dropped,
       inProgress: load.inFlight,
@@ -191,6 +210,31 @@ export class HttpServer {
     if (socket.writable) this.#begin(connection, next);
   }
 
+  #remember(socket: Socket): void {
+    const connection: Connection = { socket, unsent: [] };
+    this.#connections.set(socket, connection);
+    socket.once('close', () => this.#forget(connection));
+  }
+
+  /** Leads a connection through the layers. */
+  #pass(accepted: Socket, layers: readonly ConnectionLayer[], readHttp: (socket: Socket) => void): void {
+    this.#arriving.add(accepted);
+    accepted.once('close', () => this.#arriving.delete(accepted));
+    // Its 'close' follows.
+    accepted.on('error', () => {});
+    const enter = (layer: number) => (at: Accepted) => {
+      const [next] = layers.slice(layer);
+      if (next !== undefined) return next(at, enter(layer + 1));
+      const { socket, address } = at;
+      this.#arriving.delete(accepted);
+      if (accepted.destroyed) return socket.destroy();
+      if (address !== undefined) Object.defineProperty(socket, 'remoteAddress', { value: address });
+      readHttp(socket);
+      this.#remember(socket);
+    };
+    enter(0)({ socket: accepted });
+  }
+
   #forget({ socket, unsent }: Connection): void {
     this.#connections.delete(socket);
     for (const { req } of unsent.slice(1)) this.#pipelined.delete(req);
@@ -199,6 +243,7 @@ export class HttpServer {
 
   /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */
   #destroySilent(): void {
+    for (const socket of this.#arriving) socket.destroy();
     for (const { socket } of this.#connections.values()) if (socket.bytesRead === 0) socket.destroy();
   }
 }

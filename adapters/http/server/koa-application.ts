@@ -26,6 +26,8 @@ export interface Route {
   readonly access: Access;
   /** Whether it is answered under every name, although the port has names of its own. */
   readonly anyHost?: true;
+  /** A probe: the load limit neither counts nor refuses it, so that a flood does not restart a service that answers. */
+  readonly uncounted?: true;
   readonly methods: Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 }
 
@@ -37,6 +39,8 @@ type ConnectionFault =
 export interface ApplicationParts extends ExchangeParts {
   readonly routes: readonly Route[];
   readonly authorizeRequest: AuthorizeRequest;
+  /** Who may learn that a path has no route: by default the bearer of a valid token. */
+  readonly otherPaths?: Access | undefined;
   /** By default every host is answered. */
   readonly answersHost?: HostCheck;
   /** Called with errors outside of a response's own handling, such as a connection that broke while the response was sent. */
@@ -45,12 +49,11 @@ export interface ApplicationParts extends ExchangeParts {
 
 /**
  * The Koa application. It denies by default: whether a path is public is a property of the route that matched it, so no
- * second rule about paths can disagree, and a path without a route requires a token before the answer is 404: that of the
- * operator on a port that has paths of the operator, otherwise a bearer's.
+ * second rule about paths can disagree, and a path without a route requires a token before the answer is 404.
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
-  const { routes, onFault } = parts;
-  const otherPaths = routes.find(({ access }) => access.kind === 'operator')?.access ?? BEARER;
+  const { routes, onFault, otherPaths = BEARER } = parts;
+  const uncounted = new Set(routes.flatMap((route) => (route.uncounted ? [route.path] : [])));
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
@@ -60,7 +63,7 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   }
   const application = new Koa<ExchangeState>();
   application.on('error', (fault) => onFault(connectionFault(fault)));
-  application.use(exchange(parts));
+  application.use(exchange(parts, uncounted));
   application.use(router.routes());
   application.use(async (ctx) => {
     if (await admits({ access: otherPaths }, ctx, parts)) sendRefusal(ctx, httpRefusal('route_unknown'));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SecretText } from '../../../adapters/system/secret-text.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { settingsGroup } from '../../settings/read-environment.ts';
+import { type Environment, settingsGroup } from '../../settings/read-environment.ts';
 import { text } from '../../settings/setting-kinds.ts';
 
 /** The characters of a bearer token (RFC 6750 section 2.1), so that it can be sent as one. */
@@ -16,10 +16,15 @@ export const STATUS_SETTINGS = settingsGroup({
   },
   contradictions: {
     'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set': (given) => given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_TOKEN_FILE'],
-    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_PORT'] === '0',
-    'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN_FILE'] && given['MANAGEMENT_PORT'] === '0',
+    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN'] && hasNoPort(given),
+    'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN_FILE'] && hasNoPort(given),
   },
 });
+
+/** Whether nothing answers the operator. */
+function hasNoPort(given: Environment): boolean {
+  return given['MANAGEMENT_PORT'] === '0' && given['HEALTH_ON_PUBLIC_PORT'] !== 'true';
+}
 
 function managementToken() {
   return z

@@ -62,6 +62,7 @@ export async function startPrimary({
           workers,
           useAssertions: (uses) => useForWorkers(container.resolve(PARTS.usedAssertionsStore))(uses),
           findKey: (kid) => keys.find(kid),
+          answerRoute: async (asked) => container.resolve(PARTS.routeAnswers)(asked),
           costFound: (cost) => verifier.includeCost(cost),
         },
       ),

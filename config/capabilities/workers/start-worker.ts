@@ -16,6 +16,7 @@ import { RemoteVerificationSlots } from '../../../adapters/workers/remote-verifi
 import { ignoreEndOfPrimary, type PreparedWorker } from '../../../adapters/workers/run-worker.ts';
 import { reportHealth } from '../../../adapters/workers/worker-health.ts';
 import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { ClosableVerificationSlots } from '../../../application/ports/verification-slots.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { success } from '../../../domain/result.ts';
@@ -27,7 +28,7 @@ import { keyTimes } from '../../settings/domain-options.ts';
 import { loadConfiguration } from '../../settings/load-configuration.ts';
 import { lookUpConnections } from '../../settings/open-files-plan.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { reopenAuditFile, startProcess } from '../../start-process.ts';
+import { reopenFilesHere, startProcess } from '../../start-process.ts';
 
 /** The composition root of a worker: a service with the keys and the verification slots of the primary. */
 export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promise<PreparedWorker> {
@@ -65,6 +66,11 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     parts.registerInstance(PARTS.logBase, base);
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
+    parts.registerInstance(PARTS.routeAnswers, (asked) =>
+      primary.answerRoute(asked).catch((fault) => {
+        throw new DependencyUnavailable('primary', fault);
+      }),
+    );
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(pipe.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
@@ -90,7 +96,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     takeIssuerKeys,
     isRegistered: slots.isRegistered,
     includeCost: (cost) => verifier.includeCost(cost),
-    reopenFiles: () => reopenAuditFile(container),
+    reopenFiles: () => reopenFilesHere(container),
     metrics: () => metrics.snapshot(),
     figures: () => metrics.figures(TOKEN_PATH),
     findRefusals: (query) => get.optional(PARTS.refusalRecords)?.find(query) ?? [],

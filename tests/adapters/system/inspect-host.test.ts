@@ -84,7 +84,9 @@ describe('files', () => {
     const file = join(folder, 'key');
     await writeFile(file, '');
     await chmod(file, mode);
-    expect(inspectKeyFile(file)).toEqual([expect.objectContaining({ state, text: expect.stringContaining(file) })]);
+    expect(inspectKeyFile(file, 'forge tokens')).toEqual([
+      expect.objectContaining({ state, text: expect.stringContaining(file) }),
+    ]);
   });
 
   it('inspectWritableFile accepts a file and one that can be made, makes none, and names a missing folder', async () => {

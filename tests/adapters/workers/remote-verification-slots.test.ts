@@ -49,6 +49,7 @@ function world(limits: Partial<typeof LIMITS> = {}) {
       abandonSlot,
       useAssertions: notCalled,
       findKey: notCalled,
+      answerRoute: notCalled,
       secretVerified: notCalled,
       costFound: notCalled,
       health: notCalled,

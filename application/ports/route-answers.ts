@@ -1,0 +1,19 @@
+/** A GET request for a route, without the connection that it came on. */
+export interface AskedRoute {
+  /** The declared path of the route. */
+  readonly route: string;
+  readonly path: string;
+  readonly querystring: string;
+}
+
+/** An answer that another process sends. */
+export interface RouteAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** Why the request is refused, if it is. */
+  readonly reason?: string | undefined;
+}
+
+/** Answers for a process that has the connection but not what the answer needs. Rejects if that is not possible. */
+export type AnswerRoutes = (asked: AskedRoute) => Promise<RouteAnswer>;

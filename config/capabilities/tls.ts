@@ -1,0 +1,93 @@
+import type { InjectionToken } from 'tsyringe';
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
+import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
+import {
+  inspectCertificate,
+  readChain,
+  readPrivateKey,
+  readServerCertificate,
+  type ServerCertificate,
+} from '../../adapters/tls/server-certificate.ts';
+import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { define } from '../capability.ts';
+import { LISTS, PARTS } from '../parts.ts';
+import { part } from '../registration.ts';
+import { settingsGroup } from '../settings/read-environment.ts';
+import { text } from '../settings/setting-kinds.ts';
+
+const TLS = Symbol('TlsTermination') as InjectionToken<TlsTermination>;
+
+/** `TLS_CERT_FILE` and `TLS_KEY_FILE`: TLS on the public port, for those who have no proxy. */
+export const tls = define({
+  name: 'tls',
+  // biome-ignore format: a row is a line
+  settings: settingsGroup({
+    rows: {
+      TLS_CERT_FILE: text().optional().describe('file with the certificate of the server and then those of its authorities, in PEM, for [TLS on `PORT`](operations.md#tls-on-the-public-port). It is read again when it changes'),
+      TLS_KEY_FILE: text().optional().describe('file with the private key of that certificate, in PEM without a passphrase. Only its owner may be able to write to it'),
+    },
+    contradictions: {
+      'TLS_KEY_FILE: is required if TLS_CERT_FILE is set': (given) => given['TLS_CERT_FILE'] && !given['TLS_KEY_FILE'],
+      'TLS_CERT_FILE: is required if TLS_KEY_FILE is set': (given) => given['TLS_KEY_FILE'] && !given['TLS_CERT_FILE'],
+      'BASE_URL: must be an https URL if TLS_CERT_FILE is set': (given) => given['TLS_CERT_FILE'] && !given['BASE_URL']?.startsWith('https://'),
+    },
+    ownersFiles: ['TLS_KEY_FILE'],
+  }),
+  read({ load }): Result<ServerCertificate | undefined, readonly string[]> {
+    const textOf = (setting: string, parse: (content: string) => Result<unknown, readonly string[]>) =>
+      load(setting, (content) => {
+        const parsed = parse(content);
+        return parsed.ok ? success(content) : parsed;
+      });
+    const [chain, key] = [textOf('TLS_CERT_FILE', readChain), textOf('TLS_KEY_FILE', readPrivateKey)];
+    if (!chain.ok || !key.ok) return failure([chain, key].flatMap((read) => (read.ok ? [] : read.problem)));
+    if (chain.value === undefined || key.value === undefined) return success(undefined);
+    return readServerCertificate(chain.value, key.value);
+  },
+  register(parts, { settings, role }, first) {
+    const { TLS_CERT_FILE: chainFile = '', TLS_KEY_FILE: keyFile = '', BASE_URL: baseUrl } = settings;
+    if (first === undefined) return;
+    part(parts, TLS, (get) => {
+      const read = () => readFiles(chainFile, keyFile);
+      // The primary looks too, so that a change is logged once.
+      const onChange = role === 'worker' ? () => {} : createStateLog(get(PARTS.log));
+      return new TlsTermination({ first, read, baseUrl, onChange });
+    });
+    part(parts, LISTS.reloads, (get) => get(TLS).reload);
+    if (role === 'primary') {
+      part(parts, LISTS.background, (get) => () => void get(TLS).start());
+      part(parts, LISTS.closables, (get) => get(TLS));
+      return;
+    }
+    part(parts, LISTS.openers, (get) => async () => {
+      await get(TLS).start();
+      return get(TLS);
+    });
+    part(parts, LISTS.connectionLayers, (get) => get(TLS).layer);
+    part(parts, LISTS.measurements, (get) => (metrics) => {
+      metrics.measure({
+        name: 'auth_tls_certificate_expires_at_seconds',
+        help: 'When the certificate of the public port expires, in seconds since 1970.',
+        read: () => get(TLS).expiresAt.getTime() / 1_000,
+      });
+      metrics.countTotal('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', () => get(TLS).failed);
+    });
+  },
+  inspect({ settings: { BASE_URL: baseUrl, TLS_KEY_FILE: keyFile = '' } }, certificate) {
+    if (certificate === undefined) return [];
+    const inspect = async () => [
+      ...inspectCertificate(certificate, baseUrl, Date.now()),
+      ...inspectKeyFile(keyFile, 'pose as this service'),
+    ];
+    return [{ name: 'tls certificate', inspect }];
+  },
+});
+
+function readFiles(chainFile: string, keyFile: string): Result<ServerCertificate, readonly string[]> {
+  const [chain, key] = [readTextFileNow(chainFile), readTextFileNow(keyFile)];
+  if (!chain.ok) return failure([`TLS_CERT_FILE: ${chain.problem}`]);
+  if (!key.ok) return failure([`TLS_KEY_FILE: ${key.problem}`]);
+  return readServerCertificate(chain.value, key.value);
+}

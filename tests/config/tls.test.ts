@@ -1,0 +1,381 @@
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectPlain } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { inspectCertificate, readServerCertificate } from '../../adapters/tls/server-certificate.ts';
+import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
+import { LISTS, PARTS } from '../../config/parts.ts';
+import { getFrom } from '../../config/registration.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
+import { success } from '../../domain/result.ts';
+import { FORM, get, post } from '../hostile/hostile-request.ts';
+import { readAnswers } from '../hostile/raw-exchange.ts';
+import { CertificateAuthority } from '../support/certificates.ts';
+import { createHttpServer } from '../support/http-server.ts';
+import { proxyV1, proxyV2 } from '../support/proxy-header.ts';
+import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { until } from '../support/until.ts';
+
+const authority = new CertificateAuthority();
+const folder = mkdtempSync(join(tmpdir(), 'tls-'));
+const FILES = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') };
+const BASE_URL = 'https://auth.test';
+afterAll(() => {
+  authority[Symbol.dispose]();
+  rmSync(folder, { recursive: true });
+});
+
+type Issued = ReturnType<CertificateAuthority['issue']>;
+const textsOf = ({ certificate, key }: Issued) =>
+  [readFileSync(certificate, 'utf8'), readFileSync(key, 'utf8')] as const;
+function install({ certificate, key }: Issued): void {
+  copyFileSync(certificate, FILES.TLS_CERT_FILE);
+  copyFileSync(key, FILES.TLS_KEY_FILE);
+}
+
+async function start(more: Readonly<Record<string, string>> = {}): Promise<ServiceUnderTest> {
+  const files = {
+    [FILES.TLS_CERT_FILE]: readFileSync(FILES.TLS_CERT_FILE, 'utf8'),
+    [FILES.TLS_KEY_FILE]: readFileSync(FILES.TLS_KEY_FILE, 'utf8'),
+  };
+  return startServiceUnderTest({ environment: { ...FILES, BASE_URL, ...more }, files });
+}
+
+/** Sends bytes by TLS and resolves with the statuses and the certificate's name when the connection has ended. */
+async function exchange(port: number, bytes: string, options: ConnectionOptions = {}) {
+  const socket: TLSSocket = connect({
+    port,
+    host: '127.0.0.1',
+    servername: 'auth.test',
+    ca: readFileSync(authority.file),
+    ...options,
+  });
+  let received = '';
+  socket.setEncoding('latin1').on('data', (text) => {
+    received += text;
+  });
+  await once(socket, 'secureConnect');
+  const { subjectaltname } = socket.getPeerCertificate();
+  const [protocol, alpn] = [socket.getProtocol(), socket.alpnProtocol];
+  socket.write(bytes, 'latin1');
+  await once(socket, 'close');
+  return { statuses: readAnswers(received).map(({ status }) => status), subjectaltname, protocol, alpn };
+}
+
+const reload = (service: ServiceUnderTest) => {
+  for (const each of getFrom(service.container).all(LISTS.reloads)) each();
+};
+const events = (service: ServiceUnderTest, event: string) =>
+  service.logLines().filter((line) => line['event'] === event);
+
+describe('the public port with TLS', () => {
+  let service: ServiceUnderTest;
+  beforeAll(async () => {
+    install(authority.issue('DNS:auth.test'));
+    service = await start();
+  });
+  afterAll(async () => service.stop());
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('answers with %s', async (version) => {
+    const answer = await exchange(service.port, post(FORM), {
+      minVersion: version,
+      maxVersion: version,
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
+    expect(answer).toMatchObject({ statuses: [200], protocol: version, alpn: 'http/1.1' });
+    expect(service.logLines().findLast(({ request_id }) => request_id)).toMatchObject({ remote_address: '127.0.0.1' });
+  });
+
+  it('refuses older versions, and clients that speak HTTP/2 alone', async () => {
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    await expect(exchange(service.port, post(FORM), old)).rejects.toThrow(/protocol|alert/i);
+    await expect(exchange(service.port, post(FORM), { ALPNProtocols: ['h2'] })).rejects.toThrow(/alert/);
+  });
+
+  it('answers pipelined requests, and many connections that resume a session', async () => {
+    const two = `${post(FORM).replace('Connection: close\r\n', '')}${get('/')}`;
+    expect((await exchange(service.port, two)).statuses).toEqual([200, 401]);
+    const many = await Promise.all(Array.from({ length: 50 }, () => exchange(service.port, post(FORM))));
+    expect(many.every(({ statuses }) => statuses.join() === '200')).toBe(true);
+  });
+
+  it.each([
+    ['plain HTTP', post(FORM)],
+    ['a PROXY header', proxyV1('198.51.100.7').toString()],
+    ['garbage', '\x16\x03\x01\xff\xff'.repeat(100)],
+    ['a client hello that is cut', '\x16\x03\x01\x02\x00\x01\x00'],
+  ])('closes a connection with %s, and goes on', async (_name, bytes) => {
+    const socket = connectPlain({ port: service.port, host: '127.0.0.1' }).on('error', () => {});
+    socket.end(Buffer.from(bytes, 'latin1'));
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+    });
+    await once(socket, 'close');
+    expect(received).not.toContain('HTTP');
+    expect((await exchange(service.port, post(FORM))).statuses).toEqual([200]);
+  });
+
+  it('counts failed handshakes, and tells when the certificate expires', async () => {
+    const { snapshot } = { snapshot: await service.container.resolve(PARTS.metricsScrape).scrape() };
+    expect(Number(/auth_tls_handshakes_failed_total (\d+)/.exec(snapshot.text)?.[1])).toBeGreaterThan(3);
+    const expires = Number(
+      /auth_tls_certificate_expires_at_seconds\{process="primary"\} (\S+)/.exec(snapshot.text)?.[1],
+    );
+    expect(Math.abs(expires - Date.now() / 1_000 - 2 * 86_400)).toBeLessThan(3_600);
+  });
+
+  it('uses a new certificate after SIGHUP, also for connections that resume a session', async () => {
+    expect((await exchange(service.port, post(FORM))).subjectaltname).toBe('DNS:auth.test');
+    install(authority.issue('DNS:auth.test, DNS:new.test'));
+    reload(service);
+    expect((await exchange(service.port, post(FORM))).subjectaltname).toBe('DNS:auth.test, DNS:new.test');
+    expect(events(service, 'tls_certificate_loaded')).toHaveLength(2);
+  });
+
+  it.each([
+    [
+      'a key that does not fit',
+      () => copyFileSync(authority.issue('DNS:auth.test').key, FILES.TLS_KEY_FILE),
+      'TLS_KEY_FILE: is not the key',
+    ],
+    [
+      'a certificate that is cut',
+      () => writeFileSync(FILES.TLS_CERT_FILE, textsOf(authority.issue('DNS:auth.test'))[0].slice(0, 300)),
+      'TLS_CERT_FILE: is not complete',
+    ],
+    ['an empty file', () => writeFileSync(FILES.TLS_CERT_FILE, ''), 'TLS_CERT_FILE: must be certificates'],
+    ['no file', () => rmSync(FILES.TLS_CERT_FILE), 'TLS_CERT_FILE: cannot be read'],
+  ])('keeps the certificate from before, and says so once: %s', async (_name, damage, problem) => {
+    install(authority.issue('DNS:auth.test'));
+    reload(service);
+    const before = events(service, 'tls_certificate_unusable').length;
+    damage();
+    for (const _time of [1, 2, 3]) reload(service);
+    expect((await exchange(service.port, post(FORM))).statuses).toEqual([200]);
+    const said = events(service, 'tls_certificate_unusable').slice(before);
+    expect(said).toEqual([expect.objectContaining({ level: 'error', problem: expect.stringContaining(problem) })]);
+    const check = () =>
+      service.container
+        .resolve(PARTS.healthChecks)()
+        .find(({ name }) => name === 'tls certificate');
+    expect(check()?.readiness()).toEqual({ ready: true, note: expect.stringContaining(problem) });
+    install(authority.issue('DNS:auth.test'));
+    reload(service);
+    expect(check()?.readiness()).toEqual({ ready: true });
+  });
+
+  it('reports an expired certificate, which is used all the same', async () => {
+    install(authority.issueExpired('DNS:auth.test'));
+    reload(service);
+    expect((await exchange(service.port, post(FORM), { rejectUnauthorized: false })).statuses).toEqual([200]);
+    expect(events(service, 'tls_certificate_loaded').at(-1)).toMatchObject({
+      problem: expect.stringContaining('has expired'),
+    });
+    await expect(exchange(service.port, post(FORM))).rejects.toThrow('certificate has expired');
+  });
+
+  it('survives clients that reset or end at each step of a handshake', async () => {
+    const hello = await clientHello();
+    for (let end = 0; end <= hello.length; end += 7) {
+      const socket = connectPlain({ port: service.port, host: '127.0.0.1' }).on('error', () => {});
+      socket.write(hello.subarray(0, end));
+      setImmediate(() => (end % 2 === 0 ? socket.resetAndDestroy() : socket.end()));
+      await once(socket.resume(), 'close');
+    }
+    expect((await exchange(service.port, post(FORM), { rejectUnauthorized: false })).statuses).toEqual([200]);
+  });
+});
+
+/** What a client sends first. */
+async function clientHello(): Promise<Buffer> {
+  const { createServer } = await import('node:net');
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect({ port: (server.address() as { port: number }).port, host: '127.0.0.1' }).on(
+    'error',
+    () => {},
+  );
+  const [accepted] = await once(server, 'connection');
+  const [bytes] = await once(accepted, 'data');
+  client.destroy();
+  server.close();
+  return bytes;
+}
+
+describe('the public port with TLS behind a proxy that speaks the PROXY protocol', () => {
+  it('reads the header before the handshake, in one packet with it or not', async () => {
+    install(authority.issue('DNS:auth.test'));
+    await using service = await start({ PROXY_PROTOCOL: 'true', TRUSTED_PROXIES: '127.0.0.0/8' });
+    for (const [address, header] of [
+      ['198.51.100.7', proxyV1('198.51.100.7')],
+      ['2001:db8::7', proxyV2('2001:db8::7', 30)],
+    ] as const) {
+      const raw = connectPlain({ port: service.port, host: '127.0.0.1' });
+      raw.cork();
+      raw.write(header);
+      setImmediate(() => raw.uncork());
+      const answer = await exchange(service.port, post(FORM), { socket: raw });
+      expect(answer.statuses).toEqual([200]);
+      expect(service.logLines().findLast(({ request_id }) => request_id)).toMatchObject({ remote_address: address });
+    }
+    const without = connectPlain({ port: service.port, host: '127.0.0.1' });
+    await expect(exchange(service.port, post(FORM), { socket: without })).rejects.toThrow();
+  });
+});
+
+describe('a client that does not finish its handshake', () => {
+  const [chain, key] = textsOf(authority.issue('DNS:auth.test'));
+  const certificate = readServerCertificate(chain, key);
+  if (!certificate.ok) throw new Error(certificate.problem.join());
+  const parts = { first: certificate.value, baseUrl: BASE_URL, onChange: () => {} };
+
+  it('counts as a connection, and does not hold up the end; nor does one that sends no request', async () => {
+    const { layer } = new TlsTermination({ ...parts, read: () => certificate });
+    const server = createHttpServer([], { layers: [layer], connectionsMax: 2 });
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+    const silent = connectPlain(port, '127.0.0.1').on('error', () => {});
+    const idle = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {});
+    await once(idle, 'secureConnect');
+    await until(() => server.load.connections === 2, 'both count');
+    const third = connectPlain(port, '127.0.0.1').on('error', () => {});
+    await once(third.resume(), 'close');
+    expect(server.load.dropped).toBe(1);
+    await Promise.all([server.close(60_000, () => {}), once(silent.resume(), 'close'), once(idle.resume(), 'close')]);
+    await until(() => server.load.connections === 0, 'neither counts');
+  });
+
+  it('finds changed files by itself, and reports a problem only when it lasts', async () => {
+    const changes: string[] = [];
+    let read: ReturnType<typeof readServerCertificate> = certificate;
+    let looks = 0;
+    const termination = new TlsTermination({
+      ...parts,
+      lookEveryMs: 1,
+      read: () => {
+        looks += 1;
+        return read;
+      },
+      onChange: ({ event }) => changes.push(event),
+    });
+    await termination.start();
+    const [otherChain, otherKey] = textsOf(authority.issue('DNS:auth.test'));
+    // The first look at a certificate without its key is not enough.
+    read = readServerCertificate(otherChain, key);
+    const at = looks;
+    await until(() => looks > at + 3, 'it has looked again');
+    expect(changes).toEqual(['tls_certificate_loaded', 'tls_certificate_unusable']);
+    read = readServerCertificate(otherChain, otherKey);
+    await until(() => changes.length === 3, 'the pair is loaded');
+    await termination.close();
+    expect(changes.at(-1)).toBe('tls_certificate_loaded');
+  });
+});
+
+describe('settings of TLS at the start', () => {
+  const [chain, key] = textsOf(authority.issue('DNS:auth.test'));
+  const [otherChain, otherKey] = textsOf(authority.issue('DNS:other.test'));
+  const problemsOf = (environment: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) => {
+    const given = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json', BASE_URL, ...environment };
+    const loaded = loadConfiguration(given, (path) => success(files[path] ?? '[]'));
+    return loaded.ok ? [] : loaded.problem;
+  };
+  const BOTH = { TLS_CERT_FILE: 'chain', TLS_KEY_FILE: 'key' };
+  const pem = (label: string) => `-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----\n`;
+
+  it.each([
+    ['one of two', { TLS_CERT_FILE: 'chain' }, { chain }, 'TLS_KEY_FILE: is required if TLS_CERT_FILE is set'],
+    ['the other of two', { TLS_KEY_FILE: 'key' }, { key }, 'TLS_CERT_FILE: is required if TLS_KEY_FILE is set'],
+    [
+      'a base URL without TLS',
+      { ...BOTH, BASE_URL: 'http://auth.test' },
+      { chain, key },
+      'BASE_URL: must be an https URL if TLS_CERT_FILE is set',
+    ],
+    [
+      'a key of another certificate',
+      BOTH,
+      { chain, key: otherKey },
+      'TLS_KEY_FILE: is not the key of the certificate in TLS_CERT_FILE',
+    ],
+    [
+      'the wrong order',
+      BOTH,
+      { chain: otherChain + chain, key },
+      'TLS_CERT_FILE: the certificate of the server must come first, and then those of its authorities',
+    ],
+    [
+      'a key as the certificate',
+      BOTH,
+      { chain: key, key },
+      'TLS_CERT_FILE: must be certificates in PEM, with lines -----BEGIN CERTIFICATE-----',
+    ],
+    [
+      'a broken certificate',
+      BOTH,
+      { chain: pem('CERTIFICATE'), key },
+      'TLS_CERT_FILE: has a certificate that cannot be read',
+    ],
+    [
+      'a cut chain',
+      BOTH,
+      { chain: chain + otherChain.slice(0, 200), key },
+      'TLS_CERT_FILE: is not complete: a certificate has no end',
+    ],
+    [
+      'a certificate as the key',
+      BOTH,
+      { chain, key: chain },
+      'TLS_KEY_FILE: must be a private key in PEM without a passphrase',
+    ],
+    [
+      'a key with a passphrase',
+      BOTH,
+      { chain, key: pem('ENCRYPTED PRIVATE KEY') },
+      'TLS_KEY_FILE: must be a private key in PEM without a passphrase; this one has a passphrase: write it without one by openssl pkey -in <this file> -out <new file>',
+    ],
+  ])('%s is a problem', (_name, environment, files, problem) => {
+    expect(problemsOf(environment, files)).toEqual([problem]);
+  });
+
+  it('are fine with a chain, and with both in one file', () => {
+    const authorities = readFileSync(authority.file, 'utf8');
+    expect(problemsOf(BOTH, { chain: chain + authorities, key })).toEqual([]);
+    expect(problemsOf(BOTH, { chain: key + chain, key: key + chain })).toEqual([]);
+  });
+});
+
+describe('the doctor about a certificate', () => {
+  const inspect = (issued: Issued, baseUrl: string, days = 0) => {
+    const read = readServerCertificate(...textsOf(issued));
+    if (!read.ok) throw new Error(read.problem.join());
+    return inspectCertificate(read.value, baseUrl, Date.now() + days * 86_400_000).map(
+      ({ state, text }) => `${state} ${text}`,
+    );
+  };
+
+  it('has a note if it expires within 30 days, and a problem if it has expired', () => {
+    const issued = authority.issue('DNS:auth.test');
+    expect(inspect(issued, BASE_URL, -29)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^ok TLS_CERT_FILE is valid until/)]),
+    );
+    expect(inspect(issued, BASE_URL)).toEqual([expect.stringMatching(/^note TLS_CERT_FILE is valid until/)]);
+    expect(inspect(issued, BASE_URL, 3)).toEqual([expect.stringMatching(/^problem TLS_CERT_FILE has expired/)]);
+    expect(inspect(issued, BASE_URL, -1)).toEqual([expect.stringContaining('not valid yet'), expect.anything()]);
+  });
+
+  it.each([
+    ['DNS:auth.test', 'https://auth.test', true],
+    ['DNS:*.auth.test', 'https://one.auth.test:8443', true],
+    ['DNS:other.test', 'https://auth.test', false],
+    ['IP:127.0.0.1', 'https://127.0.0.1:8443/path', true],
+    ['IP:::1', 'https://[::1]:8443', true],
+    ['DNS:auth.test', 'https://127.0.0.1', false],
+  ])('compares the names of %s with %s', (names, baseUrl, fits) => {
+    const found = inspect(authority.issue(names), baseUrl).filter((text) => text.includes(', not for '));
+    expect(found).toHaveLength(fits ? 0 : 1);
+  });
+});
