@@ -25,6 +25,8 @@ export function startProcess(
   const [log, audit, pool] = [get(PARTS.log), get(PARTS.auditOutput), get.optional(PARTS.workers)];
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
+  const hint = role === 'worker' ? undefined : hostHint(process.env);
+  if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
   return startServer({
     management:
       MANAGEMENT_PORT === 0
@@ -57,8 +59,7 @@ export function startProcess(
     reopenFiles:
       audit.reopen !== undefined || get.all(LISTS.reloads).length > 0 ? () => reopenFiles(container) : undefined,
     log: (event, address) => {
-      const hint = hostHint(process.env);
-      const more = event === 'started' && role !== 'worker' ? { ...(pool && { workers }), ...(hint && { hint }) } : {};
+      const more = pool !== undefined && event === 'started' ? { workers } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });
     },
   });

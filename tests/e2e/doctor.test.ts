@@ -39,10 +39,11 @@ async function examine(environment: Readonly<Record<string, string>>) {
 
 describe('npm run doctor', () => {
   let folder: string;
-  let ports: { readonly PORT: string; readonly MANAGEMENT_PORT: string };
+  let ports: { readonly HOST: string; readonly PORT: string; readonly MANAGEMENT_PORT: string };
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'doctor-'));
-    ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+    // In a container, its absence would be worth a note.
+    ports = { HOST: '127.0.0.1', PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
   });
   afterAll(() => rm(folder, { recursive: true }));
 

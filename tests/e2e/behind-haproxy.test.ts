@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request as requestByTls } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { CertificateAuthority } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
+import { HAS_HAPROXY } from '../support/haproxy.ts';
+import { send } from '../support/http.ts';
+import { followProgram } from '../support/program.ts';
+import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { until } from '../support/until.ts';
+
+/** A service behind HAProxy, which connects from 127.0.0.1 and is called by clients at 127.0.0.2. */
+async function behindHaproxy(server: string, settings: Readonly<Record<string, string>>, mode = 'tcp') {
+  const folder = mkdtempSync(join(tmpdir(), 'behind-haproxy-'));
+  const service = await startServiceWithWorkers({ TRUSTED_PROXIES: '127.0.0.1', ...settings });
+  const [port, file] = [await freePort(), join(folder, 'haproxy.cfg')];
+  writeFileSync(
+    file,
+    `defaults
+  mode ${mode}
+  timeout connect 2s
+  timeout client 30s
+  timeout server 30s
+listen token
+  bind 127.0.0.1:${port}
+  server s 127.0.0.1:${new URL(service.url).port} source 127.0.0.1 ${server}
+`,
+  );
+  const haproxy = followProgram(spawn('haproxy', ['-db', '-f', file]));
+  return {
+    service,
+    haproxy,
+    url: `http://127.0.0.1:${port}`,
+    port,
+    addresses: () =>
+      [...service.program.stdout().matchAll(/"method":"GET".*"remote_address":"([^"]+)"/g)].map(
+        ([, address]) => address,
+      ),
+    async [Symbol.asyncDispose]() {
+      await haproxy[Symbol.asyncDispose]();
+      await service.program[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** GET / from another address of this machine: 401, since it has no token. */
+async function statusFrom(localAddress: string, port: number, ca?: string): Promise<number> {
+  const { request } = await import('node:http');
+  const options = { host: '127.0.0.1', port, localAddress, path: '/', agent: false };
+  return new Promise((resolve, reject) => {
+    const sent = ca === undefined ? request(options) : requestByTls({ ...options, rejectUnauthorized: false });
+    sent
+      .on('response', (answer) => resolve(answer.resume().statusCode ?? 0))
+      .on('error', reject)
+      .end();
+  });
+}
+
+const PROXY = { PROXY_PROTOCOL: 'true' };
+
+(HAS_HAPROXY ? describe : describe.skip)('behind HAProxy', () => {
+  const authority = new CertificateAuthority();
+  afterAll(() => authority[Symbol.dispose]());
+  const { certificate, key } = authority.issue('DNS:auth.test');
+  const TLS = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://auth.test' };
+  const verified = `ssl verify required ca-file ${authority.file} sni str(auth.test) verifyhost auth.test`;
+
+  it.each([
+    ['send-proxy', 'send-proxy', PROXY, 'tcp', 'plain'],
+    ['send-proxy-v2', 'send-proxy-v2', PROXY, 'tcp', 'plain'],
+    [
+      'send-proxy-v2 with TLVs, for requests',
+      'send-proxy-v2 proxy-v2-options unique-id,crc32c',
+      PROXY,
+      'http',
+      'plain',
+    ],
+    ['send-proxy and TLS to the service', `send-proxy ${verified}`, { ...PROXY, ...TLS }, 'http', 'plain'],
+    ['send-proxy-v2 and TLS of the client', 'send-proxy-v2', { ...PROXY, ...TLS }, 'tcp', 'tls'],
+  ])('the log has the address of the client: %s', async (_name, server, settings, mode, client) => {
+    await using balancer = await behindHaproxy(`${server} check inter 100ms`, settings, mode);
+    const ca = client === 'tls' ? authority.file : undefined;
+    await until(
+      () =>
+        statusFrom('127.0.0.1', balancer.port, ca).then(
+          (status) => status === 401,
+          () => false,
+        ),
+      'HAProxy answers',
+    );
+    for (const address of ['127.0.0.2', '127.0.0.3']) expect(await statusFrom(address, balancer.port, ca)).toBe(401);
+    await until(() => balancer.addresses().includes('127.0.0.3'), 'both are logged');
+    expect(balancer.addresses().slice(-2)).toEqual(['127.0.0.2', '127.0.0.3']);
+    // Its health checks say LOCAL, and are no reason for a line.
+    expect(balancer.service.program.stdout()).not.toContain('proxy_header_refused');
+  });
+
+  it('TLS to the service without a PROXY header takes the address of X-Forwarded-For', async () => {
+    await using balancer = await behindHaproxy(`${verified}\n  option forwardfor`, TLS, 'http');
+    await until(
+      () =>
+        statusFrom('127.0.0.2', balancer.port).then(
+          (status) => status === 401,
+          () => false,
+        ),
+      'HAProxy answers',
+    );
+    await until(() => balancer.addresses().includes('127.0.0.2'), 'it is logged');
+  });
+
+  it('without send-proxy nothing is answered, and the log says why', async () => {
+    await using balancer = await behindHaproxy('', PROXY);
+    const closed = () =>
+      send(balancer.url, '/').then(
+        () => false,
+        () => balancer.service.program.stdout().includes('"event":"proxy_header_refused"'),
+      );
+    await until(closed, 'the connection is closed, and the log has the line');
+    const line = /"remote_address":"127.0.0.1","problem":"missing or malformed"/;
+    expect(balancer.service.program.stdout()).toMatch(line);
+  });
+
+  it('SIGHUP reaches all workers: each of them serves the new certificate', async () => {
+    const service = await startServiceWithWorkers({ ...TLS, ...copyOf(certificate, key) });
+    await using _program = service.program;
+    const names = async () => {
+      const { connect } = await import('node:tls');
+      const { once } = await import('node:events');
+      const found = Array.from({ length: 20 }, async () => {
+        const socket = connect({
+          port: Number(new URL(service.url).port),
+          host: '127.0.0.1',
+          rejectUnauthorized: false,
+        });
+        await once(socket, 'secureConnect');
+        const { subjectaltname } = socket.getPeerCertificate();
+        socket.destroy();
+        return subjectaltname;
+      });
+      return [...new Set(await Promise.all(found))];
+    };
+    expect(await names()).toEqual(['DNS:auth.test']);
+    copyOf(...pairOf(authority.issue('DNS:auth.test, DNS:new.test')));
+    service.program.process.kill('SIGHUP');
+    await until(async () => (await names()).join() === 'DNS:auth.test, DNS:new.test', 'every worker has it');
+    const loaded = service.program.stdout().match(/"event":"tls_certificate_loaded"/g) ?? [];
+    // Once for the start and once for the new one, not once for each worker.
+    expect(loaded).toHaveLength(2);
+    expect(service.program.stdout()).not.toContain('sighup_ignored');
+  });
+});
+
+const COPIES = mkdtempSync(join(tmpdir(), 'tls-copies-'));
+afterAll(() => rmSync(COPIES, { recursive: true }));
+
+function copyOf(certificate: string, key: string) {
+  const files = { TLS_CERT_FILE: join(COPIES, 'cert.pem'), TLS_KEY_FILE: join(COPIES, 'key.pem') };
+  copyFileSync(certificate, files.TLS_CERT_FILE);
+  copyFileSync(key, files.TLS_KEY_FILE);
+  return files;
+}
+
+function pairOf({ certificate, key }: ReturnType<CertificateAuthority['issue']>): [string, string] {
+  return [certificate, key];
+}
