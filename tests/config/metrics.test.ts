@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
-import { documentedMetrics, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
+import { documentedMetrics, METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../support/running-service.ts';
@@ -144,7 +144,7 @@ describe('the metrics of the management port', () => {
   it('are all in the table of docs/monitoring.md, and no others', async () => {
     const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
     // This service trusts no other issuer.
-    const elsewhere = new Set([...METRICS_OF_POSTGRES, 'auth_issuer_key_sets']);
+    const elsewhere = new Set([...METRICS_OF_POSTGRES, ...METRICS_OF_CONNECTIONS, 'auth_issuer_key_sets']);
     const here = documentedMetrics().filter((name) => !elsewhere.has(name));
     expect([...exposed].map(([, name]) => name).toSorted()).toEqual(here.toSorted());
   });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ProxyHeaders } from '../../adapters/proxy-protocol/proxy-headers.ts';
+import { PARTS } from '../../config/parts.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
 import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
 import { readSettings } from '../support/all-settings.ts';
@@ -97,7 +98,9 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
     ).toEqual([400]);
   });
 
-  it('logs refused headers at most once a minute', () => {
+  it('counts refused headers, and logs them at most once a minute', async () => {
+    const { text: metrics } = await service.container.resolve(PARTS.metricsScrape).scrape();
+    expect(metrics).toMatch(/^auth_proxy_headers_refused_total 4$/m);
     const lines = service.logLines().filter(({ event }) => event === 'proxy_header_refused');
     expect(lines).toEqual([expect.objectContaining({ remote_address: '127.0.0.1', problem: 'missing or malformed' })]);
   });

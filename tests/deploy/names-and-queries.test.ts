@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ALL_REASONS } from '../../adapters/http/server/http-refusal.ts';
 import { readAlertRules } from '../support/alert-rules.ts';
 import { readDashboard, withVariables } from '../support/dashboard.ts';
-import { METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
+import { METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
 import { requestToken, send } from '../support/http.ts';
 import { isInstalled } from '../support/installed.ts';
 import { Prometheus } from '../support/prometheus.ts';
@@ -41,8 +41,6 @@ const METRICS_OF_METHODS = [
   'auth_issuer_key_sets',
 ];
 const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];
-/** What only a service with TLS has: tests/config/tls.test.ts asks for it. */
-const METRICS_OF_TLS = ['auth_tls_certificate_expires_at_seconds'];
 /** What a service in good order does not have. */
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];
 
@@ -75,7 +73,7 @@ describe('the dashboard and the alert rules, beside a running service', () => {
 
   it.each(QUERIES)('%s: each metric exists, with the labels and values of its selector', (_where, query) => {
     for (const { name, labels } of metricsIn(query)) {
-      if (METRICS_OF_TLS.includes(name)) continue;
+      if (METRICS_OF_CONNECTIONS.includes(name)) continue;
       const exposed = samples.get(name) ?? [];
       expect({ name, exists: exposed.length > 0 }).toEqual({ name, exists: true });
       for (const [label, { operator, value }] of labels) {
@@ -108,7 +106,7 @@ describe('the dashboard and the alert rules, beside a running service', () => {
   it('use only metrics of every service, of PostgreSQL, of one method or of tracing', async () => {
     const always = await samplesByName(defaults);
     await sendRequests(defaults, DEMO_TOKEN_REQUEST);
-    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_TRACING, ...METRICS_OF_TLS];
+    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_TRACING, ...METRICS_OF_CONNECTIONS];
     const rest = QUERIES.flatMap(([, query]) =>
       metricsIn(query).map(({ name }) => name.replace(/_(bucket|count)$/, '')),
     )

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { request as requestByTls } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
@@ -49,7 +52,6 @@ listen token
 
 /** GET / from another address of this machine: 401, since it has no token. */
 async function statusFrom(localAddress: string, port: number, ca?: string): Promise<number> {
-  const { request } = await import('node:http');
   const options = { host: '127.0.0.1', port, localAddress, path: '/', agent: false };
   return new Promise((resolve, reject) => {
     const sent = ca === undefined ? request(options) : requestByTls({ ...options, rejectUnauthorized: false });
@@ -128,8 +130,6 @@ const PROXY = { PROXY_PROTOCOL: 'true' };
     const service = await startServiceWithWorkers({ ...TLS, ...copyOf(certificate, key) });
     await using _program = service.program;
     const names = async () => {
-      const { connect } = await import('node:tls');
-      const { once } = await import('node:events');
       const found = Array.from({ length: 20 }, async () => {
         const socket = connect({
           port: Number(new URL(service.url).port),

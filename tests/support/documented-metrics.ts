@@ -11,6 +11,13 @@ export const METRICS_OF_POSTGRES: readonly string[] = [
   'auth_database_statements_waiting',
 ];
 
+/** What only a service with TLS or the PROXY protocol has: tests/config/tls.test.ts asks for it. */
+export const METRICS_OF_CONNECTIONS: readonly string[] = [
+  'auth_proxy_headers_refused_total',
+  'auth_tls_certificate_expires_at_seconds',
+  'auth_tls_handshakes_failed_total',
+];
+
 /** The names in the table of metrics of docs/monitoring.md. A row may have several. */
 export function documentedMetrics(): readonly string[] {
   const rows = readFileSync('docs/monitoring.md', 'utf8').matchAll(/^\| (`auth_\w+`(?:, `auth_\w+`)*) \|/gm);
