@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectService } from '../../config/capabilities/doctor.ts';
+import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { listenOnLoopback } from '../support/loopback-server.ts';
@@ -84,6 +85,20 @@ describe('npm run doctor', () => {
       text: 'registrations in CLIENTS_FILE: 0',
       cure: expect.stringMatching(/^add one/),
     });
+  });
+
+  it('names a certificate for another host, one that has expired, and a key that others can read', async () => {
+    using authority = new CertificateAuthority();
+    const { certificate, key } = authority.issueExpired('DNS:other.test');
+    await chmod(key, 0o644);
+    const tls = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://auth.test' };
+    const { exitCode, of } = await examine({ ...MEMORY, ...ports, ...tls });
+    expect(exitCode).toBe(1);
+    expect(of('tls certificate').map(({ state, text }) => `${state} ${text}`)).toEqual([
+      'problem TLS_CERT_FILE is for DNS:other.test, not for auth.test',
+      expect.stringMatching(/^problem TLS_CERT_FILE has expired/),
+      `note other users can read ${key}, and with it pose as this service`,
+    ]);
   });
 
   it('looks at a service that runs, and at its public URL', async () => {
