@@ -26,7 +26,7 @@ export interface OpenExplanation {
 /** Opens it, or returns what is wrong with the settings. Throws DependencyUnavailable without the tables. */
 type OpenExplain = OpenStorage<OpenExplanation>;
 
-interface ExplainOptions extends AnswerOptions {
+export interface ExplainOptions extends AnswerOptions {
   readonly clientId?: string;
   readonly type: AssertionType;
 }
