@@ -90,6 +90,14 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/tracing/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },
+  'proxy-protocol-uses-its-own-packages': {
+    file: 'adapters/proxy-protocol/planted-pino.ts',
+    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+  },
+  'tls-uses-its-own-packages': {
+    file: 'adapters/tls/planted-pino.ts',
+    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+  },
   'postgres-uses-its-own-packages': {
     file: 'adapters/postgres/planted-pino.ts',
     text: "import { pino } from 'pino';\nexport const planted = pino;",
