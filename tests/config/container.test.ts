@@ -30,7 +30,7 @@ describe('the container', () => {
   const ABSENT = [
     ...['authenticateByIdentity', 'issuerKeys', 'issuerKeySets', 'onIssuerKeys'],
     ...['authenticateByKey', 'usedAssertions', 'usedAssertionsStore'],
-    ...['aroundRequests', 'logMembers', 'observedPorts'],
+    ...['aroundRequests', 'logMembers', 'observedPorts', 'routeAnswers'],
     ...['refusalRecords', 'replicaRegister', 'sharedKeyDirectory', 'workers'],
   ];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));

@@ -54,7 +54,7 @@ const verified = () => `sslmode=verify-full&sslrootcert=${authority.file}`;
 
 /** `encrypted`, `plain`, the name in the client's certificate, or the code of the fault. */
 async function connect(host: string, query = verified()): Promise<unknown> {
-  const connection = await openConnection({ url: urlOf(host, query), poolSize: 1, deadlineMs: 8_000 }, CLIENTS.schema);
+  const connection = await openConnection({ url: urlOf(host, query), poolSize: 1, deadlineMs: 60_000 }, CLIENTS.schema);
   try {
     const text = 'select ssl, client_dn from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()';
     const [row] = await runStatement<{ readonly ssl: boolean; readonly client_dn: string | null }>(connection, {

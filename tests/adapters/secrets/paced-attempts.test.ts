@@ -29,7 +29,7 @@ describe('PacedAttempts', () => {
     const selected = await Promise.all([1, 2, 3].map(() => paced.wait('a pair', NEVER, pace)));
     expect(selected).toEqual([true, true, true]);
     expect(pace.taken).toHaveLength(3);
-    // Timers are never early by more than a millisecond.
+    // Each timer may be early by a millisecond, and its beginning is rounded.
     expect(performance.now() - begin).toBeGreaterThanOrEqual(3 * 29);
     expect(paced.size).toBe(0);
   });
@@ -171,8 +171,8 @@ describe('PacedAttempts', () => {
     const second = paced.wait('a pair', NEVER, SLOW);
     await first;
     await second;
-    // Timers are never early by more than a millisecond.
-    expect(performance.now() - begin).toBeGreaterThanOrEqual(2 * 299);
+    // Each timer may be early by a millisecond, and its beginning is rounded.
+    expect(performance.now() - begin).toBeGreaterThanOrEqual(2 * 298);
   });
 
   it('says why it refuses: the caller has disconnected, or the service stops', async () => {
