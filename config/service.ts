@@ -2,7 +2,7 @@ import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
-import { isWritableByOthers, readTextFile } from '../adapters/system/read-text-file.ts';
+import { isWritableByOthers, OWNER_WRITES, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result } from '../domain/result.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import type { Launch, Override } from './capability.ts';
@@ -30,8 +30,7 @@ export async function startFromEnvironment(
   });
   const problems = configuration.ok ? [] : [...configuration.problem];
   for (const name of [...Object.values(CORE_GROUPS), ...SLICES].flatMap(({ ownersFiles = [] }) => ownersFiles)) {
-    if (isWritableByOthers(environment[name] ?? ''))
-      problems.push(`${name}: must be writable only by its owner (chmod go-w)`);
+    if (isWritableByOthers(environment[name] ?? '')) problems.push(`${name}: ${OWNER_WRITES}`);
   }
   if (configuration.ok) {
     const { AUDIT_FILE } = configuration.value.settings;

@@ -42,7 +42,12 @@ export function runMigrate(
     .addOption(new Option('--grant-to <role>', 'give this role what it needs of the tables, and nothing else'))
     .addOption(roleFor)
     .addOption(new Option('--dry-run', 'change nothing, and print the statements'))
-    .action(async () => terminal.finish(await outcomeOf(migrate, program.opts<MigrateOptions>()), {}));
+    .action(async () => {
+      const isLost =
+        program.getOptionValueSource('roleFor') === 'cli' && program.opts<MigrateOptions>().grantTo === undefined;
+      if (isLost) return terminal.fail(EXIT.usage, ['--role-for needs --grant-to <role>, which names the role.']);
+      return terminal.finish(await outcomeOf(migrate, program.opts<MigrateOptions>()), {});
+    });
   return runProgram(program, args, terminal);
 }
 

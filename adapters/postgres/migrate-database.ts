@@ -133,6 +133,8 @@ async function grantSteps(
   qualify: (text: string) => string,
 ): Promise<readonly Step[]> {
   const tables = tablesOf(user).filter((table) => there.has(table));
+  if (role.includes('$schema.'))
+    throw new DependencyUnavailable('client store', new Error('$schema. in the name of a role is not supported'));
   const to = client.escapeIdentifier(role);
   const found = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
   if (found.rowCount === 0) {

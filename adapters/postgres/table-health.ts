@@ -74,36 +74,23 @@ export class TableHealth {
 
   /**
    * Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. One that the
-   * service can do without, and that appears later, counts from when it can be used: before its grants, nothing needs it.
+   * service can do without is looked for until it appears, and then used as after a start.
    */
   async probe(): Promise<void> {
     const begin = this.#now();
     const isSuspected = this.isSuspected || !this.isWell || this.fault !== undefined;
     this.isSuspected = false;
     try {
-      if (this.isThere === undefined) {
+      if (!this.isThere) {
         const outcome = await this.#probe.prepare();
-        this.isThere = outcome !== 'missing';
         if (outcome === 'created') this.#log({ event: 'table_created' });
-      } else if (!this.isThere) {
-        this.isThere = await this.#appeared();
-        if (this.isThere) this.#log({ event: 'table_found' });
+        if (outcome === 'found' && this.isThere === false) this.#log({ event: 'table_found' });
+        this.isThere = outcome !== 'missing';
       }
       if (this.isThere) await this.#probe.check(isSuspected);
       this.#succeeded();
     } catch (fault) {
       this.#failed(fault, begin);
-    }
-  }
-
-  async #appeared(): Promise<boolean> {
-    if ((await this.#probe.prepare()) === 'missing') return false;
-    try {
-      await this.#probe.check();
-      return true;
-    } catch (fault) {
-      if (fault instanceof TableUnusable) return false;
-      throw fault;
     }
   }
 

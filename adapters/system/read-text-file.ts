@@ -55,6 +55,9 @@ function isPath(text: string): boolean {
 /** Group and others. */
 const WRITABLE_BY_OTHERS = 0o022;
 
+/** The rule of files that others must not change, in words for an operator. */
+export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';
+
 /** Whether other users than the owner may write to a file. False on Windows, whose modes do not say, and where it cannot be read. */
 export function isWritableByOthers(path: string): boolean {
   try {

@@ -62,6 +62,10 @@ export function readServerCertificate(chain: string, key: string): Result<Server
   } catch (fault) {
     return failure([`TLS_CERT_FILE: OpenSSL does not accept it (${(fault as NodeJS.ErrnoException).code})`]);
   }
+  // OpenSSL accepts dates that it cannot show.
+  if (certificates.value.some(({ validFrom, validTo }) => Number.isNaN(Date.parse(validFrom) + Date.parse(validTo)))) {
+    return failure(['TLS_CERT_FILE: a certificate has a date that cannot be read']);
+  }
   const expiresAt = new Date(Math.min(...certificates.value.map(({ validTo }) => Date.parse(validTo))));
   return success({ chain, key, leaf, expiresAt });
 }

@@ -1,7 +1,7 @@
 import type { InjectionToken } from 'tsyringe';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
-import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
+import { isWritableByOthers, OWNER_WRITES, readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import {
   inspectCertificate,
   readChain,
@@ -9,7 +9,7 @@ import {
   readServerCertificate,
   type ServerCertificate,
 } from '../../adapters/tls/server-certificate.ts';
-import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
+import { TLS_LIMITS, TlsTermination } from '../../adapters/tls/tls-termination.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -72,6 +72,23 @@ export const tls = define({
         help: 'When the certificate of the public port expires, in seconds since 1970.',
         read: () => get(TLS).expiresAt.getTime() / 1_000,
       });
+      metrics.measure({
+        name: 'auth_tls_connections',
+        help: 'Open connections with TLS to the public port.',
+        read: () => get(TLS).load.open,
+        max: () => TLS_LIMITS.connections,
+      });
+      metrics.measure({
+        name: 'auth_tls_handshakes',
+        help: 'Connections within their TLS handshake.',
+        read: () => get(TLS).load.handshakes,
+        max: () => TLS_LIMITS.handshakes,
+      });
+      metrics.countTotal(
+        'auth_tls_connections_dropped_total',
+        'Connections with TLS that were closed at the limit of connections or of handshakes.',
+        () => get(TLS).load.dropped,
+      );
       metrics.countTotal('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', () => get(TLS).failed);
     });
   },
@@ -89,5 +106,6 @@ function readFiles(chainFile: string, keyFile: string): Result<ServerCertificate
   const [chain, key] = [readTextFileNow(chainFile), readTextFileNow(keyFile)];
   if (!chain.ok) return failure([`TLS_CERT_FILE: ${chain.problem}`]);
   if (!key.ok) return failure([`TLS_KEY_FILE: ${key.problem}`]);
+  if (isWritableByOthers(keyFile)) return failure([`TLS_KEY_FILE: ${OWNER_WRITES}`]);
   return readServerCertificate(chain.value, key.value);
 }

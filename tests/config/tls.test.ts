@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectPlain } from 'node:net';
@@ -246,6 +247,62 @@ describe('a client that does not finish its handshake', () => {
     expect(server.load.dropped).toBe(1);
     await Promise.all([server.close(60_000, () => {}), once(silent.resume(), 'close'), once(idle.resume(), 'close')]);
     await until(() => server.load.connections === 0, 'neither counts');
+  });
+
+  it('gives way to a newer one at the bound of handshakes, and is refused at that of connections', async () => {
+    const limits = { connections: 4, handshakes: 2 };
+    const termination = new TlsTermination({ ...parts, limits, read: () => certificate });
+    const server = createHttpServer([], { layers: [termination.layer] });
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+    const silent = () =>
+      connectPlain(port, '127.0.0.1')
+        .on('error', () => {})
+        .resume();
+    const secure = async () => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {});
+      await once(socket, 'secureConnect');
+      return socket;
+    };
+    const oldest = silent();
+    const isClosed = once(oldest, 'close');
+    await until(() => termination.load.handshakes === 1, 'it has begun');
+    const other = silent();
+    await until(() => termination.load.handshakes === 2, 'another has begun');
+    // A client that is honest gets through, in the place of the oldest.
+    const first = await secure();
+    await isClosed;
+    const load = (open: number, dropped: number) => `${open} open, 1 handshake, ${dropped} dropped`;
+    const isLoad = (expected: string) =>
+      until(() => {
+        const { open, handshakes, dropped } = termination.load;
+        return `${open} open, ${handshakes} handshake, ${dropped} dropped` === expected;
+      }, expected);
+    await isLoad(load(2, 1));
+    const second = await secure();
+    await isLoad(load(3, 1));
+    const third = await secure();
+    await isLoad(load(4, 1));
+    await once(silent(), 'close');
+    await isLoad(load(4, 2));
+    for (const socket of [first, second, third, other]) socket.destroy();
+    await until(() => termination.load.open === 0, 'all have ended');
+    expect(termination.load.handshakes).toBe(0);
+    await server.close(0, () => {});
+  });
+
+  it('refuses a certificate with a date that cannot be read, which OpenSSL accepts', () => {
+    const [block = ''] = chain.match(/(?<=-----BEGIN CERTIFICATE-----)[^-]+/) ?? [];
+    const der = Buffer.from(block, 'base64');
+    const valid = new X509Certificate(der).validTo;
+    // Two values of the type UTCTime, with 13 bytes: the beginning of the validity and its end.
+    const tag = Buffer.from([0x17, 13]);
+    der.write('279999999999Z', der.indexOf(tag, der.indexOf(tag) + 1) + tag.length, 'latin1');
+    expect(new X509Certificate(der).validTo).not.toBe(valid);
+    const text = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`;
+    expect(readServerCertificate(text, key)).toEqual({
+      ok: false,
+      problem: ['TLS_CERT_FILE: a certificate has a date that cannot be read'],
+    });
   });
 
   it('finds changed files by itself, and reports a problem only when it lasts', async () => {

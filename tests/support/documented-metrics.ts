@@ -11,10 +11,17 @@ export const METRICS_OF_POSTGRES: readonly string[] = [
   'auth_database_statements_waiting',
 ];
 
-/** What only a service with TLS or the PROXY protocol has: tests/config/tls.test.ts asks for it. */
+/** What only a service with TLS, the PROXY protocol or health on the public port has: their tests ask for it. */
 export const METRICS_OF_CONNECTIONS: readonly string[] = [
   'auth_proxy_headers_refused_total',
+  'auth_public_operator_checks_waiting',
+  'auth_public_operator_checks_waiting_max',
   'auth_tls_certificate_expires_at_seconds',
+  'auth_tls_connections',
+  'auth_tls_connections_max',
+  'auth_tls_connections_dropped_total',
+  'auth_tls_handshakes',
+  'auth_tls_handshakes_max',
   'auth_tls_handshakes_failed_total',
 ];
 

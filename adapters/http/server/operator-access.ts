@@ -15,9 +15,15 @@ export class OperatorAccess {
   readonly #digest: Buffer;
   readonly #checks: OperatorChecks;
 
-  constructor(token: string, checks: OperatorChecks) {
-    this.#digest = digestOf(token);
+  /** @param token the token, or its digest. */
+  constructor(token: string | Buffer, checks: OperatorChecks) {
+    this.#digest = typeof token === 'string' ? digestOf(token) : token;
     this.#checks = checks;
+  }
+
+  /** Access with the same token, whose checks wait apart: guesses at one port do not keep the operator from another. */
+  withChecks(checks: OperatorChecks): OperatorAccess {
+    return new OperatorAccess(this.#digest, checks);
   }
 
   /** Whether the request has the token. If not, answers with the refusal. */

@@ -190,7 +190,7 @@ describe('TableHealth at the start', () => {
     expect({ checks, lines }).toEqual({ checks: [], lines: [] });
   });
 
-  it('finds a table that appears later, once it can be used', async () => {
+  it('uses a table that appears later, and says what is wrong with it', async () => {
     prepared = 'missing';
     await probe(WELL, 4_000);
     prepared = 'found';
@@ -198,16 +198,16 @@ describe('TableHealth at the start', () => {
       new TableUnusable('the database role may not read the column resource of table client_resources'),
       4_000,
     );
-    expect({ isThere: health.isThere, fault: health.fault, lines }).toEqual({
-      isThere: false,
-      fault: undefined,
-      lines: [],
-    });
-    await probe(WELL, 4_000);
     expect({ isThere: health.isThere, isWell: health.isWell, events: events() }).toEqual({
       isThere: true,
+      isWell: false,
+      events: ['table_found', 'table_unusable'],
+    });
+    await probe(WELL, 4_000);
+    expect({ isWell: health.isWell, fault: health.fault, events: events() }).toEqual({
       isWell: true,
-      events: ['table_found'],
+      fault: undefined,
+      events: ['table_found', 'table_unusable', 'database_available'],
     });
     await probe(LOCKED, 10_000);
     expect(health.fault).toBe(LOCKED);
