@@ -26,7 +26,6 @@ export function startProcess(
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
   const hint = role === 'worker' ? undefined : hostHint(process.env);
-  if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
   return startServer({
     management:
       MANAGEMENT_PORT === 0
@@ -61,6 +60,7 @@ export function startProcess(
     log: (event, address) => {
       const more = pool !== undefined && event === 'started' ? { workers } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });
+      if (event === 'started' && hint !== undefined) log.warn({ event: 'host_not_set', hint });
     },
   });
 }
