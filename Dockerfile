@@ -14,6 +14,8 @@ COPY adapters adapters
 COPY config config
 COPY docs/openapi.json docs/
 COPY tests/packages/name-commands.ts tests/packages/
+# Where the pages in docs/ are published for this version. Messages name them by this URL.
+ARG DOCS_URL=
 # The maps contain the sources, so that a stack trace names their lines; nothing reads the types.
 RUN npm run build && find dist -name '*.d.ts' -delete
 

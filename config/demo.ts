@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { holdLines } from '../adapters/log/hold-lines.ts';
+import { shortLine } from '../adapters/log/short-line.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { PARTS } from './parts.ts';
@@ -18,8 +19,8 @@ const service = await run(
   DEMO_PAGE,
   (stopRequested) =>
     startFromEnvironment(environment, stopRequested, (parts) => {
-      // What people see first is what they can paste.
-      releaseLog = holdLines(parts.resolve(PARTS.logDestination));
+      // What people see first is what they can paste. At a terminal, short lines keep it in sight.
+      releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);
     }),
   // Its terminal was closed: nobody would stop it.
   'stop',

@@ -11,12 +11,20 @@ function nameCommands(text: string): string {
   return text.replace(NPM_COMMAND, (_command, program = 'serve') => `ccauth ${program}`);
 }
 
+/** A page of the documentation, as messages name it. */
+const PAGE = /\bdocs\/(?=[\w-]+\.md\b)/g;
+
+/** With the URL where the documentation of this version is, the pages are named by it: an image has no folder `docs`. */
+function namePages(text: string, url: string | undefined): string {
+  return url ? text.replace(PAGE, `${url.replace(/\/$/, '')}/`) : text;
+}
+
 /** A package and an image have no npm scripts. Lines keep their numbers, so the maps still fit. */
 if (import.meta.main) {
   for (const file of readdirSync(DIST, { recursive: true, encoding: 'utf8' })) {
     if (!/\.(js|html)$/.test(file)) continue;
     const text = readFileSync(DIST + file, 'utf8');
-    const named = nameCommands(text);
+    const named = namePages(nameCommands(text), process.env['DOCS_URL']);
     if (named !== text) writeFileSync(DIST + file, named);
   }
 }
