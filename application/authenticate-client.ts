@@ -1,6 +1,6 @@
 import { ClientAssertion } from '../domain/client-assertion.ts';
 import type { ClientRegistration } from '../domain/client-registration.ts';
-import { type Refusal, refused } from '../domain/refusal.ts';
+import { type Refusal, refusedOpenly } from '../domain/refusal.ts';
 import type { Result } from '../domain/result.ts';
 import type { Caller } from './ports/caller.ts';
 import type { ClientAuthentication } from './ports/client-authentication.ts';
@@ -60,10 +60,16 @@ export class AuthenticateClient implements ClientAuthentication<ClientCredential
   ): Promise<Result<ClientRegistration, Refusal>> {
     const { byKey, byIdentity } = this.#parts;
     const assertion = ClientAssertion.parse(compact);
-    if (!assertion.ok) return refused(assertion.problem);
+    if (!assertion.ok) return refusedOpenly(assertion.problem);
     const presented = { assertion: assertion.value, type, clientId };
     if (byIdentity?.isResponsibleFor(presented)) return byIdentity.execute(presented, caller);
     if (byKey !== undefined && type === 'jwt-bearer') return byKey.execute(presented, caller);
-    return refused('assertion_issuer_untrusted');
+    const trusted = 'an issuer that this server trusts';
+    return refusedOpenly('assertion_issuer_untrusted', {
+      assertion_issuer_untrusted:
+        byKey === undefined
+          ? `${trusted}, unless its operator adds private_key_jwt to CLIENT_AUTHENTICATION_METHODS`
+          : trusted,
+    });
   }
 }

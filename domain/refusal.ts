@@ -6,7 +6,8 @@ export interface ReasonRow<Code extends string = string> {
   readonly code: Code;
   /**
    * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of the
-   * request is reflected. Credentials that were checked get none, since any detail would help an attacker.
+   * request is reflected. `…` stands for the value in the settings that was expected. Credentials that were checked get none,
+   * since any detail would help an attacker.
    */
   readonly description?: string;
   /** For operators: what it means, and what to do. The status page, `clients explain` and docs/reasons.md show it. Code is in backticks. */
@@ -57,25 +58,31 @@ export const REASONS = {
   },
   assertion_malformed: {
     code: 'invalid_client',
+    description:
+      'client_assertion has to be a signed JWT in its compact form with iss, sub, aud, exp and a jti of up to 255 characters, each once, and without crit',
     meaning:
       'The assertion is not a JWT in its compact form with all required claims, each once. Have the caller sign it with a maintained library.',
   },
   assertion_type_refused: {
     code: 'invalid_client',
+    description: 'typ in the header of the assertion has to be JWT, or absent',
     meaning: 'The header of the assertion has a typ that is not accepted. Have the caller send typ JWT, or none.',
   },
   assertion_algorithm_refused: {
     code: 'invalid_client',
+    description: 'alg in the header of the assertion has to be one of …',
     meaning:
       'The assertion is signed with an algorithm that is not accepted here or not listed for its issuer. Use one that the metadata or the file of issuers lists.',
   },
   assertion_issuer_untrusted: {
     code: 'invalid_client',
+    description: 'iss of the assertion has to be …',
     meaning:
       'The issuer of the assertion is neither the client itself nor a trusted issuer. Compare iss with the client id and with CLIENT_ASSERTION_ISSUERS_FILE, character by character.',
   },
   assertion_client_contradictory: {
     code: 'invalid_client',
+    description: 'client_id has to be sub of the assertion, or absent',
     meaning:
       'The client_id of the request is not the client that the assertion authenticates. Correct client_id, or leave it out.',
   },
@@ -106,26 +113,32 @@ export const REASONS = {
   },
   assertion_audience_wrong: {
     code: 'invalid_client',
+    description: 'aud of the assertion has to be … and nothing else',
     meaning:
       'The assertion was made for another audience. Have the caller set aud to the issuer of this service, or for an identity of a platform to the audience in CLIENT_ASSERTION_ISSUERS_FILE, and to nothing else.',
   },
   assertion_expired: {
     code: 'invalid_client',
+    description:
+      'exp of the assertion is over: sign one right before each request, by a clock that agrees with the header Date of this answer',
     meaning:
       'The assertion expired before it arrived. Have the caller sign one right before each request, and compare its clock with the time here.',
   },
   assertion_not_yet_valid: {
     code: 'invalid_client',
+    description: 'nbf or iat of the assertion is in the future: correct the clock by the header Date of this answer',
     meaning:
       'The assertion is from the future: nbf or iat is more than 30 s ahead. Correct the clock of the caller, or of this machine.',
   },
   assertion_lifetime_too_long: {
     code: 'invalid_client',
+    description: 'exp of the assertion has to be no more than … seconds ahead',
     meaning:
-      'The assertion is valid for longer than is accepted. Have the caller set exp at most 300 s ahead; for a federated one, the limit is CLIENT_ASSERTION_MAX_AGE_SECONDS.',
+      'The assertion is valid for longer than is accepted. Have the caller set exp earlier, or raise CLIENT_ASSERTION_MAX_LIFETIME_SECONDS; for a federated one without iat, CLIENT_ASSERTION_MAX_AGE_SECONDS.',
   },
   assertion_too_old: {
     code: 'invalid_client',
+    description: 'iat of the assertion has to be no more than … seconds ago: get a new one from its issuer',
     meaning:
       'The assertion was issued too long ago. Have the caller fetch a new one, or raise CLIENT_ASSERTION_MAX_AGE_SECONDS.',
   },
@@ -230,9 +243,20 @@ export interface Refusal {
   readonly reason: RefusalReason;
   /** The refused client, for the log. Only the id of a registered client, because an unknown id may be a secret in the wrong field. */
   readonly clientId?: string;
+  /** What the description shows for `…`: of the settings, never of the request or a registration. */
+  readonly expected?: string;
 }
 
 export function refused(reason: RefusalReason, clientId?: string): Failure<Refusal> {
   const { code } = REASONS[reason];
   return failure(clientId === undefined ? { code, reason } : { code, reason, clientId });
+}
+
+/** What was expected, for each reason whose description shows it. */
+export type Expectations = Readonly<Partial<Record<RefusalReason, string>>>;
+
+/** A refusal for what the request itself shows: it depends on no registration, and its description names the cure. */
+export function refusedOpenly(reason: RefusalReason, { [reason]: expected }: Expectations = {}): Failure<Refusal> {
+  const { code } = REASONS[reason];
+  return failure(expected === undefined ? { code, reason } : { code, reason, expected });
 }

@@ -1,7 +1,7 @@
 import type { ClientRegistration } from '../../domain/client-registration.ts';
-import { refusalOfIdentity } from '../../domain/federated-jwt/identity-assertion-rules.ts';
+import { identityExpectations, refusalOfIdentity } from '../../domain/federated-jwt/identity-assertion-rules.ts';
 import type { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
-import { type Refusal, refused } from '../../domain/refusal.ts';
+import { type Refusal, refused, refusedOpenly } from '../../domain/refusal.ts';
 import type { Result } from '../../domain/result.ts';
 import type { IdentityAuthentication, PresentedAssertion } from '../authenticate-client.ts';
 import type { Caller } from '../ports/caller.ts';
@@ -43,7 +43,7 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
   /**
    * The registration whose rule the assertion matches, or a refusal. Throws what the ports throw.
    *
-   * What the assertion itself shows is refused first, without a look-up. Every other refusal costs one verification and one
+   * What the assertion itself shows is refused first, without a look-up, and openly. Every other refusal costs one verification and one
    * look-up. An assertion that is not verified is looked up under a subject that no rule has: its time tells a forger
    * nothing about rules.
    */
@@ -53,7 +53,7 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
     const issuer = issuers.find(type, assertion.claims);
     if (issuer === undefined) return refused('assertion_issuer_untrusted');
     const reason = refusalOfIdentity(assertion, issuer, { now: clock.now(), maxAgeSeconds });
-    if (reason !== undefined) return refused(reason);
+    if (reason !== undefined) return refusedOpenly(reason, identityExpectations(issuer, maxAgeSeconds));
 
     const { keys, current } = issuerKeys.keysOf(issuer.issuer);
     const claimed = { issuer: issuer.issuer, subject: assertion.claims.sub, clientId };

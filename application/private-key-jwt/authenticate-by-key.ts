@@ -1,7 +1,12 @@
 import { hasExpired } from '../../domain/client-details.ts';
 import type { ClientRegistration } from '../../domain/client-registration.ts';
-import { CLIENT_SKEW_SECONDS, refusalOfKeyAssertion } from '../../domain/private-key-jwt/key-assertion-rules.ts';
-import { type Refusal, refused } from '../../domain/refusal.ts';
+import {
+  CLIENT_SKEW_SECONDS,
+  type KeyAssertionPolicy,
+  keyAssertionExpectations,
+  refusalOfKeyAssertion,
+} from '../../domain/private-key-jwt/key-assertion-rules.ts';
+import { type Refusal, refused, refusedOpenly } from '../../domain/refusal.ts';
 import { type Result, success } from '../../domain/result.ts';
 import type { PresentedAssertion } from '../authenticate-client.ts';
 import type { Caller } from '../ports/caller.ts';
@@ -15,14 +20,12 @@ import type { UseAssertion } from './use-assertion.ts';
 /** Seconds beyond its end that a used assertion is kept: the clock of a replica may be set back by so much. */
 const KEPT_LONGER_SECONDS = 60;
 
-interface AuthenticateByKeyParts {
+interface AuthenticateByKeyParts extends KeyAssertionPolicy {
   readonly clientKeys: ClientKeys;
   readonly clients: Pick<ClientRepository, 'findByClientId'>;
   readonly verifyAssertion: VerifyAssertion;
   readonly useAssertion: UseAssertion;
   readonly clock: Clock;
-  /** The audiences of which an assertion must have exactly one. */
-  readonly audiences: readonly string[];
 }
 
 /** `private_key_jwt`: a client authenticates with an assertion that it signed with its own key (RFC 7523 section 2.2). */
@@ -34,7 +37,7 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
   }
 
   /**
-   * What the assertion itself shows is refused first, without a look-up. A caller without a key of the client is refused
+   * What the assertion itself shows is refused first, without a look-up, and openly. A caller without a key of the client is refused
    * after the same work, with or without a registration: one look-up of keys and one verification. Only a verified
    * assertion of an enabled client is recorded as used, so nobody else can fill the store.
    */
@@ -42,11 +45,11 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     { assertion, clientId }: PresentedAssertion,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
-    const { clientKeys, clients, verifyAssertion, useAssertion, clock, audiences } = this.#parts;
+    const { clientKeys, clients, verifyAssertion, useAssertion, clock, audiences, maxLifetimeSeconds } = this.#parts;
     const { sub, exp, jti: assertionId = '' } = assertion.claims;
     const now = clock.now();
-    const reason = refusalOfKeyAssertion(assertion, { now, audiences, clientId });
-    if (reason !== undefined) return refused(reason);
+    const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
+    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts));
 
     const { registrationId, keys } = await clientKeys.findKeys(sub);
     const current = keys.filter((key) => !hasExpired(key, now));

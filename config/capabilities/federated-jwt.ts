@@ -39,6 +39,7 @@ const SETTINGS = settingsGroup({
     'CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt': (given) => given['CLIENT_AUTHENTICATION_METHODS']?.includes('federated_jwt') && !given['CLIENT_ASSERTION_ISSUERS_FILE'],
   },
   ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],
+  methods: ['federated_jwt'],
 });
 
 /** Clients authenticate with the identities that other issuers give them, such as Kubernetes or GitHub. */

@@ -11,7 +11,7 @@ import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, getFrom, part } from '../registration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
-import { oneOf } from '../settings/setting-kinds.ts';
+import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
 import { tableRunner } from '../storages.ts';
 
@@ -21,14 +21,17 @@ const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined
 export const privateKeyJwt = define({
   name: 'private-key-jwt',
   settings: settingsGroup({
+    methods: ['private_key_jwt'],
     // biome-ignore format: a row is a line
     rows: {
       CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer').describe('claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious server can have a client sign an assertion that works here (CVE-2025-27370), see [private_key_jwt](client-assertions.md#audience)'),
+      CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: wholeNumber(1, 3_600).default(300).describe('how far `exp` of an assertion with `private_key_jwt` may be ahead. Authlib needs `3600`; [used assertions](client-assertions.md#limits) are then kept for as long'),
     },
   }),
   async register(parts, service) {
     const { settings, role } = service;
     const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
+    const { CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: maxLifetimeSeconds } = settings;
     if (!isOn(settings)) return;
     const clientKeys = await clientKeysOf(service);
     part(parts, PARTS.usedAssertions, (get) => get(PARTS.usedAssertionsStore));
@@ -40,6 +43,7 @@ export const privateKeyJwt = define({
         verifyAssertion: get(PARTS.verifyAssertion),
         useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
         clock: get(PARTS.clock),
+        maxLifetimeSeconds,
         audiences: audience === 'issuer' ? [issuer] : [issuer, `${BASE_URL}${TOKEN_PATH}`],
       });
     });

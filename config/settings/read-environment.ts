@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { settingClosestTo, settingMeantBy } from './similar-names.ts';
 
@@ -14,6 +15,8 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   conflicts?(values: ValuesOf<Rows>): readonly string[];
   /** Settings with a file that only its owner may be able to write to. */
   readonly ownersFiles?: readonly string[];
+  /** The client authentication methods that its capability implements. */
+  readonly methods?: readonly AuthenticationMethod[];
 }
 
 /** The settings of a group once they are read. */

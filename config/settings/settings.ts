@@ -45,7 +45,7 @@ export const CORE_GROUPS = {
   }),
   authentication: settingsGroup({ rows: {
     CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']).describe('how clients may authenticate. Only these methods are accepted and published. [Which clients need which](getting-a-token.md)'),
-  } }),
+  }, methods: ['client_secret_post', 'client_secret_basic'] }),
   secrets: settingsGroup({
     rows: {
       CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10).describe('the least BCrypt cost of a refusal. A higher cost in the table raises it'),
@@ -157,7 +157,12 @@ export function readSettings(
   const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, withHostOfPlatform(environment));
   if (!read.ok) return read;
 
-  const problems = groups.flatMap((group) => group.conflicts?.(read.value) ?? []);
+  const methods = groups.flatMap((group) => group.methods ?? []);
+  const absent = read.value.CLIENT_AUTHENTICATION_METHODS.filter((method) => !methods.includes(method));
+  const problems = [
+    ...absent.map((method) => `CLIENT_AUTHENTICATION_METHODS: ${method} is not part of this build: leave it out`),
+    ...groups.flatMap((group) => group.conflicts?.(read.value) ?? []),
+  ];
   if (problems.length > 0) return failure(problems);
   // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };

@@ -1,6 +1,6 @@
 import type { ClientAssertion } from '../client-assertion.ts';
 import { readAlgorithm } from '../public-jwk.ts';
-import type { RefusalReason } from '../refusal.ts';
+import type { Expectations, RefusalReason } from '../refusal.ts';
 import type { TrustedIssuer } from './trusted-issuers.ts';
 
 /** By how much the clock of an issuer may be ahead of ours. */
@@ -14,6 +14,16 @@ interface IdentityAssertionLimits {
   readonly now: number;
   /** The greatest age by `iat`; without `iat`, the longest remaining life by `exp`. */
   readonly maxAgeSeconds: number;
+}
+
+/** What the descriptions of these refusals name. */
+export function identityExpectations({ audience, algorithms }: TrustedIssuer, maxAgeSeconds: number): Expectations {
+  return {
+    assertion_algorithm_refused: algorithms.join(', '),
+    assertion_audience_wrong: audience,
+    assertion_lifetime_too_long: String(maxAgeSeconds),
+    assertion_too_old: String(maxAgeSeconds),
+  };
 }
 
 /**

@@ -1,10 +1,7 @@
 import type { ClientAssertion } from '../client-assertion.ts';
 import { isClientId } from '../client-registration.ts';
-import { readAlgorithm } from '../public-jwk.ts';
-import type { RefusalReason } from '../refusal.ts';
-
-/** The furthest that `exp` may be ahead, in seconds: client libraries send up to so many. */
-const LIFETIME_SECONDS_MAX = 300;
+import { ALGORITHM_NAMES, readAlgorithm } from '../public-jwk.ts';
+import type { Expectations, RefusalReason } from '../refusal.ts';
 
 /** By how much the clock of a client may differ from ours, in seconds. */
 export const CLIENT_SKEW_SECONDS = 30;
@@ -14,11 +11,17 @@ const ASSERTION_ID_MAX_LENGTH = 255;
 /** A JWT, or explicitly one for this purpose (draft-ietf-oauth-rfc7523bis section 4). */
 const TYPES = ['jwt', 'client-authentication+jwt'];
 
-interface KeyAssertionLimits {
-  /** Now, in seconds since the epoch. */
-  readonly now: number;
+/** What the settings ask of assertions. */
+export interface KeyAssertionPolicy {
   /** An assertion must have exactly one of these: our issuer, which is the audience of no other server. */
   readonly audiences: readonly string[];
+  /** The furthest that `exp` may be ahead, in seconds. */
+  readonly maxLifetimeSeconds: number;
+}
+
+interface KeyAssertionLimits extends KeyAssertionPolicy {
+  /** Now, in seconds since the epoch. */
+  readonly now: number;
   /** The `client_id` parameter. */
   readonly clientId?: string | undefined;
 }
@@ -30,7 +33,7 @@ interface KeyAssertionLimits {
  */
 export function refusalOfKeyAssertion(
   { header, claims }: ClientAssertion,
-  { now, audiences, clientId }: KeyAssertionLimits,
+  { now, audiences, maxLifetimeSeconds, clientId }: KeyAssertionLimits,
 ): RefusalReason | undefined {
   const { iss, sub, aud, exp, iat = 0, nbf = 0, jti } = claims;
   if (readAlgorithm(header.alg) === undefined) return 'assertion_algorithm_refused';
@@ -41,8 +44,18 @@ export function refusalOfKeyAssertion(
   const isAudience = (one: string) => audiences.some((other) => withoutSlash(one) === withoutSlash(other));
   if (aud.length !== 1 || !aud.every(isAudience)) return 'assertion_audience_wrong';
   if (exp + CLIENT_SKEW_SECONDS <= now) return 'assertion_expired';
-  if (exp > now + LIFETIME_SECONDS_MAX + CLIENT_SKEW_SECONDS) return 'assertion_lifetime_too_long';
+  if (exp > now + maxLifetimeSeconds + CLIENT_SKEW_SECONDS) return 'assertion_lifetime_too_long';
   return Math.max(iat, nbf) > now + CLIENT_SKEW_SECONDS ? 'assertion_not_yet_valid' : undefined;
+}
+
+/** What the descriptions of these refusals name. */
+export function keyAssertionExpectations({ audiences, maxLifetimeSeconds }: KeyAssertionPolicy): Expectations {
+  return {
+    assertion_algorithm_refused: ALGORITHM_NAMES.join(', '),
+    assertion_issuer_untrusted: 'the client_id, as sub is, or for federated_jwt an issuer that this server trusts',
+    assertion_audience_wrong: audiences.join(' or '),
+    assertion_lifetime_too_long: String(maxLifetimeSeconds),
+  };
 }
 
 /** Compared without regard to case, and `application/` may be left out (RFC 7515 section 4.1.9). */

@@ -60,7 +60,11 @@ describe('AuthenticateClient', () => {
     ['an identity where that method is off', assertionBy(TRUSTED, 'jwt-spiffe'), ['bySecret', 'byKey']],
   ])('refuses %s', async (_what, credentials, enabled) => {
     const { calls, authenticate } = world(enabled);
-    const problem = { code: 'invalid_client', reason: 'assertion_issuer_untrusted' };
+    const problem = {
+      code: 'invalid_client',
+      reason: 'assertion_issuer_untrusted',
+      expected: expect.stringContaining('an issuer that this server trusts'),
+    };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual({ ok: false, problem });
     expect(calls).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { readSettings as readSettingsOfCore } from '../../config/settings/settings.ts';
 import { readSettings } from '../support/all-settings.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
@@ -12,6 +13,15 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readSettings', () => {
+  it('accepts the methods of the capabilities that are there, and no others', () => {
+    const environment = { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'client_secret_basic,private_key_jwt' };
+    expect(readSettings(environment).ok).toBe(true);
+    expect(readSettingsOfCore(environment, [])).toEqual({
+      ok: false,
+      problem: ['CLIENT_AUTHENTICATION_METHODS: private_key_jwt is not part of this build: leave it out'],
+    });
+  });
+
   it('listens on the loopback address only, unless another address is set', () => {
     expect(readSettings(MEMORY)).toMatchObject({ value: { HOST: '127.0.0.1', MANAGEMENT_HOST: '127.0.0.1' } });
   });

@@ -10,7 +10,8 @@ import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../support/runn
 
 const PAGE = readPage('docs/getting-a-token.md');
 const SNIPPETS = snippetsOf(PAGE);
-const DESCRIPTION = 'send client_id and client_secret in the body, without an Authorization header';
+const DESCRIPTION =
+  'send client_id and client_secret in the body, without an Authorization header, or have the operator add client_secret_basic to CLIENT_AUTHENTICATION_METHODS';
 
 /** The clients for Node.js that are packages of this project. */
 const CLIENTS: readonly ClientSnippet[] = [

@@ -3,6 +3,7 @@ import { LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { PARTS } from '../../config/parts.ts';
 import { takeAnswersOf } from '../support/answer-record.ts';
+import { ASSERTION_MISTAKES, assertionForm, PLATFORM, PLATFORM_KEY } from '../support/assertion-mistakes.ts';
 import { documentedAnswers, documentedAs } from '../support/documented-answers.ts';
 import { getAccessToken, requestToken, send, sendRaw } from '../support/http.ts';
 import {
@@ -144,6 +145,21 @@ describe('docs/openapi.json', () => {
           await requestToken(url, { ...assertions, grant_type: GOOD.grant_type, client_assertion: '' });
           await requestToken(url, { grant_type: GOOD.grant_type }, { authorization: 'Basic !' });
           await requestToken(url, { ...GOOD, client_secret: '', client_id: 'other' }, { authorization: BASIC });
+        },
+      ),
+      await answersOf(
+        {
+          environment: {
+            CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt,federated_jwt',
+            CLIENT_ASSERTION_ISSUERS_FILE: 'issuers',
+          },
+          clients: [],
+          files: { issuers: JSON.stringify([{ issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk()] } }]) },
+        },
+        async ({ url }) => {
+          for (const [, signer, , changes] of ASSERTION_MISTAKES) {
+            await requestToken(url, assertionForm(signer, 'a-client', changes));
+          }
         },
       ),
       await answersOf({ environment: { METADATA_COMPATIBILITY: 'mcp', PUBLIC_METADATA: 'true' } }, async (service) => {

@@ -6,6 +6,7 @@ import {
   type HostileRequests,
   invalidClient,
   notAllowed,
+  openlyRefused,
   RESOURCE,
   TOKEN,
 } from './hostile-request.ts';
@@ -45,10 +46,10 @@ const challenged = (reason: string): ExpectedAnswer => ({
 const MALFORMED_BASIC = badRequest('basic_credentials_malformed');
 const TWO_WAYS = badRequest('credentials_repeated');
 const INCOMPLETE = badRequest('assertion_incomplete');
-const NO_ASSERTION = invalidClient('assertion_malformed');
-const UNTRUSTED = invalidClient('assertion_issuer_untrusted');
+const NO_ASSERTION = openlyRefused('assertion_malformed');
+const UNTRUSTED = openlyRefused('assertion_issuer_untrusted');
 const NO_KEY = invalidClient('assertion_key_unknown');
-const NO_ALGORITHM = invalidClient('assertion_algorithm_refused');
+const NO_ALGORITHM = openlyRefused('assertion_algorithm_refused');
 const OTHER_TOKEN: ExpectedAnswer = {
   status: 401,
   error: 'invalid_token',
@@ -81,7 +82,7 @@ const ASSERTION: Capability['answers'] = {
   'an assertion in place of the secret': INCOMPLETE,
   'an assertion without its type': INCOMPLETE,
   'the type of an assertion alone': INCOMPLETE,
-  'an assertion of another type': { ...invalidClient('assertion_type_unsupported'), isExplained: true },
+  'an assertion of another type': openlyRefused('assertion_type_unsupported'),
   'an assertion beside the right secret': TWO_WAYS,
   'an assertion that is no JWT': NO_ASSERTION,
   'an assertion of dots': NO_ASSERTION,
@@ -96,7 +97,7 @@ const OF_A_CLIENT = {
   'an assertion with its key in the header': NO_KEY,
   'an assertion with alg none': NO_ALGORITHM,
   'an assertion with HS256': NO_ALGORITHM,
-  'an assertion with 300 audiences': invalidClient('assertion_audience_wrong'),
+  'an assertion with 300 audiences': openlyRefused('assertion_audience_wrong'),
 };
 const BY_KEY = { ...ASSERTION, ...OF_A_CLIENT, 'an assertion of a platform, signed by an attacker': UNTRUSTED };
 const BY_IDENTITY = {

@@ -63,6 +63,11 @@ export function invalidClient(reason: string): ExpectedAnswer {
   return { status: 401, error: 'invalid_client', reason };
 }
 
+/** `invalid_client` for what the request itself shows: the caller gets a description, whoever is registered. */
+export function openlyRefused(reason: string): ExpectedAnswer {
+  return { ...invalidClient(reason), isExplained: true };
+}
+
 export function notAllowed(methods: string): ExpectedAnswer {
   return { status: 405, error: 'invalid_request', reason: 'method_not_allowed', headers: { allow: methods } };
 }

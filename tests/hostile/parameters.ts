@@ -5,6 +5,7 @@ import {
   FORM,
   type HostileRequest,
   invalidClient,
+  openlyRefused,
   post,
   refused,
   TOKEN,
@@ -82,7 +83,7 @@ export const PARAMETERS: readonly HostileRequest[] = [
   body(
     'an assertion in place of the secret',
     'grant_type=client_credentials&client_id=good-client&client_assertion=x',
-    MISSING,
+    openlyRefused('method_unsupported'),
   ),
 ];
 

@@ -6,7 +6,7 @@ import {
   FORM,
   get,
   type HostileRequest,
-  invalidClient,
+  openlyRefused,
   post,
   refused,
   request,
@@ -17,10 +17,9 @@ import type { TokenForge } from './token-forge.ts';
 
 const GRANT = 'grant_type=client_credentials';
 const TYPE = 'client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-const OFF = invalidClient('credentials_missing');
+const OFF = openlyRefused('method_unsupported');
 const BASIC_OFF: ExpectedAnswer = {
-  ...invalidClient('authorization_method_unsupported'),
-  isExplained: true,
+  ...openlyRefused('authorization_method_unsupported'),
   headers: { 'www-authenticate': 'Basic realm="token endpoint"' },
 };
 const NO_RESOURCE = refused(400, 'invalid_target', 'resource_not_registered');

@@ -16,7 +16,8 @@ import { GO, KAFKA, NODE, PYTHON, RUBY, RUST_CLIENT, SPRING } from './projects.t
 
 const PAGE = readPage('docs/getting-a-token.md');
 const SNIPPETS = snippetsOf(PAGE);
-const DESCRIPTION = 'send client_id and client_secret in the body, without an Authorization header';
+const DESCRIPTION =
+  'send client_id and client_secret in the body, without an Authorization header, or have the operator add client_secret_basic to CLIENT_AUTHENTICATION_METHODS';
 
 /** A client, and how its snippet is run in a project. */
 interface RunnableClient extends ClientSnippet {

@@ -24,6 +24,7 @@ interface TokenEndpointParts {
 
 /** The ways to authenticate that are switched on. */
 interface AcceptedWays {
+  readonly methods: readonly AuthenticationMethod[];
   readonly secretInBody: boolean;
   readonly secretInHeader: boolean;
   readonly assertion: boolean;
@@ -32,6 +33,7 @@ interface AcceptedWays {
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts): Handler {
   const accepted: AcceptedWays = {
+    methods,
     secretInBody: methods.includes('client_secret_post'),
     secretInHeader: methods.includes('client_secret_basic'),
     assertion: methods.includes('private_key_jwt') || methods.includes('federated_jwt'),
@@ -45,7 +47,7 @@ export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts)
     if (!form.ok) return sendRefusal(ctx, httpRefusal(form.problem));
 
     const request = readTokenRequest(form.value, ctx, accepted);
-    if (!request.ok) return sendRefusal(ctx, challenged(httpRefusal(request.problem), challenge));
+    if (!request.ok) return sendRefusal(ctx, challenged(refusalFor(request.problem, accepted), challenge));
 
     dropHead(ctx);
     const issued = await issueToken.execute(request.value);
@@ -73,7 +75,7 @@ function refuseAuthorization({ authorization, hasBody }: RequestHead, accepted: 
     case 'malformed':
       return httpRefusal('authorization_malformed');
     case 'present':
-      return hasBody || isAccepted(authorization, accepted) ? undefined : httpRefusal(unsupported(accepted));
+      return hasBody || isAccepted(authorization, accepted) ? undefined : refusalFor(unsupported(accepted), accepted);
   }
 }
 
@@ -116,7 +118,9 @@ function readBodyCredentials(parameter: ReadParameter, accepted: AcceptedWays): 
   const clientSecret = parameter('client_secret');
   if (clientId !== undefined && !isClientId(clientId)) return failure('client_id_malformed');
   if (accepted.assertion && ASSERTION_PARAMETERS.some(parameter)) return readAssertion(parameter, clientId);
-  if (clientId === undefined || clientSecret === undefined) return failure('credentials_missing');
+  if (clientId === undefined || clientSecret === undefined) {
+    return failure(ASSERTION_PARAMETERS.some(parameter) ? 'method_unsupported' : 'credentials_missing');
+  }
   return accepted.secretInBody ? success({ clientId, clientSecret }) : failure(unsupported(accepted));
 }
 
@@ -127,6 +131,12 @@ function isAccepted({ scheme }: PresentAuthorization, { secretInHeader }: Accept
 /** A method that is not switched on (RFC 6749 section 5.2): the answer says what to do instead, whatever was sent. */
 function unsupported({ secretInBody }: AcceptedWays): HttpReason {
   return secretInBody ? 'authorization_method_unsupported' : 'method_unsupported';
+}
+
+/** The refusal, which names the methods that are switched on where another one was tried. */
+function refusalFor(reason: HttpReason, { methods }: AcceptedWays): HttpRefusal {
+  const refusal = httpRefusal(reason);
+  return reason === 'method_unsupported' ? { ...refusal, expected: methods.join(', ') } : refusal;
 }
 
 /** What a 401 tells a client that tried to authenticate in the header: its own scheme (RFC 6749 section 5.2). */

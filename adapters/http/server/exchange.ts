@@ -84,7 +84,7 @@ async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
   }
 }
 
-/** Answers with the refusal. All cases of `invalid_client` that depend on the credentials look the same, without a description. */
+/** Answers with the refusal. All cases of `invalid_client` that depend on a registration look the same, without a description. */
 export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
   const { status, retryAfter }: Answer = ANSWERS[refusal.code];

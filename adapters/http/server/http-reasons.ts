@@ -63,14 +63,15 @@ export const HTTP_REASONS = {
   },
   authorization_method_unsupported: {
     code: 'invalid_client',
-    description: 'send client_id and client_secret in the body, without an Authorization header',
+    description:
+      'send client_id and client_secret in the body, without an Authorization header, or have the operator add client_secret_basic to CLIENT_AUTHENTICATION_METHODS',
     meaning:
       'The caller sends its secret in an Authorization header, as OAuth libraries do by default. Set it to client_secret_post, or add client_secret_basic to CLIENT_AUTHENTICATION_METHODS.',
   },
   method_unsupported: {
     code: 'invalid_client',
     description:
-      'this server does not accept this way of client authentication: token_endpoint_auth_methods_supported in its metadata lists what it accepts',
+      'this server accepts no other client authentication than …, unless its operator adds it to CLIENT_AUTHENTICATION_METHODS',
     meaning:
       'The caller authenticates in a way that is switched off here. Change the caller, or CLIENT_AUTHENTICATION_METHODS.',
   },

@@ -50,6 +50,8 @@ export interface HttpRefusal {
   readonly code: AnswerCode;
   readonly reason: AnyReason;
   readonly clientId?: string;
+  /** What the description shows for `…`. */
+  readonly expected?: string;
   /** Header fields beyond those of every answer, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -58,8 +60,16 @@ export function httpRefusal(reason: HttpReason, headers?: Readonly<Record<string
   return { code: HTTP_REASONS[reason].code, reason, ...(headers && { headers }) };
 }
 
+/** What a description must not have (RFC 6749 section 5.2). An issuer may have it. */
+const NOT_IN_DESCRIPTION = /[^ !#-[\]-~]/g;
+
 /** The JSON body of a refusal. */
-export function refusalBody({ code, reason }: HttpRefusal): { error: string; error_description?: string } {
+export function refusalBody({ code, reason, expected }: HttpRefusal): {
+  error: string;
+  error_description?: string;
+} {
   const { description } = ALL_REASONS[reason];
-  return { error: ANSWERS[code].error, ...(description !== undefined && { error_description: description }) };
+  if (description === undefined) return { error: ANSWERS[code].error };
+  const shown = () => expected?.replace(NOT_IN_DESCRIPTION, '?') ?? '…';
+  return { error: ANSWERS[code].error, error_description: description.replace('…', shown) };
 }

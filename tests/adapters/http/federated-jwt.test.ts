@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
+import { expectRefusedAssertion } from '../../support/openly-refused.ts';
 import { ISSUER, type ServiceUnderTest, startServiceUnderTest } from '../../support/running-service.ts';
 import { until } from '../../support/until.ts';
 import { PLATFORMS, type Platform, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
@@ -72,11 +73,12 @@ describe('federated_jwt', () => {
     return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub;
   };
 
-  /** The reason in the log, after the answer of every refusal: nothing else distinguishes them. */
+  /** The reason in the log. Of what the assertion does not show itself, only the log has it. */
   async function reasonOf(answer: HttpAnswer): Promise<unknown> {
-    expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_client"}']);
+    const { reason } = logLineOf(service, answer);
+    expectRefusedAssertion(answer, String(reason));
     expect(answer.headers).not.toHaveProperty('www-authenticate');
-    return logLineOf(service, answer)['reason'];
+    return reason;
   }
 
   describe.each(NAMES)('with a token of %s', (name) => {

@@ -5,6 +5,7 @@ import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-ass
 import { PARTS } from '../../../config/parts.ts';
 import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';
 import { requestToken } from '../../support/http.ts';
+import { expectRefusedAssertion } from '../../support/openly-refused.ts';
 import { ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
@@ -285,7 +286,7 @@ describe('private_key_jwt', () => {
       const forgery = forge();
       const { client_assertion = '', ...more } = typeof forgery === 'string' ? { client_assertion: forgery } : forgery;
       const answer = await ask(client_assertion, more);
-      expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_client"}']);
+      expectRefusedAssertion(answer, reason);
       expect(logLineOf(service(), answer)).toMatchObject({ reason });
     });
   });
@@ -319,6 +320,25 @@ describe('private_key_jwt', () => {
     expect(second.json()).toEqual({ error: 'temporarily_unavailable' });
     expect(logLineOf(small, second)).toMatchObject({ reason: 'dependency_unavailable' });
     expect((await present(first)).status).not.toBe(200);
+  });
+
+  it('accepts assertions of an hour, as Authlib makes them, if the setting says so', async () => {
+    await using lenient = await startServiceUnderTest({
+      environment: { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt', CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: '3600' },
+      clients: [clientWith('ec', [EC.jwk])],
+    });
+    for (const [seconds, status] of [
+      [3_600, 200],
+      [3_640, 401],
+    ] as const) {
+      const answer = await requestToken(lenient.url, {
+        grant_type: 'client_credentials',
+        client_assertion_type: TYPE,
+        client_assertion: forged({ exp: now() + seconds }, { kid: undefined }),
+      });
+      expect(answer.status).toBe(status);
+      if (status === 401) expectRefusedAssertion(answer, 'assertion_lifetime_too_long');
+    }
   });
 
   it('accepts the token endpoint as the audience, if the setting says so, and the issuer too', async () => {

@@ -258,7 +258,8 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   const text = String(new URLSearchParams(GOOD));
   const METHOD_UNSUPPORTED = {
     error: 'invalid_client',
-    error_description: 'send client_id and client_secret in the body, without an Authorization header',
+    error_description:
+      'send client_id and client_secret in the body, without an Authorization header, or have the operator add client_secret_basic to CLIENT_AUTHENTICATION_METHODS',
   };
   const basic = `Basic ${Buffer.from(`good-client:${GOOD_SECRET}`).toString('base64')}`;
   const rows: Row[] = [

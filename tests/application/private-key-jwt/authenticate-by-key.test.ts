@@ -50,6 +50,7 @@ function world(limits = { perClient: 10, total: 20 }) {
   const verifier = new NodeCryptoAssertionVerifier();
   const store = new InMemoryUsedAssertions(clock, limits);
   const authenticate = new AuthenticateByKey({
+    maxLifetimeSeconds: 300,
     clientKeys: {
       findKeys(clientId) {
         calls.push('look up keys');

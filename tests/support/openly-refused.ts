@@ -1,0 +1,25 @@
+import { expect } from '@jest/globals';
+import type { RefusalReason } from '../../domain/refusal.ts';
+import type { HttpAnswer } from './http.ts';
+
+/** The reasons that an assertion shows itself, and what their description has to say. All others have none. */
+export const OPENLY_REFUSED: Readonly<Partial<Record<RefusalReason, RegExp>>> = {
+  assertion_malformed: /signed JWT .* iss, sub, aud, exp and a jti/,
+  assertion_type_refused: /typ .* has to be JWT, or absent$/,
+  assertion_algorithm_refused: /alg .* has to be one of (\w+, )*ES(256|384)/,
+  assertion_issuer_untrusted: /iss .* has to be (the client_id|an issuer)/,
+  assertion_client_contradictory: /client_id has to be sub of the assertion/,
+  assertion_audience_wrong: /aud .* has to be http:\/\/issuer\.test and nothing else$/,
+  assertion_expired: /sign one right before each request/,
+  assertion_not_yet_valid: /correct the clock by the header Date/,
+  assertion_lifetime_too_long: /exp .* has to be no more than (300|3600) seconds ahead$/,
+  assertion_too_old: /iat .* has to be no more than 3600 seconds ago/,
+};
+
+/** An assertion that is refused for this reason: with the cure if the assertion shows it, otherwise without a word. */
+export function expectRefusedAssertion(answer: HttpAnswer, reason: string): void {
+  const cure = OPENLY_REFUSED[reason as RefusalReason];
+  expect(answer.status).toBe(401);
+  if (cure === undefined) expect(answer.text).toBe('{"error":"invalid_client"}');
+  else expect(answer.json()).toEqual({ error: 'invalid_client', error_description: expect.stringMatching(cure) });
+}
