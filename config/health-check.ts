@@ -7,7 +7,9 @@ import { readEnvironment } from './settings/read-environment.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 
 const DESCRIPTION =
-  'Asks the management port of the service with the same settings whether it is well. For containers, which have no curl.';
+  'Asks the management port of the service with the same settings whether it is well, or its public port if MANAGEMENT_PORT is 0. For containers, which have no curl.';
+
+const CURE = 'MANAGEMENT_PORT is 0, so the public port was asked: it needs HEALTH_ON_PUBLIC_PORT=true.';
 
 const NOTES = `
 Exit codes: 0 if the answer is 200; 1 for another one, or none.`;
@@ -19,8 +21,11 @@ const program = createProgram(page, terminal).argument('[path]', '/readyz or /li
 program.action(async (path: string) => {
   const settings = readEnvironment(CORE_GROUPS.listening, [], process.env);
   if (!settings.ok) return terminal.fail(EXIT.refused, settings.problem);
-  const { MANAGEMENT_HOST, MANAGEMENT_PORT } = settings.value;
-  if (!(await probeHealth(MANAGEMENT_HOST, MANAGEMENT_PORT, path))) terminal.fail(EXIT.refused, []);
+  const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings.value;
+  const [host, port] = MANAGEMENT_PORT === 0 ? [HOST, PORT] : [MANAGEMENT_HOST, MANAGEMENT_PORT];
+  const hasTls = MANAGEMENT_PORT === 0 && Boolean(process.env['TLS_CERT_FILE']);
+  if (await probeHealth({ host, port, hasTls }, path)) return;
+  terminal.fail(EXIT.refused, MANAGEMENT_PORT === 0 ? [CURE] : []);
 });
 
 /** `npm run health`, and the health check of the image. */

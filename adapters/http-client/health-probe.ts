@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { request as requestWithTls } from 'node:https';
 
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;
@@ -6,10 +7,19 @@ const WITHIN_MS = 2_000;
 /** Where a port that listens on all addresses of this machine is reached. */
 export const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Requests a path such as /livez of a management port, prints the answer, and resolves with whether its status is 200. */
-export function probeHealth(host: string, port: number, path: string): Promise<boolean> {
+interface HealthPort {
+  readonly host: string;
+  readonly port: number;
+  /** Its certificate is for another name than that of this machine, so that it is not checked. */
+  readonly hasTls: boolean;
+}
+
+/** Requests a path such as /livez of a port, prints the answer, and resolves with whether its status is 200. */
+export function probeHealth({ host, port, hasTls }: HealthPort, path: string): Promise<boolean> {
+  const options = { host: LOOPBACK[host] ?? host, port, path, timeout: WITHIN_MS };
   return new Promise((resolve) => {
-    const probe = request({ host: LOOPBACK[host] ?? host, port, path, timeout: WITHIN_MS }, (answer) => {
+    const probe = hasTls ? requestWithTls({ ...options, rejectUnauthorized: false }) : request(options);
+    probe.on('response', (answer) => {
       answer.pipe(process.stdout);
       answer.on('close', () => resolve(answer.statusCode === 200));
     });

@@ -1,11 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { DeployedProxy, PROXIES } from '../support/deployed-proxy.ts';
+import { DeployedProxy, missingFor, PROXIES } from '../support/deployed-proxy.ts';
 
 const BACKEND = { port: 8080, managementPort: 8081 };
-
-const OPTION = { nginx: '-v', haproxy: '-v', caddy: 'version' };
 
 describe('the samples for proxies', () => {
   it.each(readdirSync('deploy/proxies'))(
@@ -17,11 +14,12 @@ describe('the samples for proxies', () => {
   );
 
   for (const name of Object.keys(PROXIES) as (keyof typeof PROXIES)[]) {
-    if (spawnSync(name, [OPTION[name]]).status !== 0) {
-      process.stderr.write(`The sample for ${name} is not checked, because ${name} is not installed.\n`);
+    const missing = missingFor(name);
+    if (missing !== undefined) {
+      process.stderr.write(`deploy/proxies/${name} is not checked, because ${missing}.\n`);
       continue;
     }
-    it(`is accepted by ${name}`, async () => {
+    it(`${name} is accepted by ${PROXIES[name].program}`, async () => {
       using proxy = await DeployedProxy.prepare(name, BACKEND);
       expect(() => proxy.check()).not.toThrow();
     });

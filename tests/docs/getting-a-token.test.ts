@@ -99,7 +99,7 @@ describe('docs/getting-a-token.md', () => {
   it('shows Node.js snippets that this test or npm run test:interop runs', () => {
     const shown = [...SNIPPETS.keys()].filter((name) => name.endsWith('.js'));
     expect(shown.toSorted()).toEqual([...CLIENTS.map(({ file }) => file), 'client-oauth2.js'].toSorted());
-    // The package of this one is no dependency of the project, so it is no file of docs/examples.
+    // The package of this one is no dependency of the project, so it is no file of examples/snippets.
     expect(PAGE.match(/^```js\n.*$/gm)).toEqual(['```js\n// client-oauth2.js']);
   });
 

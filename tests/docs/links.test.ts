@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGES = [
   ...readdirSync(ROOT),
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path)),
-  ...globSync('{deploy,tests/*}/*.md', { cwd: ROOT }),
+  ...globSync('{deploy,examples,tests/*}/*.md', { cwd: ROOT }),
 ].filter((path) => path.endsWith('.md'));
 
 /** The pages that cite tests for their statements. */

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DeployedProxy, PUBLIC_NAME, REPLICA_HOSTS } from '../support/deployed-proxy.ts';
+import { DeployedProxy, missingFor, PUBLIC_NAME, REPLICA_HOSTS } from '../support/deployed-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
@@ -14,7 +13,8 @@ const CALLER = '127.0.0.99';
 const FORGED = '192.0.2.66';
 const CALLERS = 8;
 /** From before a replica is stopped until after it has ended. */
-const DRIVEN = ['nginx', 'haproxy'] as const;
+const DRIVEN = ['nginx.conf', 'haproxy.cfg', 'nginx-stream.conf', 'haproxy-tcp.cfg'] as const;
+const PASSES_ON_CONNECTIONS = /stream|tcp/;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -23,9 +23,9 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const INSTALLED = DRIVEN.filter((name) => {
-  const found = spawnSync(name, ['-v']).status === 0;
-  if (!found) process.stderr.write(`The sample for ${name} is not tried, because ${name} is not installed.\n`);
-  return found;
+  const missing = missingFor(name);
+  if (missing !== undefined) process.stderr.write(`deploy/proxies/${name} is not tried, because ${missing}.\n`);
+  return missing === undefined;
 });
 
 interface Answer {
@@ -75,6 +75,8 @@ describe('deploy/proxies', () => {
     '%s passes on the address of the client, and no request is lost while a replica stops',
     async (name) => {
       const backend = { port: await freePort(), managementPort: await freePort() };
+      using proxy = await DeployedProxy.prepare(name, backend);
+      const { certificate: TLS_CERT_FILE, key: TLS_KEY_FILE } = proxy.certificate;
       const replicas: Program[] = [];
       try {
         for (const host of REPLICA_HOSTS) {
@@ -88,11 +90,11 @@ describe('deploy/proxies', () => {
               KEY_PUBLICATION_SECONDS: '1',
               DATABASE_URL: database.url,
               SHUTDOWN_GRACE_MS: '5000',
+              ...(PASSES_ON_CONNECTIONS.test(name) && { PROXY_PROTOCOL: 'true', TLS_CERT_FILE, TLS_KEY_FILE }),
             }),
           );
         }
         await Promise.all(replicas.map((replica) => replica.printed(/"event":"started"/)));
-        using proxy = await DeployedProxy.prepare(name, backend);
         await using _running = proxy.start();
         using caller = new Caller(proxy);
         const answerOf = (form: Readonly<Record<string, string>>) =>

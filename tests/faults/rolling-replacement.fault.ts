@@ -107,7 +107,8 @@ withHaproxy(
     const areReady = async () => (await Promise.all(backends.map(isReady))).every(Boolean);
     try {
       await until(areReady, 'the replicas are ready', READY_MS);
-      await using haproxy = await startHaproxy(backends);
+      // Both versions have this path.
+      await using haproxy = await startHaproxy(backends, PREVIOUS === undefined ? '/readyz/verification' : '/readyz');
       const load = new SteadyLoad(haproxy.url);
       const running = load.run();
       for (let round = 0; round < ROUNDS; round += 1) {

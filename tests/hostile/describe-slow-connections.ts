@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '../support/until.ts';
 import { report } from './describe-hostile.ts';
 import { expectAnswers, expectNextToken, expectUnharmed } from './expect-answers.ts';
-import { type HostileService, startHostileService } from './hostile-service.ts';
+import type { HostileService } from './hostile-service.ts';
 import { openRawExchange, readAnswers } from './raw-exchange.ts';
-import { SLOW_CONNECTIONS, type SlowConnection } from './slow-connections.ts';
+import type { SlowConnection } from './slow-connections.ts';
 
 /** How often a slow client sends its next byte, in milliseconds. */
 const BYTE_EVERY_MS = 500;
@@ -16,9 +16,10 @@ interface Ended {
   readonly nextTokenMs: number;
 }
 
-async function run(service: HostileService, { bytes, trickle, atLast, answers }: SlowConnection): Promise<Ended> {
+async function run(service: HostileService, row: SlowConnection): Promise<Ended> {
+  const { bytes, trickle, atLast, answers } = row;
   const begin = performance.now();
-  const exchange = openRawExchange(service.port);
+  const exchange = openRawExchange(service.port, row.isWithoutTls ? 'plain' : service.security);
   if (bytes !== '') exchange.write(bytes);
   if (atLast === 'ends') exchange.end();
   if (atLast === 'resets') {
@@ -39,9 +40,9 @@ interface Begun {
 }
 
 /** All of them at once, with the service's own limits: 10 s for a header section and 15 s for a request. */
-async function begin(): Promise<Begun> {
-  const service = await startHostileService();
-  const runs = SLOW_CONNECTIONS.map(async (row) => [row.name, await run(service, row)] as const);
+async function begin(start: () => Promise<HostileService>, rows: readonly SlowConnection[]): Promise<Begun> {
+  const service = await start();
+  const runs = rows.map(async (row) => [row.name, await run(service, row)] as const);
   const ended = Promise.all(runs).then((entries) => new Map(entries));
   // The test that awaits these results reports a fault.
   ended.catch(() => {});
@@ -49,13 +50,17 @@ async function begin(): Promise<Begun> {
 }
 
 /** The suite of slow connections. They begin before all tests of the file, so that the other tests of it run meanwhile. */
-export function describeSlowConnections(): void {
+export function describeSlowConnections(
+  name: string,
+  start: () => Promise<HostileService>,
+  rows: readonly SlowConnection[],
+): void {
   let begun: Begun;
   beforeAll(async () => {
-    begun = await begin();
+    begun = await begin(start, rows);
   });
 
-  describe('slow and half-open connections', () => {
+  describe(name, () => {
     let ended: ReadonlyMap<string, Ended>;
     beforeAll(async () => {
       ended = await begun.ended;
@@ -66,7 +71,7 @@ export function describeSlowConnections(): void {
       process.stdout.write(`beside slow connections, ${report(times)}\n`);
     });
 
-    it.each(SLOW_CONNECTIONS)('$name', async ({ name, answers, endsAfterMs }) => {
+    it.each(rows)('$name', async ({ name, answers, endsAfterMs }) => {
       const { afterMs = 0, received = '' } = ended.get(name) ?? {};
       await expectAnswers(begun.service, readAnswers(received), answers);
       // The limits are not exact on a busy machine, but no connection ends before them.

@@ -2,6 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CertificateAuthority } from '../support/certificates.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { TokenForge } from './token-forge.ts';
@@ -73,6 +74,16 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
     isAlive: () => isRunning(service) && service.workerPids().join() === pids,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The same with TLS on its public port. */
+export function startHostileServiceWithTls(): Promise<HostileService> {
+  using authority = new CertificateAuthority();
+  const { certificate, key } = authority.issue('DNS:issuer.test');
+  return startHostileService({
+    settings: { BASE_URL: 'https://issuer.test', TOKEN_ISSUER: ISSUER },
+    files: { TLS_CERT_FILE: readFileSync(certificate, 'utf8'), TLS_KEY_FILE: readFileSync(key, 'utf8') },
+  });
 }
 
 function isRunning({ program: { process } }: ServiceWithWorkers): boolean {

@@ -22,6 +22,8 @@ export interface SlowConnection {
   readonly answers: readonly ExpectedAnswer[];
   /** The earliest end, in milliseconds. */
   readonly endsAfterMs: number;
+  /** What is sent is no TLS, or a part of its handshake. */
+  readonly isWithoutTls?: true;
 }
 
 const TIMEOUT = refused(408, 'invalid_request', 'request_timeout');
@@ -61,6 +63,22 @@ const resets = (name: string, bytes: string): SlowConnection => ({
   answers: [],
   endsAfterMs: 0,
 });
+
+const handshake = (name: string, bytes: string, trickle?: string): SlowConnection => ({
+  ...waits(name, bytes, HEADERS_MS, trickle),
+  answers: [],
+  isWithoutTls: true,
+});
+
+/** The beginning of a client hello that announces 512 bytes. */
+const HELLO = '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03';
+
+/** Those of a port with TLS. */
+export const SLOW_HANDSHAKES: readonly SlowConnection[] = [
+  handshake('a handshake that does not begin', ''),
+  handshake('a handshake, byte by byte', HELLO, 'x'),
+  handshake('a client hello without its end', HELLO + 'x'.repeat(500)),
+];
 
 export const SLOW_CONNECTIONS: readonly SlowConnection[] = [
   waits('not a byte', '', HEADERS_MS),

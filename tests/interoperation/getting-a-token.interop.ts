@@ -1,7 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ClientSnippet, codeFor, knowsOnlyBasic, startServiceForClients } from '../support/client-snippet.ts';
+import {
+  type ClientSnippet,
+  codeFor,
+  exampleEnvironment,
+  knowsOnlyBasic,
+  startServiceForClients,
+} from '../support/client-snippet.ts';
 import { readPage, snippetsOf } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, type ServiceUnderTest } from '../support/running-service.ts';
 import {
@@ -12,7 +18,7 @@ import {
   type Run,
   run,
 } from './installed-project.ts';
-import { GO, KAFKA, NODE, PYTHON, RUBY, RUST_CLIENT, SPRING } from './projects.ts';
+import { GO_EXAMPLE, KAFKA, NODE, PYTHON, RUBY, RUST_CLIENT, SPRING } from './projects.ts';
 
 const PAGE = readPage('docs/getting-a-token.md');
 const SNIPPETS = snippetsOf(PAGE);
@@ -46,7 +52,12 @@ const PYTHON_CLIENTS: readonly RunnableClient[] = [
     setting: [', include_client_id=True', ''],
     error: `(invalid_client) ${DESCRIPTION}`,
   }),
-  python('authlib_requests.py', { setting: METHOD_OF_AUTHLIB, error: `invalid_client: ${DESCRIPTION}` }),
+  python('python/client.py', {
+    path: 'client.py',
+    command: () => ['venv/bin/python', 'client.py'],
+    setting: METHOD_OF_AUTHLIB,
+    error: `invalid_client: ${DESCRIPTION}`,
+  }),
   python('authlib_httpx.py', { setting: METHOD_OF_AUTHLIB, error: `invalid_client: ${DESCRIPTION}` }),
   python('authlib_flask.py', {
     setting: ['    client_kwargs={"token_endpoint_auth_method": "client_secret_post"},\n', ''],
@@ -68,11 +79,7 @@ const SPRING_FILES: RunnableClient = {
   file: 'spring/application.yaml',
   path: 'src/main/resources/application.yaml',
   beside: { 'spring/ThingsClient.java': 'src/main/java/example/ThingsClient.java' },
-  command: () => [
-    ...SPRING.compile,
-    '-Dexec.mainClass=example.ThingsClient',
-    '-Dexec.args=--spring.main.web-application-type=none',
-  ],
+  command: () => [...SPRING.compile, '-Dexec.mainClass=example.ThingsClient'],
 };
 
 const SPRING_CLIENT: RunnableClient = {
@@ -107,13 +114,13 @@ const kafka = (name: string, more: Partial<RunnableClient>): RunnableClient => (
 const CLIENTS: readonly (readonly [Project, readonly RunnableClient[]])[] = [
   [PYTHON, PYTHON_CLIENTS],
   [
-    GO,
+    GO_EXAMPLE,
     [
       {
-        file: 'golang-oauth2/main.go',
-        path: 'golang-oauth2/main.go',
+        file: 'go/client/main.go',
+        path: 'client/main.go',
         setting: ['oauth2.AuthStyleInParams', 'oauth2.AuthStyleAutoDetect'],
-        command: () => ['go', 'run', './golang-oauth2'],
+        command: () => ['go', 'run', './client'],
       },
     ],
   ],
@@ -181,7 +188,7 @@ async function runClient(
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
   }
-  return run(client.command(url), folder);
+  return run(client.command(url), folder, exampleEnvironment(url));
 }
 
 const expectToken = ({ output }: Run, { prints = 'New York City' }: RunnableClient) => expect(output).toContain(prints);

@@ -7,17 +7,18 @@ import { promisify } from 'node:util';
 
 export type Command = readonly [program: string, ...args: string[]];
 
-/** Programs in another language, with the versions of their packages, in a folder of `projects/`. */
+/** Programs in another language, with the versions of their packages. */
 export interface Project {
   readonly name: string;
-  readonly folder: string;
+  /** From here; a project has the files of all of them. */
+  readonly folders: readonly string[];
   /** Succeeds if the tools are installed. */
   readonly tools: Command;
-  /** Fetches and builds what the programs need, in a copy of the folder. */
+  /** Fetches and builds what the programs need, in a copy of the folders. */
   readonly install: readonly Command[];
 }
 
-/** A copy of a project's folder, with its packages. */
+/** A copy of a project's folders, with its packages. */
 export interface InstalledProject extends AsyncDisposable {
   readonly folder: string;
 }
@@ -32,8 +33,13 @@ export interface Run {
 const ENVIRONMENT = { OAUTHLIB_INSECURE_TRANSPORT: '1', GOFLAGS: '-buildvcs=false', CARGO_TERM_COLOR: 'never' };
 
 /** Runs a command in a folder until it ends, for at most ten minutes. */
-export async function run([program, ...args]: Command, folder: string): Promise<Run> {
-  const options = { cwd: folder, env: { ...process.env, ...ENVIRONMENT }, timeout: 600_000, maxBuffer: 2 ** 26 };
+export async function run(
+  [program, ...args]: Command,
+  folder: string,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Run> {
+  const env = { ...process.env, ...ENVIRONMENT, ...environment };
+  const options = { cwd: folder, env, timeout: 600_000, maxBuffer: 2 ** 26 };
   try {
     const { stdout, stderr } = await promisify(execFile)(program, args, options);
     return { succeeded: true, output: stdout + stderr };
@@ -50,7 +56,9 @@ export async function installProject(project: Project): Promise<InstalledProject
     return undefined;
   }
   const folder = await mkdtemp(join(tmpdir(), 'interop-'));
-  await cp(fileURLToPath(new URL(`projects/${project.folder}/`, import.meta.url)), folder, { recursive: true });
+  for (const source of project.folders) {
+    await cp(fileURLToPath(new URL(`${source}/`, import.meta.url)), folder, { recursive: true });
+  }
   for (const command of project.install) {
     const { succeeded, output } = await run(command, folder);
     if (succeeded) continue;

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
-import { startServiceForClients } from '../support/client-snippet.ts';
+import { exampleEnvironment, startServiceForClients } from '../support/client-snippet.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { getAccessToken, send } from '../support/http.ts';
 import { readPage, snippetsOf } from '../support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
 import { type Command, type InstalledProject, installProject, type Project } from './installed-project.ts';
-import { GO, PYTHON, RUST_VERIFIER, SPRING_VERIFIER } from './projects.ts';
+import { GO, GO_EXAMPLE, PYTHON, RUST_VERIFIER, SPRING_VERIFIER } from './projects.ts';
 import { startVerifier, type Verifier } from './start-verifier.ts';
 
 const PAGE = readPage('docs/resource-servers.md');
@@ -47,10 +47,13 @@ const go = (name: string, more: Partial<VerifierSnippet>): VerifierSnippet => ({
 });
 
 const VERIFIERS: readonly VerifierSnippet[] = [
-  go('keyfunc', {
+  go('server', {
+    project: GO_EXAMPLE,
+    file: 'go/server/access_token.go',
     forDefaultTokens: [
       [/\t\t\tjwt.WithAudience.*\n/, ''],
-      [/if token.Header\["typ"\].*\{/, 'if _ = slices.Contains(strings.Fields(""), token.Raw); false {'],
+      ['token.Header["typ"] != "at+jwt"', 'token.Header["typ"] != nil'],
+      ['if !slices', 'if false && !slices'],
     ],
     interval: {
       shown: 'rate.Every(5*time.Second)',
@@ -74,14 +77,14 @@ const VERIFIERS: readonly VerifierSnippet[] = [
   }),
   {
     project: PYTHON,
-    file: 'access_token.py',
+    file: 'python/access_token.py',
     path: 'access_token.py',
     command: () => ['venv/bin/python', 'verify_lines.py'],
     forDefaultTokens: [
       ['if jwt.get_unverified_header(token).get("typ") != "at+jwt"', 'if False'],
       [/ +audience=.*\n/, ''],
       ['options={', 'options={"verify_aud": False, '],
-      ['if "read" not in claims["scope"].split()', 'if False'],
+      ['if scope not in claims.get("scope", "").split()', 'if False'],
     ],
     interval: { shown: 'cooldown_duration=5', short: 'cooldown_duration=2' },
     fetches: true,
@@ -105,10 +108,7 @@ const VERIFIERS: readonly VerifierSnippet[] = [
     command: () => [...SPRING_VERIFIER.compile, '-Dexec.mainClass=example.VerifyLines'],
     // With `issuer-uri` alone, Spring Boot makes its decoder in this way.
     forDefaultTokens: [
-      [
-        /NimbusJwtDecoder decoder[\s\S]*?return decoder;/,
-        'return JwtDecoders.fromIssuerLocation("https://auth.example.com");',
-      ],
+      [/NimbusJwtDecoder decoder[\s\S]*?return decoder;/, 'return JwtDecoders.fromIssuerLocation(issuer);'],
       [
         'import org.springframework.security.oauth2.jwt.JwtDecoder;',
         'import org.springframework.security.oauth2.jwt.*;',
@@ -134,10 +134,10 @@ async function start(
   await mkdir(dirname(join(folder, path)), { recursive: true });
   await writeFile(join(folder, path), code.replaceAll(ISSUER, url));
   if (path.endsWith('.go')) {
-    const main = await readFile(join(folder, 'verify-lines.go.txt'), 'utf8');
+    const main = await readFile(new URL('projects/go/verify-lines.go.txt', import.meta.url), 'utf8');
     await writeFile(join(folder, dirname(path), 'main.go'), main);
   }
-  return startVerifier(command((await send(url, '/oauth2/jwks')).text), folder);
+  return startVerifier(command((await send(url, '/oauth2/jwks')).text), folder, exampleEnvironment(url));
 }
 
 const base64url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -10,8 +10,13 @@ export interface Verifier extends AsyncDisposable {
 }
 
 /** Starts a program that answers each line of standard input with a line that has `accepted` or `refused`. */
-export function startVerifier([program, ...args]: Command, folder: string): Verifier {
-  const child = spawn(program, args, { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
+export function startVerifier(
+  [program, ...args]: Command,
+  folder: string,
+  environment: Readonly<Record<string, string>>,
+): Verifier {
+  const env = { ...process.env, ...environment };
+  const child = spawn(program, args, { cwd: folder, env, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {

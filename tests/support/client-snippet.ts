@@ -33,6 +33,17 @@ export function codeFor(
     .replaceAll('my-secret', GOOD_SECRET);
 }
 
+/** What the programs of examples/ read, for a service on loopback and one of its own resources. */
+export function exampleEnvironment(url: string): Readonly<Record<string, string>> {
+  return {
+    ISSUER: url,
+    AUDIENCE: 'https://api.example.com',
+    CLIENT_ID: GOOD_CLIENT.client_id,
+    CLIENT_SECRET: GOOD_SECRET,
+    API_URL: `${url}/v1/locations/NYC_USA`,
+  };
+}
+
 /** A service with public metadata whose base URL is where it listens, since clients compare the two. */
 export async function startServiceForClients(
   environment: Readonly<Record<string, string>> = {},

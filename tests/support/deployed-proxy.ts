@@ -1,5 +1,5 @@
-import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Backend } from './balancer.ts';
@@ -13,7 +13,7 @@ export const REPLICA_HOSTS = ['127.0.0.11', '127.0.0.12'];
 export const PUBLIC_NAME = 'auth.example.com';
 
 interface Tool {
-  readonly sample: string;
+  readonly program: 'nginx' | 'haproxy' | 'caddy';
   readonly check: (file: string, folder: string) => readonly string[];
   readonly run: (file: string, folder: string) => readonly string[];
 }
@@ -28,58 +28,79 @@ const NGINX = (file: string, folder: string) => [
   `pid ${folder}/pid; daemon off; master_process off;`,
 ];
 
-/** Proxies that a test can start, by the name of their program. */
+const OF_NGINX: Tool = { program: 'nginx', check: (file, folder) => ['-t', ...NGINX(file, folder)], run: NGINX };
+const OF_HAPROXY: Tool = {
+  program: 'haproxy',
+  check: (file) => ['-c', '-f', file],
+  run: (file) => ['-db', '-f', file],
+};
+
+/** Samples that a test can start. */
 export const PROXIES = {
-  nginx: { sample: 'nginx.conf', check: (file, folder) => ['-t', ...NGINX(file, folder)], run: NGINX },
-  haproxy: { sample: 'haproxy.cfg', check: (file) => ['-c', '-f', file], run: (file) => ['-db', '-f', file] },
-  caddy: {
-    sample: 'Caddyfile',
+  'nginx.conf': OF_NGINX,
+  'nginx-stream.conf': OF_NGINX,
+  'haproxy.cfg': OF_HAPROXY,
+  'haproxy-tcp.cfg': OF_HAPROXY,
+  Caddyfile: {
+    program: 'caddy',
     check: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
     run: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
   },
 } as const satisfies Readonly<Record<string, Tool>>;
 
+/** Why a sample cannot be tried here; undefined if it can. */
+export function missingFor(sample: keyof typeof PROXIES): string | undefined {
+  const { program } = PROXIES[sample];
+  if (spawnSync(program, [program === 'caddy' ? 'version' : '-v']).status !== 0) return `${program} is not installed`;
+  const hasModule = globSync('/etc/nginx/modules-enabled/*stream*').length > 0;
+  return sample === 'nginx-stream.conf' && !hasModule ? 'the module "stream" of nginx is not installed' : undefined;
+}
+
 /** A sample of deploy/proxies with a certificate, files and ports of a test. */
 export class DeployedProxy implements Disposable {
   readonly port: number;
   readonly authority = new CertificateAuthority();
-  readonly #program: keyof typeof PROXIES;
+  readonly #sample: keyof typeof PROXIES;
+  /** For its name, in PEM. */
+  readonly certificate: { readonly certificate: string; readonly key: string };
   readonly #folder = mkdtempSync(join(tmpdir(), 'proxy-'));
   readonly #file: string;
 
-  private constructor(program: keyof typeof PROXIES, port: number, { port: to, managementPort }: Backend) {
+  private constructor(sample: keyof typeof PROXIES, port: number, { port: to, managementPort }: Backend) {
     this.port = port;
-    this.#program = program;
-    this.#file = join(this.#folder, PROXIES[program].sample);
-    const { certificate, key } = this.authority.issue(`DNS:${PUBLIC_NAME}`);
+    this.#sample = sample;
+    this.#file = join(this.#folder, sample);
+    this.certificate = this.authority.issue(`DNS:${PUBLIC_NAME}`);
+    const { certificate, key } = this.certificate;
     const both = join(this.#folder, 'both.pem');
     writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'));
     // nginx reads them before it gives up its rights; its log belongs to the user of its workers.
     chmodSync(this.#folder, 0o777);
-    const text = readFileSync(join('deploy/proxies', PROXIES[program].sample), 'utf8')
+    const text = readFileSync(join('deploy/proxies', sample), 'utf8')
       .replaceAll('10.0.0.', '127.0.0.')
       .replaceAll('8080', String(to))
       .replaceAll('8081', String(managementPort))
       .replace('listen 443', `listen 127.0.0.1:${port}`)
       .replace('bind :443', `bind 127.0.0.1:${port}`)
       .replace(`/etc/ssl/${PUBLIC_NAME}.key`, key)
-      .replace(`/etc/ssl/${PUBLIC_NAME}.pem`, program === 'haproxy' ? both : certificate)
+      .replace(`/etc/ssl/${PUBLIC_NAME}.pem`, PROXIES[sample].program === 'haproxy' ? both : certificate)
       .replaceAll('/var/log/nginx', this.#folder);
     writeFileSync(this.#file, text);
   }
 
-  static async prepare(program: keyof typeof PROXIES, backend: Backend): Promise<DeployedProxy> {
-    return new DeployedProxy(program, await freePort(), backend);
+  static async prepare(sample: keyof typeof PROXIES, backend: Backend): Promise<DeployedProxy> {
+    return new DeployedProxy(sample, await freePort(), backend);
   }
 
   /** Throws if the program does not accept its configuration. */
   check(): void {
-    execFileSync(this.#program, PROXIES[this.#program].check(this.#file, this.#folder), { stdio: 'pipe' });
+    const { program, check } = PROXIES[this.#sample];
+    execFileSync(program, check(this.#file, this.#folder), { stdio: 'pipe' });
   }
 
   start(): Program {
-    const args = PROXIES[this.#program].run(this.#file, this.#folder);
-    return followProgram(spawn(this.#program, args) as ChildProcessWithoutNullStreams);
+    const { program, run } = PROXIES[this.#sample];
+    return followProgram(spawn(program, run(this.#file, this.#folder)) as ChildProcessWithoutNullStreams);
   }
 
   [Symbol.dispose](): void {

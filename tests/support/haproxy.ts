@@ -15,7 +15,10 @@ export const HAS_HAPROXY = spawnSync('haproxy', ['-v']).status === 0;
  * HAProxy in front of replicas, as docs/operations.md shows it: token requests follow /readyz, and reach all replicas while
  * none is ready; all other paths follow /readyz/verification.
  */
-export async function startHaproxy(backends: readonly Backend[]): Promise<AsyncDisposable & { readonly url: string }> {
+export async function startHaproxy(
+  backends: readonly Backend[],
+  verification: '/readyz/verification' | '/readyz' = '/readyz/verification',
+): Promise<AsyncDisposable & { readonly url: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'haproxy-'));
   const [port, file] = [await freePort(), join(folder, 'haproxy.cfg')];
   const servers = (options: (backend: Backend) => string) =>
@@ -41,7 +44,7 @@ ${checked}
 backend unchecked
 ${servers(() => '')}
 backend verification
-  option httpchk GET /readyz/verification
+  option httpchk GET ${verification}
 ${checked}
 `,
   );

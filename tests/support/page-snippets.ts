@@ -10,14 +10,14 @@ export function readPage(path: string): string {
 
 /**
  * The code of a page, by the names of its files: the fenced blocks whose first line is a comment with such a name, and the files in
- * docs/examples to which the page links.
+ * examples/ to which the page links, by the text of the link.
  */
 export function snippetsOf(page: string): ReadonlyMap<string, string> {
   const blocks = page.matchAll(/^```\w+\n(?:\/\/|#) ([\w./-]+\.\w+)\n(.*?)^```$/gms);
-  const linked = page.matchAll(/\]\(examples\/([\w./-]+)\)/g);
+  const linked = page.matchAll(/\[([\w./-]+)\]\(\.\.\/(examples\/[\w./-]+)\)/g);
   return new Map([
     ...[...blocks].map(([, name = '', text = '']) => [name, text] as const),
-    ...[...linked].map(([, name = '']) => [name, readPage(`docs/examples/${name}`)] as const),
+    ...[...linked].map(([, name = '', path = '']) => [name, readPage(path)] as const),
   ]);
 }
 

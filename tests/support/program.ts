@@ -57,6 +57,16 @@ export function runLine(line: string, environment: Readonly<Record<string, strin
   return followGroup(spawn('bash', ['-c', line], { ...optionsFor(environment), detached: true }));
 }
 
+/** Runs a command in a folder with the environment of this process. At the end, everything that it started is killed with it. */
+export function runCommand(
+  [program, ...args]: readonly [program: string, ...args: string[]],
+  folder: string,
+  environment: Readonly<Record<string, string>>,
+): Program {
+  const env = { ...process.env, ...environment };
+  return followGroup(spawn(program, args, { cwd: folder, env, detached: true }));
+}
+
 function followGroup(leader: ChildProcessWithoutNullStreams): Program {
   return {
     ...followProgram(leader),

@@ -30,7 +30,7 @@ public class ThingsClient {
             .requestInterceptor(new OAuth2ClientHttpRequestInterceptor(manager))
             .build();
         return (args) -> System.out.println(client.get()
-            .uri("https://api.example.com/things")
+            .uri(System.getenv("API_URL"))
             .attributes(clientRegistrationId("things"))
             .retrieve()
             .body(String.class));

@@ -8,6 +8,7 @@ const bearer = (scope) => async (request, response, next) => {
   next();
 };
 
-export const app = express();
+const app = express();
 app.get('/things', bearer('read'), (request, response) => response.json({ caller: request.claims.sub }));
 app.post('/things', bearer('write'), (_request, response) => response.sendStatus(201));
+app.listen(process.env.PORT ?? 9000);

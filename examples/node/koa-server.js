@@ -1,7 +1,7 @@
 import Koa from 'koa';
 import { authorize } from './access-token.js';
 
-export const app = new Koa();
+const app = new Koa();
 
 app.use(async (ctx, next) => {
   const { claims, status, headers } = await authorize(
@@ -20,3 +20,5 @@ app.use(async (ctx, next) => {
 app.use((ctx) => {
   ctx.body = { caller: ctx.state.claims.sub };
 });
+
+app.listen(process.env.PORT ?? 9000);

@@ -1,14 +1,17 @@
 import { createRemoteJWKSet, errors, jwtVerify } from 'jose';
 
-const keys = createRemoteJWKSet(new URL('https://auth.example.com/oauth2/jwks'), {
+const { ISSUER, AUDIENCE } = process.env;
+if (!ISSUER || !AUDIENCE) throw new Error('ISSUER and AUDIENCE are required');
+
+const keys = createRemoteJWKSet(new URL(`${ISSUER}/oauth2/jwks`), {
   timeoutDuration: 2_000,
   cooldownDuration: 5_000,
   cacheMaxAge: 600_000,
 });
 
 const EXPECTED = {
-  issuer: 'https://auth.example.com',
-  audience: 'https://api.example.com',
+  issuer: ISSUER,
+  audience: AUDIENCE,
   typ: 'at+jwt',
   algorithms: ['RS256'],
   clockTolerance: 5,

@@ -1,6 +1,7 @@
 package example;
 
 import java.util.Objects;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.security.config.Customizer;
@@ -15,15 +16,15 @@ import org.springframework.security.web.SecurityFilterChain;
 @Configuration
 public class ThingsSecurity {
     @Bean
-    JwtDecoder jwtDecoder() {
+    JwtDecoder jwtDecoder(@Value("${ISSUER}") String issuer, @Value("${AUDIENCE}") String audience) {
         // Without validateType(false), `typ: at+jwt` is refused. The validator below checks the type.
-        NimbusJwtDecoder decoder = NimbusJwtDecoder.withJwkSetUri("https://auth.example.com/oauth2/jwks")
+        NimbusJwtDecoder decoder = NimbusJwtDecoder.withJwkSetUri(issuer + "/oauth2/jwks")
             .jwsAlgorithm(SignatureAlgorithm.RS256)
             .validateType(false)
             .build();
         decoder.setJwtValidator(JwtValidators.createAtJwtValidator()
-            .issuer("https://auth.example.com")
-            .audience("https://api.example.com")
+            .issuer(issuer)
+            .audience(audience)
             // Accepts any client; the builder requires some check.
             .validators((checks) -> checks.put("client_id", new JwtClaimValidator<>("client_id", Objects::nonNull)))
             .build());

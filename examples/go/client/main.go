@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
@@ -12,12 +13,12 @@ import (
 
 func main() {
 	config := clientcredentials.Config{
-		ClientID:     "my-client",
-		ClientSecret: "my-secret",
-		TokenURL:     "https://auth.example.com/oauth2/token",
+		ClientID:     os.Getenv("CLIENT_ID"),
+		ClientSecret: os.Getenv("CLIENT_SECRET"),
+		TokenURL:     os.Getenv("ISSUER") + "/oauth2/token",
 		AuthStyle:    oauth2.AuthStyleInParams,
 	}
-	response, err := config.Client(context.Background()).Get("https://api.example.com/things")
+	response, err := config.Client(context.Background()).Get(os.Getenv("API_URL"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -26,5 +27,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(string(body))
+	fmt.Println(response.StatusCode, string(body))
 }
