@@ -36,7 +36,12 @@ const EXAMPLES: readonly Example[] = [
     server: [NODE_EXAMPLE, ['node', 'fastify-server.js']],
     away: 503,
   },
-  { name: 'Go', client: [GO_EXAMPLE, ['go', 'run', './client']], server: [GO_EXAMPLE, ['go', 'run', './server']], away: 'does not start' },
+  {
+    name: 'Go',
+    client: [GO_EXAMPLE, ['go', 'run', './client']],
+    server: [GO_EXAMPLE, ['go', 'run', './server']],
+    away: 'does not start',
+  },
   {
     name: 'Python',
     client: [PYTHON_EXAMPLE, ['venv/bin/python', 'client.py']],
