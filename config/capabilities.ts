@@ -10,7 +10,7 @@ import { tracing } from './capabilities/tracing.ts';
 import { workers } from './capabilities/workers.ts';
 import type { Capability } from './capability.ts';
 
-/** What the service can do beside the core. Each can be deleted: its line here, its file in config/capabilities/, and its folders. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
+/** What the service can do beside the core; the README says how to remove one. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
 export const CAPABILITIES: readonly Capability[] = [
   keyDirectory,
   privateKeyJwt,

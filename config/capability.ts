@@ -55,8 +55,8 @@ export interface CapabilityTables {
 }
 
 /**
- * Something that a setting switches on. Its code is in folders of its name, which the core does not import: without them, its
- * file in config/capabilities/ and its line in each list of config/, the rest compiles and works.
+ * Something that a setting switches on. Its code is in folders of its name, which the core does not import; the README says how
+ * to remove one.
  */
 export interface Capability<Slice = unknown, Own = unknown> {
   readonly name: string;
