@@ -1,6 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
+import { WELL_KNOWN } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
 import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
@@ -59,6 +60,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       metrics: countedBy([get(PARTS.processMetrics), ...get.all(LISTS.requestCounters)]),
       load: get(PARTS.loadLimit),
       routes: get(PARTS.routes),
+      publicPrefix: settings.PUBLIC_METADATA ? WELL_KNOWN : undefined,
       connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
       onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock)),
       around: get.optional(PARTS.aroundRequests),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { METADATA_COMPATIBILITIES } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { availableCores, memoryLimit, workersWithin } from '../../adapters/system/host-limits.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
 import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
@@ -114,11 +115,11 @@ export const CORE_GROUPS = {
   metadata: settingsGroup({
     rows: {
       PUBLIC_METADATA: trueOrFalse().default(false).describe('`true` opens the key set and the metadata to callers without a token. They are `/oauth2/jwks` and `/.well-known/oauth-authorization-server`'),
-      METADATA_COMPATIBILITY: oneOf('mcp').optional().describe('clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context Protocol](mcp.md) insist on. Requires `PUBLIC_METADATA=true`'),
+      METADATA_COMPATIBILITY: listOf(...METADATA_COMPATIBILITIES).optional().describe('clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context Protocol](mcp.md) insist on, and requires `PUBLIC_METADATA=true`. `oidc` serves [a document for clients of OpenID Connect](getting-a-token.md#clients-that-want-openid-connect) at `/.well-known/openid-configuration`'),
       METADATA_SCOPES: scopes().optional().describe('the scopes that the metadata lists as `scopes_supported`, separated by single spaces'),
     },
     contradictions: {
-      'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token': (given) => given['METADATA_COMPATIBILITY'] === 'mcp' && given['PUBLIC_METADATA'] !== 'true',
+      'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token': (given) => given['METADATA_COMPATIBILITY']?.includes('mcp') && given['PUBLIC_METADATA'] !== 'true',
     },
   }),
 };

@@ -69,7 +69,7 @@ describe('readSettings', () => {
     [{ ...MEMORY, TOKEN_PROFILE: 'rfc9068' }, 'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
     [
       { ...MEMORY, METADATA_COMPATIBILITY: 'mcp' },
-      'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp, since these clients fetch it without a token',
+      'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token',
     ],
     [{ ...MEMORY, KEY_FILE: 'x', KEY_ROTATION_SECONDS: '300' }, 'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'],
     [{ ...MEMORY, PORT: '0' }, 'BASE_URL: is required if PORT is 0, any free port'],

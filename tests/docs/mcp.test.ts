@@ -129,7 +129,7 @@ describe('docs/mcp.md', () => {
 
   it('without PUBLIC_METADATA the service does not start', async () => {
     const start = startServiceForMcp(await freePlaces(), { PUBLIC_METADATA: 'false' });
-    await expect(start).rejects.toThrow('PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY is mcp');
+    await expect(start).rejects.toThrow('PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp');
   });
 
   describe('the MCP server', () => {

@@ -20,7 +20,8 @@ const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
 const TEXT = String(new URLSearchParams(GOOD));
 const BASIC = `Basic ${Buffer.from(`${GOOD.client_id}:${GOOD_SECRET}`).toString('base64')}`;
 
-const DOCUMENTS = ['/oauth2/jwks', '/.well-known/oauth-authorization-server'];
+const OPENID = '/.well-known/openid-configuration';
+const DOCUMENTS = ['/oauth2/jwks', '/.well-known/oauth-authorization-server', OPENID];
 const LOCATION = '/v1/locations/NYC_USA';
 const AUTHORIZE = '/oauth2/authorize';
 const REQUIRING_TOKEN = [...DOCUMENTS, LOCATION, AUTHORIZE, '/nothing'];
@@ -134,6 +135,7 @@ describe('docs/openapi.json', () => {
     const produced = [
       await answersOf({ environment: { CLIENT_FAILURES_PER_MINUTE: '2', TOKEN_SCOPE_CLAIM: 'true' } }, askForTokens),
       await answersOf({}, askWithToken),
+      await answersOf({ environment: { METADATA_COMPATIBILITY: 'oidc' } }, askWithToken),
       await answersOf({}, askWithOtherMethods),
       await answersOf({ limits: short }, askMalformed),
       await answersOf(
@@ -162,10 +164,13 @@ describe('docs/openapi.json', () => {
           }
         },
       ),
-      await answersOf({ environment: { METADATA_COMPATIBILITY: 'mcp', PUBLIC_METADATA: 'true' } }, async (service) => {
-        await askForAll(service);
-        await askWithOtherMethods(service);
-      }),
+      await answersOf(
+        { environment: { METADATA_COMPATIBILITY: 'mcp,oidc', PUBLIC_METADATA: 'true' } },
+        async (service) => {
+          await askForAll(service);
+          await askWithOtherMethods(service);
+        },
+      ),
       await answersOf(
         {
           override: (container) => {

@@ -8,6 +8,7 @@ import {
   notAllowed,
   openlyRefused,
   RESOURCE,
+  refused,
   TOKEN,
 } from './hostile-request.ts';
 import type { HostileServiceOptions } from './hostile-service.ts';
@@ -107,11 +108,17 @@ const BY_IDENTITY = {
 };
 
 const PUBLIC_KEYS: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=30' } };
+const PUBLIC_METADATA: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=3600' } };
+const NO_ROUTE = refused(404, 'not_found', 'route_unknown');
+const NO_LOGIN = refused(400, 'unsupported_response_type', 'response_type_unsupported');
 const PUBLIC: Capability['answers'] = {
   'the key set': PUBLIC_KEYS,
   'HEAD of the key set': { ...PUBLIC_KEYS, isHead: true },
   'POST to the key set': notAllowed('GET, HEAD'),
-  'the metadata': { ...RESOURCE, headers: { 'cache-control': 'public, max-age=3600' } },
+  'the metadata': PUBLIC_METADATA,
+  'the metadata of another issuer': NO_ROUTE,
+  'the metadata of OpenID': NO_ROUTE,
+  'the metadata of a resource': NO_ROUTE,
 };
 
 /** What can be switched on, by itself. */
@@ -139,11 +146,15 @@ export const CAPABILITIES: Readonly<Record<string, Capability>> = {
     options: { settings: { PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'mcp' } },
     answers: {
       ...PUBLIC,
-      'the authorization endpoint of a login': {
-        status: 400,
-        error: 'unsupported_response_type',
-        reason: 'response_type_unsupported',
-      },
+      'the authorization endpoint of a login': NO_LOGIN,
+    },
+  },
+  'metadata for OpenID Connect': {
+    options: { settings: { PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'oidc' } },
+    answers: {
+      ...PUBLIC,
+      'the metadata of OpenID': PUBLIC_METADATA,
+      'the authorization endpoint of a login': NO_LOGIN,
     },
   },
   'tokens of RFC 9068': {

@@ -43,6 +43,7 @@ interface ApiDocument {
 export const API_DOCUMENT: ApiDocument = JSON.parse(readPage('docs/openapi.json'));
 
 const METADATA_PATH = '/.well-known/oauth-authorization-server';
+const OPENID_PATH = '/.well-known/openid-configuration';
 
 /** Header fields of any answer over HTTP/1.1, which no description of an API lists. */
 const FIELDS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
@@ -132,13 +133,15 @@ function groupsFor({ request }: ProducedAnswer): readonly Group[] {
   const path = (request.target.startsWith('/') ? request.target : URL.parse(request.target)?.pathname) ?? '';
   const listed = GROUPS.filter((group) => matches(group.path, path.replace(/\?.*/s, '')));
   const operation = listed.find(({ methods }) => methods?.includes(request.method));
-  // The path of the metadata depends on the issuer.
-  if (operation !== undefined && !path.startsWith(`${METADATA_PATH}/`)) return [operation];
+  // The paths of the metadata depend on the issuer.
+  const isMetadata = path.startsWith(METADATA_PATH) || path.endsWith(OPENID_PATH);
+  if (operation !== undefined && !isMetadata) return [operation];
   return [...(operation ? [operation] : listed.filter(({ methods }) => methods === undefined)), OTHER_PATHS];
 }
 
 function matches(documented: string, path: string): boolean {
   if (documented === METADATA_PATH && path.startsWith(`${METADATA_PATH}/`)) return true;
+  if (documented === OPENID_PATH && path.endsWith(OPENID_PATH)) return true;
   const pattern = RegExp.escape(documented).replace(/\\\{\w+\\\}/g, '[^/]+');
   return new RegExp(`^${pattern}$`).test(path);
 }

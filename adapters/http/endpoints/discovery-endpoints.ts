@@ -7,7 +7,10 @@ import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
 
-const WELL_KNOWN = '/.well-known/oauth-authorization-server';
+/** The folder of documents about a host (RFC 8615). */
+export const WELL_KNOWN = '/.well-known/';
+const METADATA_NAME = `${WELL_KNOWN}oauth-authorization-server`;
+const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
 export const TOKEN_PATH = '/oauth2/token';
 export const KEY_SET_PATH = '/oauth2/jwks';
 export const AUTHORIZATION_PATH = '/oauth2/authorize';
@@ -27,23 +30,46 @@ export interface MetadataOptions {
   /** The client authentication methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
   readonly cacheability: Cacheability;
-  /** The clients for which the document has more than the service can do; undefined for none. */
-  readonly compatibility?: MetadataCompatibility | undefined;
+  /** The clients for which documents have more than the service can do. */
+  readonly compatibility?: readonly MetadataCompatibility[] | undefined;
 }
 
-/** `mcp`: the SDKs of the Model Context Protocol use no metadata without an authorization endpoint and PKCE (decision 0311). */
-type MetadataCompatibility = 'mcp';
+/**
+ * `mcp`: the SDKs of the Model Context Protocol use no metadata without an authorization endpoint and PKCE. `oidc`: clients of
+ * OpenID Connect look for a document of its own (decision 0311).
+ */
+export const METADATA_COMPATIBILITIES = ['mcp', 'oidc'] as const;
+
+type MetadataCompatibility = (typeof METADATA_COMPATIBILITIES)[number];
 
 /** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
 export function metadataPath(issuer: string): string {
-  const path = URL.parse(issuer)?.pathname.replace(/\/$/, '') ?? '';
-  // Characters with a meaning in a route's path are escaped.
-  return path.startsWith('/') ? `${WELL_KNOWN}${path.replace(/[{}()[\]+?!:*\\]/g, '\\$&')}` : WELL_KNOWN;
+  return `${METADATA_NAME}${pathOf(issuer)}`;
 }
 
-/** GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). */
-export function metadataEndpoint(options: MetadataOptions): Handler {
-  const { issuer, baseUrl, scopes, methods, cacheability, compatibility } = options;
+/**
+ * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4). A proxy
+ * removes the path of the base URL, as for every other route.
+ */
+export function openIdPath(issuer: string, baseUrl: string): string {
+  const [path, base] = [pathOf(issuer), pathOf(baseUrl)];
+  return `${path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path}${OPENID_NAME}`;
+}
+
+/** The path of a URL as part of a route's path, without a slash at its end; empty if it has none. */
+function pathOf(url: string): string {
+  const path = URL.parse(url)?.pathname.replace(/\/$/, '') ?? '';
+  // Characters with a meaning in a route's path are escaped.
+  return path.startsWith('/') ? path.replace(/[{}()[\]+?!:*\\]/g, '\\$&') : '';
+}
+
+/**
+ * GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). The document for OpenID
+ * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
+ */
+export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
+  const { issuer, baseUrl, scopes, methods, cacheability, compatibility = [] } = options;
+  const authorization_endpoint = `${baseUrl}${AUTHORIZATION_PATH}`;
   const metadata = {
     issuer,
     token_endpoint: `${baseUrl}${TOKEN_PATH}`,
@@ -57,8 +83,14 @@ export function metadataEndpoint(options: MetadataOptions): Handler {
     }),
     // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],
-    ...(compatibility === 'mcp' && {
-      authorization_endpoint: `${baseUrl}${AUTHORIZATION_PATH}`,
+    ...(document === 'openid' && {
+      authorization_endpoint,
+      // The `sub` of a client is the same for every resource server.
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    }),
+    ...(compatibility.includes('mcp') && {
+      authorization_endpoint,
       response_types_supported: ['code'],
       code_challenge_methods_supported: ['S256'],
     }),

@@ -2,7 +2,7 @@ import type { IssueToken } from '../../../application/issue-token.ts';
 import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import type { Access, Handler, Route } from '../server/koa-application.ts';
+import type { Access, Route } from '../server/koa-application.ts';
 import {
   AUTHORIZATION_PATH,
   authorizationEndpoint,
@@ -11,6 +11,7 @@ import {
   type MetadataOptions,
   metadataEndpoint,
   metadataPath,
+  openIdPath,
   TOKEN_PATH,
 } from './discovery-endpoints.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
@@ -32,21 +33,22 @@ interface PublicRouteParts {
 export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const access: Access = { kind: parts.publicMetadata ? 'public' : 'bearer' };
   const cacheability = parts.publicMetadata ? 'public' : 'private';
-  const metadata = metadataEndpoint({ ...parts.metadata, methods: parts.methods, cacheability });
+  const { issuer, baseUrl, compatibility = [] } = parts.metadata;
+  const options = { ...parts.metadata, methods: parts.methods, cacheability } as const;
+  const metadata = { GET: metadataEndpoint(options, 'oauth') };
+  const refusing = { GET: authorizationEndpoint, POST: authorizationEndpoint };
   return [
     { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(parts) } },
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.publishKeys, cacheability) } },
-    { path: metadataPath(parts.metadata.issuer), access, methods: { GET: metadata } },
-    ...(parts.metadata.compatibility === 'mcp' ? mcpRoutes(metadataPath(parts.metadata.issuer), metadata) : []),
+    { path: metadataPath(issuer), access, methods: metadata },
+    ...(compatibility.length > 0
+      ? [{ path: AUTHORIZATION_PATH, access: { kind: 'public' } as const, methods: refusing }]
+      : []),
+    // The SDK for Go asks for the metadata of `https://auth.example.com/` with a `/` at the end of the path.
+    ...(compatibility.includes('mcp') ? [{ path: `${metadataPath(issuer)}/`, access, methods: metadata }] : []),
+    ...(compatibility.includes('oidc')
+      ? [{ path: openIdPath(issuer, baseUrl), access, methods: { GET: metadataEndpoint(options, 'openid') } }]
+      : []),
     ...parts.resources,
-  ];
-}
-
-/** The SDK for Go asks for the metadata of `https://auth.example.com/` with a `/` at the end of the path. */
-function mcpRoutes(path: string, metadata: Handler): readonly Route[] {
-  const access: Access = { kind: 'public' };
-  return [
-    { path: `${path}/`, access, methods: { GET: metadata } },
-    { path: AUTHORIZATION_PATH, access, methods: { GET: authorizationEndpoint, POST: authorizationEndpoint } },
   ];
 }

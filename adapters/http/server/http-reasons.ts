@@ -184,7 +184,8 @@ export const HTTP_REASONS = {
   },
   route_unknown: {
     code: 'not_found',
-    meaning: 'The token is valid, but the path does not exist. Compare the path with the documentation.',
+    meaning:
+      'The path does not exist, and the caller may know: the token is valid, or the path is below /.well-known/. Compare it with the documentation.',
   },
   resource_unknown: {
     code: 'not_found',

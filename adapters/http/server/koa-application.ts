@@ -41,6 +41,8 @@ export interface ApplicationParts extends ExchangeParts {
   readonly authorizeRequest: AuthorizeRequest;
   /** Who may learn that a path has no route: by default the bearer of a valid token. */
   readonly otherPaths?: Access | undefined;
+  /** Paths that begin with this are public: everyone may learn which of them have no route. */
+  readonly publicPrefix?: string | undefined;
   /** By default every host is answered. */
   readonly answersHost?: HostCheck;
   /** Called with errors outside of a response's own handling, such as a connection that broke while the response was sent. */
@@ -52,7 +54,7 @@ export interface ApplicationParts extends ExchangeParts {
  * second rule about paths can disagree, and a path without a route requires a token before the answer is 404.
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
-  const { routes, onFault, otherPaths = BEARER } = parts;
+  const { routes, onFault, otherPaths = BEARER, publicPrefix } = parts;
   const uncounted = new Set(routes.flatMap((route) => (route.uncounted ? [route.path] : [])));
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
@@ -66,7 +68,9 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   application.use(exchange(parts, uncounted));
   application.use(router.routes());
   application.use(async (ctx) => {
-    if (await admits({ access: otherPaths }, ctx, parts)) sendRefusal(ctx, httpRefusal('route_unknown'));
+    const isPublic = publicPrefix !== undefined && ctx.path.startsWith(publicPrefix);
+    const access: Access = isPublic ? { kind: 'public' } : otherPaths;
+    if (await admits({ access }, ctx, parts)) sendRefusal(ctx, httpRefusal('route_unknown'));
   });
   return application;
 }

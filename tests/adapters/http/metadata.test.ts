@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { getAccessToken, send } from '../../support/http.ts';
-import { startServiceUnderTest } from '../../support/running-service.ts';
+import { ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
 describe('the metadata', () => {
@@ -18,7 +18,7 @@ describe('the metadata', () => {
     const answer = await send(service.url, path);
     expect(answer.status).toBe(200);
     expect(answer.json()['issuer']).toBe(issuer);
-    expect((await send(service.url, `${path}x`)).status).toBe(401);
+    expect((await send(service.url, `${path}x`)).status).toBe(404);
   });
 });
 
@@ -90,8 +90,8 @@ describe('METADATA_COMPATIBILITY=mcp', () => {
   it('serves the metadata with a slash behind its path too', async () => {
     const [exact, withSlash] = [await send(mcp().url, `${METADATA}/base`), await send(mcp().url, `${METADATA}/base/`)];
     expect([withSlash.status, withSlash.text]).toEqual([200, exact.text]);
-    for (const path of [`${METADATA}/base//`, `${METADATA}/`, METADATA, '/.well-known/openid-configuration/base']) {
-      expect((await send(mcp().url, path)).status).toBe(401);
+    for (const path of [`${METADATA}/base//`, `${METADATA}/`, METADATA, '/.well-known/openid-configuration']) {
+      expect((await send(mcp().url, path)).status).toBe(404);
     }
   });
 
@@ -116,6 +116,79 @@ describe('METADATA_COMPATIBILITY=mcp', () => {
 
   it('is off by default: the endpoint is a path like any other, which requires a token', async () => {
     expect((await send(plain().url, '/oauth2/authorize')).status).toBe(401);
-    expect((await send(plain().url, `${METADATA}/base/`)).status).toBe(401);
+    expect((await send(plain().url, `${METADATA}/base/`)).status).toBe(404);
+  });
+});
+
+describe('METADATA_COMPATIBILITY=oidc', () => {
+  const METADATA = '/.well-known/oauth-authorization-server';
+  const OPENID = '/.well-known/openid-configuration';
+  const start = (environment: Readonly<Record<string, string>>) =>
+    startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true', ...environment } });
+
+  it.each(['oidc', 'mcp,oidc'])('serves a document that names no user and no ID token beside %s', async (value) => {
+    await using service = await start({ METADATA_COMPATIBILITY: value });
+    const oauth = (await send(service.url, METADATA)).json();
+    const openid = await send(service.url, OPENID);
+    expect(openid.json()).toEqual({
+      ...oauth,
+      authorization_endpoint: `${ISSUER}/oauth2/authorize`,
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    });
+    expect(openid.json()).toMatchObject({
+      response_types_supported: value === 'oidc' ? [] : ['code'],
+      grant_types_supported: ['client_credentials'],
+    });
+    expect(openid.headers).toMatchObject({ 'cache-control': 'public, max-age=3600', etag: expect.any(String) });
+    expect((await send(service.url, '/oauth2/authorize')).json()['error']).toBe('unsupported_response_type');
+  });
+
+  it('leaves the metadata of RFC 8414 as it is', async () => {
+    await using plain = await start({});
+    await using service = await start({ METADATA_COMPATIBILITY: 'oidc' });
+    expect((await send(service.url, METADATA)).text).toBe((await send(plain.url, METADATA)).text);
+    expect((await send(plain.url, OPENID)).status).toBe(404);
+  });
+
+  it.each([
+    ['https://issuer.example/', 'https://issuer.example', ''],
+    ['https://issuer.example/tenant', 'https://issuer.example', '/tenant'],
+    // The proxy removes the path of the base URL, as for the token endpoint.
+    ['https://issuer.example/base', 'https://issuer.example/base', ''],
+    ['https://issuer.example/base/tenant', 'https://issuer.example/base', '/tenant'],
+    ['https://issuer.example/based', 'https://issuer.example/base', '/based'],
+    ['urn:example:issuer', 'https://issuer.example', ''],
+  ])('has the path of Discovery 1.0 section 4 for the issuer %s and the base URL %s', async (issuer, baseUrl, path) => {
+    await using service = await start({ METADATA_COMPATIBILITY: 'oidc', TOKEN_ISSUER: issuer, BASE_URL: baseUrl });
+    expect((await send(service.url, `${path}${OPENID}`)).json()['issuer']).toBe(issuer);
+  });
+
+  it('requires a token where the metadata does', async () => {
+    await using service = await start({ METADATA_COMPATIBILITY: 'oidc', PUBLIC_METADATA: 'false' });
+    expect((await send(service.url, OPENID)).status).toBe(401);
+    const authorization = `Bearer ${await getAccessToken(service.url, 'plain-client', 'plain-secret')}`;
+    const answer = await send(service.url, OPENID, { headers: { authorization } });
+    expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'private, max-age=3600']);
+  });
+});
+
+describe('an unknown path below /.well-known/', () => {
+  it.each([
+    '/.well-known/',
+    '/.well-known/openid-configuration',
+    '/.well-known/x?y',
+    '/.well-known/oauth-authorization-server/',
+  ])('is 404 with public metadata, and requires a token without: %s', async (path) => {
+    await using open = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true' } });
+    await using closed = await startServiceUnderTest();
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const answer = await send(open.url, path, { method });
+      expect([answer.status, answer.text]).toEqual([404, '{"error":"not_found"}']);
+      expect((await send(closed.url, path, { method })).status).toBe(401);
+    }
+    for (const other of ['/.well-known', '/.Well-Known/x', '/%2ewell-known/x', '//.well-known/x', '/x/.well-known/x']) {
+      expect((await send(open.url, other)).status).toBe(401);
+    }
   });
 });
