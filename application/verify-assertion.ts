@@ -24,8 +24,8 @@ export class VerifyAssertion {
   }
 
   /**
-   * The verdict with these keys. Throws DependencyUnavailable if no slot is free in time, if the caller may not know the
-   * verdict then, or if they disconnect.
+   * The verdict with these keys. Throws SlotsExhausted if no slot is free in time or the caller may not know the verdict
+   * then, and DependencyUnavailable if they disconnect.
    */
   async execute(
     assertion: ClientAssertion,

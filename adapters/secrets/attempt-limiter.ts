@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import type {
-  ClosableVerificationSlots,
-  SlotRequest,
-  VerificationSlot,
+import {
+  type ClosableVerificationSlots,
+  type SlotRequest,
+  SlotsExhausted,
+  type VerificationSlot,
 } from '../../application/ports/verification-slots.ts';
 import type { PacedAttempts } from './paced-attempts.ts';
 
@@ -98,7 +99,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     });
     if (!isSelected) return 'attempts_exhausted';
     const waitMs = WAIT_MS - (this.#now() - arrivedAt);
-    const slot = await this.#slots.acquire({ ...request, waitMs });
+    const slot = await this.#slots.acquire({ ...request, waitMs }).catch(exhaustedIfLate);
     return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
   }
 
@@ -166,7 +167,8 @@ export class AttemptLimiter implements ClosableVerificationSlots {
       refusals: limited,
       settle: async (verdict) => {
         if (verdict === 'match') this.#giveBack(pair);
-        const answered = await slot.settle(verdict);
+        const settled = slot.settle(verdict);
+        const answered = await (refusals === 'slow_down' ? settled.catch(exhaustedIfLate) : settled);
         return answered !== 'match' && limited === 'slow_down' ? 'attempts_exhausted' : answered;
       },
       release: () => {
@@ -175,6 +177,12 @@ export class AttemptLimiter implements ClosableVerificationSlots {
       },
     };
   }
+}
+
+/** An attempt beyond the limit that was not checked in time is one too many (RFC 8628 section 3.5), whatever kept the slots busy. */
+function exhaustedIfLate(fault: unknown): 'attempts_exhausted' {
+  if (fault instanceof SlotsExhausted) return 'attempts_exhausted';
+  throw fault;
 }
 
 /** A digest, which has the same size for every pair and refers to no text of the request. An address has no space, so no two pairs are one text. */

@@ -3,8 +3,8 @@ import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import {
   type ClosableVerificationSlots,
   type SlotRequest,
+  SlotsExhausted,
   type VerificationKind,
-  VerificationQueueFull,
   type VerificationSlot,
   verificationFault,
 } from '../../application/ports/verification-slots.ts';
@@ -118,7 +118,9 @@ export class VerificationQueue implements ClosableVerificationSlots {
   async acquire(request: SlotRequest): Promise<VerificationSlot> {
     if (this.#closed) throw this.#fault('the service stops');
     if (request.caller.disconnected.aborted) throw this.#fault('the caller has disconnected');
-    if (this.#unanswered.size >= this.#limits.unanswered) throw new VerificationQueueFull(this.#kind);
+    if (this.#unanswered.size >= this.#limits.unanswered) {
+      throw new SlotsExhausted('the verification queue is full', this.#kind);
+    }
     const granted = Promise.withResolvers<VerificationSlot>();
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
@@ -141,7 +143,8 @@ export class VerificationQueue implements ClosableVerificationSlots {
     const { disconnected } = request.caller;
     const onDisconnected = () => attempt.fail(this.#fault('the caller has disconnected'));
     const waitMs = Math.min(this.#limits.waitMs, request.waitMs ?? Infinity);
-    const timer = setTimeout(() => attempt.fail(this.#fault('no slot was free in time')), waitMs);
+    const late = () => attempt.fail(new SlotsExhausted('no slot was free in time', this.#kind));
+    const timer = setTimeout(late, waitMs);
     const attempt: Attempt = {
       request,
       answer,

@@ -13,23 +13,21 @@ import type {
   RefusalRecord,
 } from '../../application/ports/telemetry.ts';
 import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
-import {
-  type SlotRequest,
-  VerificationQueueFull,
-  type VerificationSlot,
-} from '../../application/ports/verification-slots.ts';
+import { type SlotRequest, SlotsExhausted, type VerificationSlot } from '../../application/ports/verification-slots.ts';
 import type { VerifiedSecret } from '../../application/ports/verified-secrets.ts';
 
 /** Why there is no slot or no verdict. */
 export interface SentFault {
   readonly unavailable: string;
+  /** Too many verifications wait. */
+  readonly slotsExhausted?: true;
 }
 
 /** An error would lose its class when it is sent. */
 export function sentFaultOf(reason: unknown): SentFault {
-  if (reason instanceof VerificationQueueFull) return { unavailable: 'queue full' };
   const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
-  return { unavailable: cause instanceof Error ? cause.message : 'unknown fault' };
+  const unavailable = cause instanceof Error ? cause.message : 'unknown fault';
+  return reason instanceof SlotsExhausted ? { unavailable, slotsExhausted: true } : { unavailable };
 }
 
 /** A slot request as it is sent. Separate messages report that the caller has disconnected, and ask for the registration. */

@@ -3,7 +3,7 @@ import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import {
   type ClosableVerificationSlots,
   type SlotRequest,
-  VerificationQueueFull,
+  SlotsExhausted,
   type VerificationSlot,
   type VerificationSlots,
   verificationFault,
@@ -191,6 +191,6 @@ function giveBack({ disconnect, slot }: HeldSlot): void {
   slot?.release();
 }
 
-function faultOf({ unavailable }: SentFault): DependencyUnavailable {
-  return unavailable === 'queue full' ? new VerificationQueueFull() : verificationFault(unavailable);
+function faultOf({ unavailable, slotsExhausted }: SentFault): DependencyUnavailable {
+  return slotsExhausted ? new SlotsExhausted(unavailable) : verificationFault(unavailable);
 }

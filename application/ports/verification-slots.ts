@@ -13,11 +13,11 @@ export function verificationFault(
   return new DependencyUnavailable(kind, new Error(reason));
 }
 
-/** Too many verifications wait already. */
-export class VerificationQueueFull extends DependencyUnavailable {
-  constructor(kind: VerificationKind = 'secret verification') {
-    super(kind, new Error('the verification queue is full'));
-    this.name = 'VerificationQueueFull';
+/** Too many verifications wait: a flood, or too few cores. Unlike other faults, it says nothing about what the service depends on. */
+export class SlotsExhausted extends DependencyUnavailable {
+  constructor(reason: string, kind: VerificationKind = 'secret verification') {
+    super(kind, new Error(reason));
+    this.name = 'SlotsExhausted';
   }
 }
 
@@ -48,8 +48,8 @@ export interface VerificationSlot {
   readonly refusals: 'immediate' | 'slow_down' | 'deferred';
 
   /**
-   * Gives the slot back and resolves with the verdict as soon as the caller may know it. Throws DependencyUnavailable
-   * if the caller may not know it or has disconnected.
+   * Gives the slot back and resolves with the verdict as soon as the caller may know it. Throws SlotsExhausted if the caller
+   * may not know it, and DependencyUnavailable if they have disconnected.
    */
   settle(verdict: SecretVerdict): Promise<SecretVerdict | 'attempts_exhausted'>;
 
@@ -67,8 +67,9 @@ export interface VerificationSlots {
 
   /**
    * Resolves when a slot is free, or with `attempts_exhausted` if too many attempts failed and this one was not selected
-   * within the waiting time. Throws VerificationQueueFull, and DependencyUnavailable if no slot is free in time, the
-   * caller disconnects, or the service stops. Neither the answer nor its time depends on whether the client is registered.
+   * within the waiting time. Throws SlotsExhausted if no slot is free in time or too many requests wait, and
+   * DependencyUnavailable if the caller disconnects or the service stops. Neither the answer nor its time depends on whether
+   * the client is registered.
    */
   acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'>;
 }

@@ -50,10 +50,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     notYetAt: '55m',
   },
   AuthNotReady: {
-    series: both('auth_check_severity', always(2), always(1), 'check="service"'),
+    series: both('auth_ready', always(0), always(1)),
     firesAt: '2m',
     notYetAt: '0m',
   },
+  AuthReplicaUnavailable: { series: both('auth_ready', always(0), always(1)), firesAt: '6m', notYetAt: '4m' },
   AuthWorkersMissing: {
     series: { ...both('auth_workers', always(4), always(4)), ...both('auth_workers_listening', always(3), always(4)) },
     firesAt: '6m',
@@ -72,7 +73,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     series: {
       ...both('auth_requests_total', grows(100), grows(100), `${TOKEN},status="200",reason="none"`),
       ...both('auth_requests_total', grows(2), grows(0), `${TOKEN},status="503",reason="dependency_unavailable"`),
-      // A flood of refusals hides nothing.
+      // A flood of guesses hides nothing, and fires nothing.
+      ...both('auth_requests_total', grows(900), grows(900), `${TOKEN},status="503",reason="slots_exhausted"`),
       ...both('auth_requests_total', grows(9_000), grows(9_000), `${TOKEN},status="401",reason="secret_wrong"`),
     },
     firesAt: '8m',

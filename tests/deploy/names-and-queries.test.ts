@@ -119,7 +119,7 @@ describe('the dashboard and the alert rules, beside a running service', () => {
 
   it('are answered by a real Prometheus: every query is accepted, and has values where something was measured', async () => {
     const target = new URL(service.managementUrl).host;
-    await using prometheus = await Prometheus.start({ job: JOB, target });
+    await using prometheus = await Prometheus.start({ job: JOB, targets: [target] });
     let empty: readonly string[] = [];
     await until(async () => {
       await sendRequests(service, TOKEN_REQUEST);

@@ -46,6 +46,13 @@ const nothingForGood = (eval_time: string) => ({
   exp_samples: [],
 });
 
+/** The critical alerts that fire, each once. */
+const criticalAlerts = (eval_time: string, names: readonly string[]) => ({
+  expr: 'count by (alertname) (ALERTS{severity="critical",alertstate="firing"})',
+  eval_time,
+  exp_samples: names.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+});
+
 const CASES = Object.entries(ALERT_CASES).map(
   ([alert, { interval = '1m', series, firesAt, notYetAt, alerts = 1 }]) => ({
     name: alert,
@@ -59,29 +66,21 @@ const CASES = Object.entries(ALERT_CASES).map(
   }),
 );
 
-/** AuthDown is about the job of Prometheus, not about what the service exposes. */
-const DOWN = [
+/** What is about several replicas of the job of Prometheus. */
+const OUTAGES = [
   {
-    name: 'AuthDown: one replica does not answer',
+    name: 'AuthDown: one replica does not answer, then none does',
     interval: '1m',
     input_series: inputSeries({
-      'up{job="authorization-service",instance="a:1"}': '1x3 0x10',
-      'up{job="authorization-service",instance="b:1"}': '1x13',
+      'up{job="authorization-service",instance="a:1"}': '1x3 0x19',
+      'up{job="authorization-service",instance="b:1"}': '1x13 0x9',
       'up{job="another-service",instance="c:1"}': '0x13',
     }),
     promql_expr_test: [
-      firing('AuthDown', '2m', {}),
-      {
-        expr: 'ALERTS{alertname="AuthDown",alertstate="firing"}',
-        eval_time: '6m',
-        exp_samples: [
-          {
-            labels:
-              'ALERTS{alertname="AuthDown",alertstate="firing",severity="critical",job="authorization-service",instance="a:1"}',
-            value: 1,
-          },
-        ],
-      },
+      firing('AuthReplicaUnavailable', '8m', {}),
+      firing('AuthReplicaUnavailable', '11m', { 'authorization-service': 1 }),
+      firing('AuthDown', '13m', {}),
+      firing('AuthDown', '16m', { 'authorization-service': 1 }),
     ],
   },
   {
@@ -89,6 +88,28 @@ const DOWN = [
     interval: '1m',
     input_series: inputSeries({ 'up{job="another-service",instance="c:1"}': '1x13' }),
     promql_expr_test: [firing('AuthDown', '2m', { 'authorization-service': 1 })],
+  },
+  {
+    name: 'AuthNotReady: two replicas without their database for ten minutes fire one critical alert, and none when it is back',
+    interval: '1m',
+    input_series: ['a:1', 'b:1'].flatMap((instance) =>
+      inputSeries({
+        [`up{job="authorization-service",instance="${instance}"}`]: '1x40',
+        [`auth_ready{job="authorization-service",instance="${instance}"}`]: '1x5 0x9 1x20',
+        [`auth_check_severity{job="authorization-service",instance="${instance}",check="client repository"}`]:
+          '0x5 2x9 0x20',
+        [`auth_check_severity{job="authorization-service",instance="${instance}",check="used assertions"}`]:
+          '0x5 1x9 0x20',
+        [`auth_requests_total{job="authorization-service",instance="${instance}",status="200",reason="none"}`]:
+          '0+60x5 300x9 300+60x20',
+        [`auth_requests_total{job="authorization-service",instance="${instance}",status="503",reason="dependency_unavailable"}`]:
+          '0x5 0+60x9 540x20',
+      }),
+    ),
+    promql_expr_test: [
+      ...['5m', '17m', '18m', '20m', '25m'].map((eval_time) => criticalAlerts(eval_time, [])),
+      ...['8m', '11m', '14m'].map((eval_time) => criticalAlerts(eval_time, ['AuthNotReady'])),
+    ],
   },
 ];
 
@@ -114,7 +135,7 @@ describe('deploy/prometheus-alerts.yml', () => {
   });
 
   it('fires each alert for the service that has its problem, in time, and none for the one that has not', async () => {
-    const tests = Map.groupBy<string, RuleTest>([...CASES, ...DOWN], ({ interval }) => interval);
+    const tests = Map.groupBy<string, RuleTest>([...CASES, ...OUTAGES], ({ interval }) => interval);
     for (const alike of tests.values()) expect(await runRuleTests(alike)).toContain('SUCCESS');
   });
 });

@@ -109,7 +109,7 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
     await until(() => (flood.answers['503'] ?? 0) > 0, 'a forged assertion gets 503');
     expect(flood.answers['401']).toBeGreaterThan(0);
     expect(flood.answers).not.toHaveProperty('200');
-    const counted = { status: '503', reason: 'dependency_unavailable' };
+    const counted = { status: '503', reason: 'slots_exhausted' };
     expect(total(await samples(), 'auth_requests_total', counted)).toBeGreaterThan(0);
     flood.end();
     await rm(folder, { recursive: true });

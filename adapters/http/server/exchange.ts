@@ -2,10 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { RequestLine } from '../../../application/ports/telemetry.ts';
+import { SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import type { Countable, LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
 import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
+import type { HttpReason } from './http-reasons.ts';
 import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
 import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
 
@@ -111,8 +113,13 @@ function answerFault(ctx: Exchange, fault: unknown): void {
     sendRefusal(ctx, httpRefusal('client_disconnected'));
   } else {
     ctx.state.fault = fault;
-    sendRefusal(ctx, httpRefusal(fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen'));
+    sendRefusal(ctx, httpRefusal(reasonOf(fault)));
   }
+}
+
+function reasonOf(fault: unknown): HttpReason {
+  if (fault instanceof SlotsExhausted) return 'slots_exhausted';
+  return fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen';
 }
 
 function requestLine(ctx: Exchange, milliseconds: number): RequestLine {

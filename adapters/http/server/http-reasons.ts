@@ -204,7 +204,12 @@ export const HTTP_REASONS = {
   dependency_unavailable: {
     code: 'temporarily_unavailable',
     meaning:
-      'The database did not answer in time, or too many secrets waited for verification. Look at the checks and at the verification queue on the status page; no client has to change anything.',
+      'The database or another part of the service did not answer in time. Look at the checks on the status page; no client has to change anything.',
+  },
+  slots_exhausted: {
+    code: 'temporarily_unavailable',
+    meaning:
+      'More secrets or assertions waited for verification than the cores can verify within 2 s: mostly guesses, which get this answer in place of 401. Clients whose secret is cached are served. In a flood, limit it for each address in front of the service; after a restart, wait; otherwise add cores.',
   },
 } as const satisfies Record<string, ReasonRow>;
 

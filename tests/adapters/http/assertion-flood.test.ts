@@ -95,7 +95,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
       for (const answer of refused) {
         expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
         expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'dependency_unavailable' });
+        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'slots_exhausted' });
       }
       expect((await withAssertion(sign())).status).toBe(200);
       expect(await bound('auth_assertion_verifications_unanswered')).toBe(0);

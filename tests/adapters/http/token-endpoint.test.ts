@@ -568,7 +568,7 @@ describe('POST /oauth2/token: no capacity', () => {
     for (const answer of refused) {
       expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'dependency_unavailable' });
+      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'slots_exhausted' });
     }
   });
 });

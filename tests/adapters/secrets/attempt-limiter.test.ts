@@ -6,7 +6,7 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
 import {
   type ClosableVerificationSlots,
-  VerificationQueueFull,
+  SlotsExhausted,
   type VerificationSlot,
 } from '../../../application/ports/verification-slots.ts';
 import { describeVerificationSlots, settled, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
@@ -143,13 +143,13 @@ describe('AttemptLimiter', () => {
   it('counts a request that found the queue full', async () => {
     const full: ClosableVerificationSlots = {
       hasAttemptsLeft: () => true,
-      acquire: () => Promise.reject(new VerificationQueueFull()),
+      acquire: () => Promise.reject(new SlotsExhausted('the verification queue is full')),
       close: () => {},
     };
     const slots = new AttemptLimiter(full, { failuresPerMinute: 2 });
     for (let count = 0; count < 2; count += 1) {
       expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
-      await expect(slots.acquire(slotRequest())).rejects.toThrow(VerificationQueueFull);
+      await expect(slots.acquire(slotRequest())).rejects.toThrow(SlotsExhausted);
     }
     expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
   });
@@ -196,7 +196,7 @@ describe('AttemptLimiter', () => {
     expect(hasAttemptsLeft()).toBe(true);
   });
 
-  it('withholds a refusal from the overflow queue beyond the limit too', async () => {
+  it('withholds a refusal from the overflow queue beyond the limit too, as one attempt too many', async () => {
     const { slots, attempt, exhaust } = world({ queue: { ...QUEUE, fifoRounds: 0, waitMs: 200 } });
     await exhaust();
     const running = await slots.acquire(slotRequest({ clientId: 'b-client' }));
@@ -204,8 +204,10 @@ describe('AttemptLimiter', () => {
       slots.acquire(slotRequest({ clientId: 'c-client' })),
       attempt('mismatch'),
     ]);
-    const tooLate = { status: 'rejected', reason: { cause: { message: 'no slot was free in time' } } };
-    expect(outcomes).toMatchObject([tooLate, tooLate]);
+    expect(outcomes).toMatchObject([
+      { status: 'rejected', reason: { cause: { message: 'no slot was free in time' } } },
+      { status: 'fulfilled', value: 'attempts_exhausted' },
+    ]);
     if (running !== 'attempts_exhausted') running.release();
   });
 

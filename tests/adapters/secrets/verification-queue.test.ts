@@ -6,7 +6,7 @@ import {
 } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
-import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
+import { SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import {
   describeVerificationSlots,
   heldVerification,
@@ -213,10 +213,10 @@ describe('VerificationQueue', () => {
     void verify('overflow');
     await settled();
     expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 1, unanswered: 3 });
-    await expect(verify('one too many')).rejects.toThrow(VerificationQueueFull);
+    await expect(verify('one too many')).rejects.toThrow(SlotsExhausted);
     // A request from the overflow queue is verified, and waits for its answer all the same; one from the FIFO queue is answered.
     await step();
-    await expect(verify('still one too many')).rejects.toThrow(VerificationQueueFull);
+    await expect(verify('still one too many')).rejects.toThrow(SlotsExhausted);
     await step();
     void verify('again');
     expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 0, unanswered: 3 });

@@ -9,7 +9,7 @@ import {
   SlotsForWorker,
 } from '../../../adapters/workers/remote-verification-slots.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { VerificationQueueFull } from '../../../application/ports/verification-slots.ts';
+import { SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import {
   describeVerificationSlots,
   heldVerification,
@@ -125,7 +125,7 @@ describe('RemoteVerificationSlots', () => {
 
   it('distinguishes a full queue from other faults', async () => {
     const { one } = world({ unanswered: 0 });
-    await expect(one.remote.acquire(slotRequest())).rejects.toThrow(VerificationQueueFull);
+    await expect(one.remote.acquire(slotRequest())).rejects.toThrow(SlotsExhausted);
   });
 
   it('frees the slot of a worker that has ended, and drops its waiting requests', async () => {
