@@ -12,7 +12,7 @@ import type { CreatedTable } from './table.ts';
 const DEADLINE_MS = 60_000;
 
 /** Any number that nothing else in this database uses. Each statement behind the lock sees what was committed before. */
-const BEGIN_ALONE = `begin isolation level read committed;
+const beginAlone = (mode: 'read write' | 'read only') => `begin isolation level read committed ${mode};
   select pg_catalog.pg_advisory_xact_lock(7264019538::bigint)`;
 
 /** Where the database remembers what was done. */
@@ -51,21 +51,24 @@ export async function migrateDatabase(
   url: string,
   { created = [], grantTo, roleFor = 'service', dryRun = false, warn }: MigrationOptions = {},
 ): Promise<readonly string[]> {
-  const schemas = created.map(({ schema }) => schema);
   const migrated = MIGRATIONS.flatMap(({ tables }) => Object.keys(tables));
   const there = new Set([...created.map(({ name }) => name), ...migrated]);
   // The second one looks at the schemas.
-  const connection = await openConnection({ url, poolSize: 2, deadlineMs: DEADLINE_MS, warn }, ...schemas);
+  const connection = await openConnection(
+    { url, poolSize: 2, deadlineMs: DEADLINE_MS, warn },
+    ...created.map(({ schema }) => schema),
+  );
   try {
     const client = await connection.pool.connect();
     try {
-      await client.query(dryRun ? 'begin read only' : BEGIN_ALONE);
+      await client.query(beginAlone(dryRun ? 'read only' : 'read write'));
       const hasHistory = await isThere(client, HISTORY);
       // Checked after the look: a table that is planted in between makes `create table` fail.
       const risks = await warnOfSchemas(connection);
       const planted = risks.find(({ line }) => 'by' in line && line.by === `ownership of ${HISTORY}`);
-      if (planted) throw new DependencyUnavailable('client store', new Error(`${planted.text}: ${planted.cure}`));
-      const { qualify } = await connection.searchPath();
+      if (planted) throw unusable(`${planted.text}: ${planted.cure}`);
+      const { qualify, schemas, names } = await connection.searchPath();
+      if (schemas.length === 0) throw unusable(noSchema(client, names));
       const steps = [
         ...(await creationSteps(client, connection, created)),
         ...(await migrationSteps(client, hasHistory)),
@@ -132,32 +135,46 @@ async function grantSteps(
   there: ReadonlySet<string>,
   qualify: (text: string) => string,
 ): Promise<readonly Step[]> {
-  const tables = tablesOf(user).filter((table) => there.has(table));
-  if (role.includes('$schema.'))
-    throw new DependencyUnavailable('client store', new Error('$schema. in the name of a role is not supported'));
+  if (role.includes('$schema.')) throw unusable('$schema. in the name of a role is not supported');
   const to = client.escapeIdentifier(role);
-  const found = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
-  if (found.rowCount === 0) {
-    throw new DependencyUnavailable(
-      'client store',
-      new Error(`the role ${to} does not exist: create role ${to} login password '…';`),
-    );
-  }
-  const schemas = new Set(tables.map((table) => qualify(`$schema.${table}`).slice(0, -`.${table}`.length)));
+  const { rowCount } = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
+  if (rowCount === 0) throw unusable(`the role ${to} does not exist: create role ${to} login password '…';`);
+  const tables = tablesOf(user).filter((table) => there.has(table));
+  // A schema may be spelled with quotation marks for one table and without them for another.
+  const places = tables.map((table) => qualify(`$schema.${table}`).slice(0, -`.${table}`.length));
+  const schemas = new Map(places.map((schema) => [schema.replaceAll('"', ''), schema])).values();
   const grants = [
-    ...[...schemas].map((schema) => ({
-      held: `pg_catalog.has_schema_privilege($1::name, ${client.escapeLiteral(schema)}::regnamespace::oid, 'USAGE')`,
+    ...Array.from(schemas, (schema) => ({
+      holds: (name: string, option: string) =>
+        `pg_catalog.has_schema_privilege(${name}, ${client.escapeLiteral(schema)}::regnamespace::oid, 'usage${option}')`,
       grant: `grant usage on schema ${schema} to ${to}`,
     })),
     ...tables.map((table) => ({
-      held: holdsGrant(user, table),
+      holds: (name: string, option: string) => holdsGrant(user, table, name, option),
       grant: grantOf(user, table, to, `$schema.${table}`),
     })),
   ];
   const steps: Step[] = [];
-  for (const { held, grant } of grants) {
-    const { rows } = await client.query<{ readonly held: boolean | null }>(`select ${held} as "held"`, [role]);
-    if (!rows[0]?.held) steps.push({ statement: grant, done: `Granted: ${qualify(grant).replace('grant ', '')}` });
+  for (const { holds, grant } of grants) {
+    const { rows } = await client.query<{ readonly held: boolean | null; readonly may: boolean | null }>(
+      `select ${holds('$1::name', '')} as "held", ${holds('current_user', ' with grant option')} as "may"`,
+      [role],
+    );
+    const { held, may } = rows[0] ?? {};
+    if (held) continue;
+    if (may === false) throw unusable(`the owner, another role, has to run: ${qualify(grant)};`);
+    steps.push({ statement: grant, done: `Granted: ${qualify(grant).replace('grant ', '')}` });
   }
   return steps;
+}
+
+/** @param names of the search path. */
+function noSchema(client: PoolClient, names: readonly string[]): string {
+  const name = client.escapeIdentifier(names.find((each) => each !== '$user') ?? 'public');
+  const cure = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
+  return `the search path has no schema that this role can use: ${cure}`;
+}
+
+function unusable(problem: string): DependencyUnavailable {
+  return new DependencyUnavailable('client store', new Error(problem));
 }

@@ -1,21 +1,12 @@
 import { CLIENTS } from './client-entity.ts';
 
-/** What uses the tables: the service, and the programs `clients` and `keys`. */
-export type TableUser = 'service' | 'clients' | 'keys';
+const READ = ['select'];
+const ALL = ['select', 'insert', 'update', 'delete'];
 
-interface Privileges {
-  readonly rights: readonly string[];
-  /** Only these columns; absent for all of them. */
-  readonly columns?: readonly string[];
-}
-
-const READ: Privileges = { rights: ['select'] };
-const ALL: Privileges = { rights: ['select', 'insert', 'update', 'delete'] };
-
-/** The privileges that each user needs, by table, and no others. */
-const PRIVILEGES: Readonly<Record<TableUser, Readonly<Record<string, Privileges>>>> = {
+/** What uses the tables, and the privileges that it needs on each, and no others. Of `clients`, the service reads only some columns. */
+const PRIVILEGES = {
   service: {
-    clients: { ...READ, columns: Object.values(CLIENTS.columns) },
+    clients: READ,
     client_secrets: READ,
     client_keys: READ,
     client_subjects: READ,
@@ -33,12 +24,17 @@ const PRIVILEGES: Readonly<Record<TableUser, Readonly<Record<string, Privileges>
     client_resources: ALL,
   },
   keys: { signing_keys: ALL, signing_key_states: ALL },
-};
+} as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
-function privilegesOf(user: TableUser, table: string): Privileges {
-  const privileges = PRIVILEGES[user][table];
-  if (privileges === undefined) throw new Error(`${table} is not a table of ${user}`);
-  return privileges;
+export type TableUser = keyof typeof PRIVILEGES;
+
+function privilegesOf(user: TableUser, table: string): { rights: readonly string[]; columns?: readonly string[] } {
+  const ofUser: Readonly<Record<string, readonly string[]>> = PRIVILEGES[user];
+  const rights = ofUser[table];
+  if (rights === undefined) throw new Error(`${table} is not a table of ${user}`);
+  return user === 'service' && table === CLIENTS.name
+    ? { rights, columns: Object.values(CLIENTS.columns) }
+    : { rights };
 }
 
 /** The tables that this user needs. */
@@ -52,14 +48,19 @@ export function grantOf(user: TableUser, table: string, role: string, place = ta
   return `grant ${rights.join(', ')}${columns === undefined ? '' : ` (${columns.join(', ')})`} on ${place} to ${role}`;
 }
 
-/** A condition in SQL: the role with the name `$1` has these privileges. Null if the table is missing. */
-export function holdsGrant(user: TableUser, table: string): string {
+/**
+ * A condition in SQL: the role has these privileges. Null if the table is missing.
+ *
+ * @param role an expression for its name.
+ * @param option ` with grant option`, or nothing.
+ */
+export function holdsGrant(user: TableUser, table: string, role: string, option: string): string {
   const { rights, columns } = privilegesOf(user, table);
   const found = `pg_catalog.to_regclass('$schema.${table}')::oid`;
   const held = rights.flatMap((right) =>
     columns === undefined
-      ? [`pg_catalog.has_table_privilege($1::name, ${found}, '${right}')`]
-      : columns.map((column) => `pg_catalog.has_column_privilege($1::name, ${found}, '${column}', '${right}')`),
+      ? [`pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`]
+      : columns.map((column) => `pg_catalog.has_column_privilege(${role}, ${found}, '${column}', '${right}${option}')`),
   );
   return held.join(' and ');
 }

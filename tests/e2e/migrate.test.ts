@@ -208,6 +208,41 @@ describe('npm run migrate', () => {
       expect(stderr).toContain('does not exist: create role "nobody""; drop table clients; --" login password');
     });
 
+    it('names the statement that the owner has to run if clients belongs to another role', async () => {
+      const other = await createTestDatabase();
+      const [owner, migrator, service] = [await other.createRole(), await other.createRole(), await other.createRole()];
+      await other.query(`create table clients (id bigint, client_id text, client_secret text, client_name text, scope text);
+        alter table clients owner to ${owner.name}; grant create, usage on schema public to ${migrator.name}`);
+      const args = ['--grant-to', service.name];
+      const grant = `grant select (id, client_id, client_secret, client_name, scope) on public.clients to ${service.name};`;
+      for (const options of [args, [...args, '--dry-run']]) {
+        const refused = await migrate(migrator.url, options);
+        expect([refused.exitCode, refused.stdout]).toEqual([3, '']);
+        expect(refused.stderr).toContain(
+          `the owner, another role, has to run: ${grant.replaceAll(service.name, `"${service.name}"`)}`,
+        );
+      }
+      // As the warning of a role that may not pass on its privileges, which PostgreSQL takes for a success.
+      await other.query(`grant select on clients to ${migrator.name}`);
+      expect((await migrate(migrator.url, args)).exitCode).toBe(3);
+      await other.query(grant);
+      expect((await migrate(migrator.url, args)).exitCode).toBe(0);
+      await other.drop();
+    });
+
+    it('says what to do if no schema of the search path is there, and grants the use of one once', async () => {
+      const other = await createTestDatabase();
+      const role = await other.createRole();
+      const url = `${other.url}?options=-c%20search_path%3Dauth`;
+      const args = ['--grant-to', role.name];
+      const refused = await migrate(url, args);
+      expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
+      await other.query(`create schema auth; create table auth.client_keys (client_id bigint)`);
+      const { stdout } = await migrate(url, [...args, '--dry-run']);
+      expect(stdout.match(/usage on schema/g)).toHaveLength(1);
+      await other.drop();
+    });
+
     it('needs no restart: a service that runs without these tables uses them', async () => {
       const other = await createTestDatabase();
       const role = await other.createRole();

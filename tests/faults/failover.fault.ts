@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { DatabaseServer } from '../support/database-server.ts';
+import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { runAt } from '../support/run-at.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
@@ -29,6 +31,64 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'failover-'));
 });
 afterEach(() => rm(folder, { recursive: true }));
+
+describe('a failover to a standby that is promoted, behind a name that follows the primary', () => {
+  it('loses nothing with synchronous replication: 503 until the name stands for it, and then tokens without a restart', async () => {
+    await using primary = await DatabaseServer.create();
+    const direct = primary.urlOf('postgres', 'postgres');
+    await using standby = await primary.createStandby();
+    await runAt(direct, `alter system set synchronous_standby_names = 'standby'`);
+    await runAt(direct, 'select pg_reload_conf()');
+    await using name = await FaultyProxy.to(primary.port);
+    const DATABASE_URL = primary.urlOf('postgres', 'postgres', name.port);
+    const run = async (program: string, args: readonly string[]) => {
+      await using running = runProgram(`config/${program}.ts`, { DATABASE_URL }, args);
+      expect([await running.ended(), running.stderr()]).toEqual([0, expect.anything()]);
+      return running.stdout();
+    };
+    await run('migrate', []);
+    const added = await run('clients', ['add', 'a', '--name', 'A', '--scope', 'read', '--cost', '4', '--json']);
+    const form = {
+      grant_type: 'client_credentials',
+      client_id: 'a',
+      client_secret: String(JSON.parse(added).client_secret),
+    };
+    const { program, url, managementUrl } = await startServiceWithWorkers({
+      CLIENT_REPOSITORY: 'postgres',
+      KEY_DIRECTORY: 'postgres',
+      KEY_PUBLICATION_SECONDS: '1',
+      DATABASE_URL,
+      BASE_URL: ISSUER,
+    });
+    await using _ = program;
+    const token = String((await requestToken(url, form)).json()['access_token']);
+    const use = async () =>
+      (await send(url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } })).status;
+    await run('clients', ['add', 'late', '--name', 'L', '--scope', 'read', '--cost', '4']);
+    await run('keys', ['revoke', String(decodeProtectedHeader(token).kid)]);
+    await until(async () => (await use()) === 401, 'the token is refused');
+
+    const statuses: number[] = [];
+    let running = true;
+    const load = (async () => {
+      while (running) statuses.push((await requestToken(url, form)).status);
+    })();
+    await until(() => statuses.includes(200), 'there is load');
+    await primary.kill();
+    await until(() => statuses.includes(503), 'the primary is missed');
+    await standby.promote();
+    name.target = standby.port;
+    await until(async () => (await send(managementUrl, '/readyz')).status === 200, 'it is ready');
+    const before = statuses.length;
+    await until(() => statuses.length > before + 20, 'it serves');
+    running = false;
+    await load;
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    expect(statuses.slice(before).every((status) => status === 200)).toBe(true);
+    expect([await use(), program.process.exitCode]).toEqual([401, null]);
+    expect(await run('clients', ['list'])).toContain('late');
+  }, 300_000);
+});
 
 describe('a failover to a standby that lacks the last seconds', () => {
   it('takes back what was written in them, as docs/runbook.md says, and the service goes on without a restart', async () => {

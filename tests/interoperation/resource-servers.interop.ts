@@ -177,7 +177,7 @@ async function forgeriesOf(service: ServiceUnderTest, token: string): Promise<Re
 }
 
 it('runs all snippets with a file name, except for those of Node.js and of proxies', () => {
-  const others = [...SNIPPETS.keys()].filter((file) => !/\.(js|cfg|conf)$/.test(file));
+  const others = [...SNIPPETS.keys()].filter((file) => !/\.(js|cfg|conf|yaml)$/.test(file));
   expect(VERIFIERS.map(({ file }) => file).toSorted()).toEqual(others.toSorted());
 });
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -108,6 +108,32 @@ export class DatabaseServer implements AsyncDisposable {
     await rm(this.#directory, { recursive: true });
     await rename(`${this.#directory}.copy`, this.#directory);
     await this.start();
+  }
+
+  /** Starts a standby on another port, which receives everything from here on. Restarts this server first. */
+  async createStandby(): Promise<DatabaseServer> {
+    const directory = `${this.#directory}.standby`;
+    await this.kill();
+    await promisify(execFile)('cp', ['-a', this.#directory, directory]);
+    await this.start();
+    const [host, user] = [
+      `host=127.0.0.1 port=${this.port}`,
+      'user=postgres password=postgres application_name=standby',
+    ];
+    await appendFile(join(directory, 'postgresql.auto.conf'), `primary_conninfo = '${host} ${user}'\n`);
+    await writeFile(join(directory, 'standby.signal'), '');
+    const standby = new DatabaseServer(directory, await freePort(), []);
+    await standby.start();
+    await until(
+      async () => (await this.query(`select from pg_stat_replication where state = 'streaming'`)).length === 1,
+      'the standby receives',
+    );
+    return standby;
+  }
+
+  /** Makes a standby a primary. */
+  async promote(): Promise<void> {
+    await this.query('select pg_catalog.pg_promote()');
   }
 
   /** Restarts as a read-only standby, as after a failover. */

@@ -6,6 +6,7 @@ import { inspectDatabase } from '../../adapters/postgres/doctor/inspect-database
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { manageKeys } from '../../config/capabilities/keys-program.ts';
+import { migrateTables } from '../../config/migrate-tables.ts';
 import { compactJws, generateSigningKey } from './assertions.ts';
 import { TABLES } from './database-tables.ts';
 import { freePort } from './free-port.ts';
@@ -65,6 +66,13 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   };
 
   await inspect('before');
+  const { username } = new URL(role);
+  // A dry run sends each look-up, and leaves the rights to what this file grants below.
+  for (const user of ['service', 'clients', 'keys']) {
+    const args = ['--dry-run', '--grant-to', username, '--role-for', user];
+    const { exitCode, stdout, stderr } = await runInProcess(migrateTables, args, { DATABASE_URL: owner });
+    answers[`migrate ${user}`] = exitCode === 0 ? stdout.replaceAll(username, 'role').split('\n') : [exitCode, stderr];
+  }
   answers['migrate'] = [await migrateDatabase(owner), await migrateDatabase(owner)];
   await clients('list');
   const jwks = await write('jwks.json', { keys: [{ ...KEY.jwk, kid: 'k', alg: 'ES256' }] });

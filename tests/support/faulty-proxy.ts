@@ -16,10 +16,12 @@ export class FaultyProxy implements AsyncDisposable {
   readonly #silenced = new WeakSet<Socket>();
   readonly #forgotten = new WeakSet<Socket>();
   #state: NetworkState = { kind: 'well' };
+  #target: number;
 
   private constructor(target: number) {
+    this.#target = target;
     this.#server = createServer((near) => {
-      const far = connect(target, '127.0.0.1');
+      const far = connect(this.#target, '127.0.0.1');
       this.#toServer.add(far);
       far.once('close', () => this.#toServer.delete(far));
       this.#pass(near, far);
@@ -36,6 +38,11 @@ export class FaultyProxy implements AsyncDisposable {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Where the next connections go, as when a name stands for another machine. */
+  set target(port: number) {
+    this.#target = port;
   }
 
   set network(state: NetworkState) {
