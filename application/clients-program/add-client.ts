@@ -4,7 +4,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { ClientStore } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { type AddedDetails, type CheckRule, problemOfRules } from './change-details.ts';
+import { type AddedDetails, type CheckRule, problemOfRules } from './change-client.ts';
 import { type DescribedClient, describeWithCredentials } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 

@@ -1,4 +1,3 @@
-import { NO_DETAILS } from '../../domain/client-details.ts';
 import type { RecordedClient } from '../../domain/client-document.ts';
 import { unlock } from '../../domain/stored-secret.ts';
 import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
@@ -30,8 +29,7 @@ function eventOf(changed: ChangedRegistration, common: ChangeMade): readonly Cha
 
 function recorded(stored: StoredClient | undefined, now: number): RecordedClient | undefined {
   if (stored === undefined) return undefined;
-  const { client, details = NO_DETAILS } = stored;
-  const described = describeWithCredentials({ clients: [client], details }, now);
+  const described = describeWithCredentials({ clients: [stored.client], details: stored.details }, now);
   if (!described.ok) return undefined;
   const { client_name, scope, state, bcrypt_cost } = described.value.client;
   const { secrets, keys, federated_subjects, resources } = described.value.credentials;

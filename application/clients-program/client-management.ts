@@ -1,8 +1,6 @@
 import { AddClient, type AddClientParts } from './add-client.ts';
-import { ChangeDetails } from './change-details.ts';
-import { ChangeState } from './change-state.ts';
-import { describeWithCredentials } from './describe-client.ts';
-import { GiveSecret } from './give-secret.ts';
+import { ChangeClient } from './change-client.ts';
+import { describeClient, describeWithCredentials } from './describe-client.ts';
 import { ImportClients } from './import-clients.ts';
 import { ListClients } from './list-clients.ts';
 
@@ -16,9 +14,9 @@ export function createClientManagement(parts: AddClientParts) {
     listClients: new ListClients(store, clock),
     /** Describes one client: its registration, how it authenticates, and what expires when. */
     showClient: async (clientId: string) => describeWithCredentials(await store.find(clientId), clock.now()),
-    giveSecret: new GiveSecret(parts),
-    changeDetails: new ChangeDetails(parts),
-    changeState: new ChangeState(store),
+    changeClient: new ChangeClient(parts),
+    /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
+    removeClient: async (clientId: string) => describeClient(await store.remove(clientId)),
     importClients: new ImportClients(store, encoder),
   };
 }

@@ -14,12 +14,7 @@ import {
 import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
-import {
-  DISPLAYED_TEXT_MAX,
-  type FoundClients,
-  type StoredCredentials,
-  type ValidDetails,
-} from '../ports/client-store.ts';
+import { DISPLAYED_TEXT_MAX, type FoundClients, type StoredDetails, type ValidDetails } from '../ports/client-store.ts';
 
 /** A client with its credentials, without any secret. */
 export interface DescribedClient {
@@ -62,12 +57,12 @@ export function describeWithCredentials(
 ): Result<DescribedClient, 'client_unknown'> {
   const client = describeClient(clients);
   if (!client.ok) return client;
-  const clientSecret = clients[0]?.clientSecret ?? '';
-  return success({ client: client.value, credentials: describeCredentials({ clientSecret, details }, now) });
+  const credentials = describeCredentials(clients[0]?.clientSecret ?? '', details, now);
+  return success({ client: client.value, credentials });
 }
 
 /** Describes credentials, also those of a disabled client, which come back when it is enabled. */
-function describeCredentials({ clientSecret, details }: StoredCredentials, now: number): CredentialsDocument {
+function describeCredentials(clientSecret: string, details: StoredDetails, now: number): CredentialsDocument {
   const withoutId: readonly Partial<NamedSecret>[] = hasSecretWithoutId(clientSecret) ? [{}] : [];
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
     return { ...shownOf(secret), expired: hasExpired(secret, now) };

@@ -60,10 +60,10 @@ export interface ClientImport {
   close(): Promise<void>;
 }
 
-/** A client and its details, as they are stored; without details where a change does not concern them. */
+/** A client and its details, as they are stored. */
 export interface StoredClient {
   readonly client: ClientRegistrationFields;
-  readonly details?: StoredDetails | undefined;
+  readonly details: StoredDetails;
 }
 
 /** A client before and after a change. A new one has no `before`, a removed one no `after`. */
@@ -76,14 +76,6 @@ export interface ChangedRegistration {
 export type ClientChange =
   | { readonly kind: 'clients'; readonly clients: readonly ChangedRegistration[] }
   | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile };
-
-/** What a change of a secret did. */
-export interface ChangedClients {
-  /** The clients of the id as they are stored now; none if the id is unknown. */
-  readonly clients: readonly ClientRegistrationFields[];
-  /** False if every stored secret was the new one already, so that nothing was written. */
-  readonly changed: boolean;
-}
 
 /** Computes the new secret of a stored client from its stored and its given secret. */
 export type SecretReplacement = (stored: string, given: string) => string;
@@ -102,17 +94,15 @@ export interface StoredDetails extends ClientDetails {
 /** Of which kinds the details of a client have something that is valid. */
 export type ValidDetails = Readonly<Record<'secret' | 'key' | 'subject', boolean>>;
 
-/** Everything with which a client authenticates, and its resources. */
-export interface StoredCredentials {
-  /** The secret without an id, as it is stored: locked if the client is disabled, NO_SECRET if there is none. */
-  readonly clientSecret: string;
+type ChangeableFields = Pick<ClientRegistrationFields, 'clientSecret' | 'clientName' | 'scope'>;
+
+/** What a change of a client sees: whole texts, and the secret without an id, locked if the client is disabled. */
+export interface ChangeableClient extends ChangeableFields {
   readonly details: StoredDetails;
 }
 
-/** The same after a change. Keys need no id: the store computes it. */
-export interface ChangedCredentials extends Omit<StoredCredentials, 'details'> {
-  readonly details: ClientDetails;
-}
+/** The members that a change replaces. Keys need no id: the store computes it. */
+export type ClientEdit = Partial<ChangeableFields & { readonly details: ClientDetails }>;
 
 /** What is stored under a client id. */
 export interface FoundClients {
@@ -133,7 +123,7 @@ export class ValueRefused extends Error {
 
 /**
  * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break; except for
- * a secret to change, texts over DISPLAYED_TEXT_MAX come cut. An id means exactly this id: case, accents and spaces count.
+ * a client to change, texts over DISPLAYED_TEXT_MAX come cut. An id means exactly this id: case, accents and spaces count.
  * It belongs to one client, except in a storage that another application created without that rule.
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
@@ -163,16 +153,10 @@ export interface ClientStore {
   /** Starts an import. A store has at most one at a time. */
   startImport(): Promise<ClientImport>;
 
-  /** Replaces the stored secret of a client by what `change` computes from it. */
-  changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients>;
-
-  /**
-   * Replaces the credentials of each client of this id by what `change` computes from them, or changes nothing if it
-   * fails for one of them.
-   */
-  changeDetails<Problem>(
+  /** Replaces what `edit` returns for each client of this id, or changes nothing if it fails for one of them. */
+  change<Problem>(
     clientId: string,
-    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<FoundClients, Problem | 'client_unknown'>>;
 
   /** Deletes the clients of this id with their details, and returns what was deleted. */

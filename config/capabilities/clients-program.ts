@@ -7,7 +7,7 @@ import { programVersion } from '../../adapters/system/program-version.ts';
 import { RandomSecretGenerator } from '../../adapters/system/random-secret-generator.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
-import type { CheckRule } from '../../application/clients-program/change-details.ts';
+import type { CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import { RecordChanges } from '../../application/record-changes.ts';

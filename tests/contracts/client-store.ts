@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import {
-  type ChangedCredentials,
+  type ChangeableClient,
   type ClientChange,
+  type ClientEdit,
   type ClientImport,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
   type SecretReplacement,
-  type StoredCredentials,
   type StoredDetails,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
@@ -16,6 +16,7 @@ import type { ClientRegistrationFields, NewClient } from '../../domain/client-re
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import { collect } from '../support/collect.ts';
+import { secretEdit } from '../support/secret-edit.ts';
 import { A_CLIENT } from './client-repository.ts';
 
 /** An empty store. */
@@ -161,7 +162,12 @@ export function describeClientStore(
       await store.add(client);
       expect(await list()).toEqual([stored(shown)]);
       expect(await clientsOf('client-1')).toEqual([stored(shown)]);
-      expect(await store.changeSecret('client-1', (secret) => String(secret.length))).toMatchObject({ changed: true });
+      expect(
+        await store.change(
+          'client-1',
+          secretEdit((secret) => String(secret.length)),
+        ),
+      ).toMatchObject({ ok: true });
       expect(await secretOf('client-1')).toBe(String(long.length));
     });
 
@@ -177,7 +183,7 @@ export function describeClientStore(
         await store.add(A_CLIENT);
         expect(await clientsOf(clientId)).toEqual([]);
         expect(await store.remove(clientId)).toEqual([]);
-        expect(await store.changeSecret(clientId, lock)).toEqual({ clients: [], changed: false });
+        expect(await store.change(clientId, secretEdit(lock))).toEqual({ ok: false, problem: 'client_unknown' });
         expect(await store.add({ ...A_CLIENT, clientId })).toMatchObject({
           clients: [stored({ ...A_CLIENT, clientId })],
         });
@@ -239,35 +245,45 @@ export function describeClientStore(
 
     it('changes a secret and nothing else', async () => {
       await importAll([A_CLIENT, ANOTHER]);
-      const changed = await store.changeSecret('client-1', (secret) => `${secret} changed`);
+      const changed = await store.change(
+        'client-1',
+        secretEdit((secret) => `${secret} changed`),
+      );
       const expected = stored({ ...A_CLIENT, clientSecret: `${HASH} changed` });
-      expect(changed).toEqual({ clients: [expected], changed: true });
+      expect(changed).toEqual({ ok: true, value: { clients: [expected], details: NO_DETAILS } });
       expect(await list()).toEqual([expected, stored(ANOTHER)]);
     });
 
-    it('reports whether a change made a difference to the secret', async () => {
+    it('locks a secret once, and unlocks it', async () => {
       await store.add(A_CLIENT);
-      expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: true });
-      expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: false });
-      expect(await store.changeSecret('client-1', unlock)).toMatchObject({ changed: true });
-      expect(await store.changeSecret('client-1', unlock)).toMatchObject({ changed: false });
+      for (const change of [lock, lock]) await store.change('client-1', secretEdit(change));
+      expect(await secretOf('client-1')).toBe(lock(HASH));
+      for (const change of [unlock, unlock]) await store.change('client-1', secretEdit(change));
       expect(await secretOf('client-1')).toBe(HASH);
+    });
+
+    it('changes name and scope, and nothing else', async () => {
+      await importAll([{ ...A_CLIENT, clientName: "O'Neill, \\ $1" }, ANOTHER]);
+      const [before] = await clientsOf('client-1');
+      await store.change('client-1', () => success({ clientName: 'Re$1named, "x"', scope: 'admin' }));
+      expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'Re$1named, "x"', scope: 'admin' }]);
+      expect(await clientsOf('client-2')).toEqual([stored(ANOTHER)]);
     });
 
     it('keeps a lock that has no hash behind it', async () => {
       await store.add({ ...A_CLIENT, clientSecret: '!locked by hand' });
-      expect(await store.changeSecret('client-1', unlock)).toMatchObject({ changed: false });
+      await store.change('client-1', secretEdit(unlock));
       expect(await secretOf('client-1')).toBe('!locked by hand');
     });
 
     it('changes nothing if the change of a secret throws, and works afterwards', async () => {
       await store.add(A_CLIENT);
-      const change = store.changeSecret('client-1', () => {
+      const change = store.change('client-1', () => {
         throw new TypeError('no change');
       });
       await expect(change).rejects.toThrow('no change');
       expect(await secretOf('client-1')).toBe(HASH);
-      expect(await store.changeSecret('client-1', lock)).toMatchObject({ changed: true });
+      expect(await store.change('client-1', secretEdit(lock))).toMatchObject({ ok: true });
     });
 
     it('removes a client once, and returns what was removed', async () => {
@@ -314,12 +330,12 @@ export function describeClientStore(
         subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
       };
-      const seen: StoredCredentials[] = [];
-      const changed = await store.changeDetails('client-1', (credentials) => {
-        seen.push(credentials);
+      const seen: ChangeableClient[] = [];
+      const changed = await store.change('client-1', (client) => {
+        seen.push(client);
         return success({ clientSecret: NO_SECRET, details: next });
       });
-      expect(seen).toEqual([{ clientSecret: HASH, details: STORED_DETAILS }]);
+      expect(seen).toMatchObject([{ ...A_CLIENT, details: STORED_DETAILS }]);
       const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, key_id: expect.stringMatching(/^[\w-]{43}$/) }] };
       const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
       expect(changed).toEqual({ ok: true, value: { clients: [client], details: expected } });
@@ -330,7 +346,7 @@ export function describeClientStore(
 
     it('changes the expiry of what is stored already, and keeps the rest', async () => {
       await store.add({ ...A_CLIENT, details: { ...DETAILS, keys: [{ jwk: A_KEY }, { jwk: ANOTHER_KEY }] } });
-      const changed = await store.changeDetails('client-1', ({ clientSecret, details }) => {
+      const changed = await store.change('client-1', ({ clientSecret, details }) => {
         const secrets = details.secrets.map((secret) => ({ ...secret, expires_at: 7 }));
         const keys = details.keys.map((key) => (key.key_id === A_KEY_ID ? { ...key, expires_at: 8 } : key));
         return success({ clientSecret, details: { ...details, secrets, keys } });
@@ -345,20 +361,20 @@ export function describeClientStore(
 
     it('changes nothing if the change of details fails or throws, or the client is unknown', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
-      const refused = await store.changeDetails('client-1', () => failure('too many' as const));
+      const refused = await store.change('client-1', () => failure('too many' as const));
       expect(refused).toEqual({ ok: false, problem: 'too many' });
-      const thrown = store.changeDetails('client-1', () => {
+      const thrown = store.change('client-1', () => {
         throw new TypeError('no change');
       });
       await expect(thrown).rejects.toThrow('no change');
-      expect(await store.changeDetails('client-2', withoutDetails)).toEqual({ ok: false, problem: 'client_unknown' });
+      expect(await store.change('client-2', withoutDetails)).toEqual({ ok: false, problem: 'client_unknown' });
       expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
 
     it('leaves details alone when a secret changes, and when a client is imported again', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
-      await store.changeSecret('client-1', lock);
+      await store.change('client-1', secretEdit(lock));
       await importAll([A_CLIENT], replaceSecret);
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
@@ -381,7 +397,7 @@ export function describeClientStore(
       const stores = await severalStores();
       await Promise.all(
         stores.map((rival, number) =>
-          rival.changeDetails('client-1', ({ clientSecret, details }) => {
+          rival.change('client-1', ({ clientSecret, details }) => {
             const resources = [...details.resources, `https://${number}.example/`];
             return success({ clientSecret: `${clientSecret}x`, details: { ...details, resources } });
           }),
@@ -395,7 +411,7 @@ export function describeClientStore(
       await store.add(A_CLIENT);
       const [one, two] = await severalStores();
       await Promise.all([
-        one?.changeDetails('client-1', ({ clientSecret }) => success({ clientSecret, details: DETAILS })),
+        one?.change('client-1', ({ clientSecret }) => success({ clientSecret, details: DETAILS })),
         two?.remove('client-1'),
       ]);
       await store.add(A_CLIENT);
@@ -415,7 +431,14 @@ export function describeClientStore(
     it('loses no change if many are made at the same time', async () => {
       await store.add({ ...A_CLIENT, clientSecret: '' });
       const stores = await severalStores();
-      await Promise.all(stores.map((rival) => rival.changeSecret('client-1', (secret) => `${secret}x`)));
+      await Promise.all(
+        stores.map((rival) =>
+          rival.change(
+            'client-1',
+            secretEdit((secret) => `${secret}x`),
+          ),
+        ),
+      );
       expect(await secretOf('client-1')).toBe('x'.repeat(AT_ONCE));
     });
 
@@ -423,8 +446,11 @@ export function describeClientStore(
       await store.add(A_CLIENT);
       const [one, two, three] = await severalStores();
       await Promise.all([
-        one?.changeSecret('client-1', (secret) => replaceSecret(secret, '$2b$new')),
-        two?.changeSecret('client-1', lock),
+        one?.change(
+          'client-1',
+          secretEdit((secret) => replaceSecret(secret, '$2b$new')),
+        ),
+        two?.change('client-1', secretEdit(lock)),
         three && importAll([{ ...A_CLIENT, clientSecret: '$2b$new' }], replaceSecret, three),
       ]);
       expect(await secretOf('client-1')).toBe('!$2b$new');
@@ -466,12 +492,15 @@ export function describeClientStore(
         ],
         [
           'another secret',
-          () => store.changeSecret('client-1', lock),
-          { kind: 'clients', clients: [{ before: { client: stored(A_CLIENT) }, after: { client: stored(LOCKED) } }] },
+          () => store.change('client-1', secretEdit(lock)),
+          {
+            kind: 'clients',
+            clients: [{ before: BEFORE, after: { client: stored(LOCKED), details: STORED_DETAILS } }],
+          },
         ],
         [
           'other details',
-          () => store.changeDetails('client-1', withoutDetails),
+          () => store.change('client-1', withoutDetails),
           { kind: 'clients', clients: [{ before: BEFORE, after: { client: stored(A_CLIENT), details: NO_DETAILS } }] },
         ],
         ['a removed client', () => store.remove('client-1'), { kind: 'clients', clients: [{ before: BEFORE }] }],
@@ -496,9 +525,12 @@ export function describeClientStore(
         await store.add(A_CLIENT);
         recorder.changes.splice(0);
         await store.add(A_CLIENT);
-        await store.changeSecret('client-1', (secret) => secret);
-        await store.changeSecret('unknown', lock);
-        await store.changeDetails('client-1', () => failure('a problem'));
+        await store.change(
+          'client-1',
+          secretEdit((secret) => secret),
+        );
+        await store.change('unknown', secretEdit(lock));
+        await store.change('client-1', () => failure('a problem'));
         await store.remove('unknown');
         await importAll([A_CLIENT]);
         expect(recorder.changes).toEqual([]);
@@ -544,6 +576,6 @@ function stored(client: NewClient) {
   return { ...client, id: expect.stringMatching(/./) };
 }
 
-function withoutDetails({ clientSecret }: StoredCredentials): Result<ChangedCredentials, never> {
-  return success({ clientSecret, details: NO_DETAILS });
+function withoutDetails(): Result<ClientEdit, never> {
+  return success({ details: NO_DETAILS });
 }

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import {
-  type ChangedClients,
-  type ChangedCredentials,
+  type ChangeableClient,
   type ChangedRegistration,
   type ClientChange,
+  type ClientEdit,
   type ClientImport,
   type ClientRange,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
   type FoundClients,
-  type StoredCredentials,
   type StoredDetails,
   type ValidDetails,
 } from '../../application/ports/client-store.ts';
@@ -72,31 +72,21 @@ export class InMemoryClientStore implements ClientStore {
     );
   }
 
-  async changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients> {
-    const stored = this.#clients.get(clientId);
-    if (stored === undefined) return { clients: [], changed: false };
-    const client = { ...stored, clientSecret: change(stored.clientSecret) };
-    const changed = client.clientSecret !== stored.clientSecret;
-    if (changed) this.#record({ before: { client: stored }, after: { client } });
-    this.#clients.set(clientId, client);
-    return { clients: [client], changed };
-  }
-
-  async changeDetails<Problem>(
+  async change<Problem>(
     clientId: string,
-    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<FoundClients, Problem | 'client_unknown'>> {
     const stored = this.#clients.get(clientId);
     if (stored === undefined) return failure('client_unknown');
-    const current = this.#details.get(clientId) ?? NO_DETAILS;
-    const changed = change({ clientSecret: stored.clientSecret, details: current });
-    if (!changed.ok) return changed;
-    const client = { ...stored, clientSecret: changed.value.clientSecret };
-    const details = withKeyIds(changed.value.details);
-    this.#record({ before: { client: stored, details: current }, after: { client, details } });
-    this.#clients.set(clientId, client);
-    this.#details.set(clientId, details);
-    return success({ clients: [client], details });
+    const before = { client: stored, details: this.#details.get(clientId) ?? NO_DETAILS };
+    const edited = edit({ ...stored, details: before.details });
+    if (!edited.ok) return edited;
+    const { details: next = before.details, ...fields } = edited.value;
+    const after = { client: { ...stored, ...fields }, details: withKeyIds(next) };
+    if (!isDeepStrictEqual(before, after)) this.#record({ before, after });
+    this.#clients.set(clientId, after.client);
+    this.#details.set(clientId, after.details);
+    return success({ clients: [after.client], details: after.details });
   }
 
   async remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {

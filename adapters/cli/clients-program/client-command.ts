@@ -1,8 +1,6 @@
 import type { AddClientProblem } from '../../../application/clients-program/add-client.ts';
-import type { ChangeDetailsProblem } from '../../../application/clients-program/change-details.ts';
-import type { ChangeStateProblem } from '../../../application/clients-program/change-state.ts';
+import type { ChangeProblem, ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
-import type { GiveSecretProblem } from '../../../application/clients-program/give-secret.ts';
 import type { DetailsProblem } from '../../../domain/client-details.ts';
 import { describeProblem } from '../../../domain/client-registration.ts';
 import type { Failure } from '../../../domain/result.ts';
@@ -10,6 +8,7 @@ import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type Outcome, type Problem, problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
+import { clientAnswer } from './client-answer.ts';
 
 /** How users call the program; the start of every example. */
 export const PROGRAM_NAME = 'npm run clients --';
@@ -38,10 +37,22 @@ export function clientCommands<Options extends AnswerOptions>(
   }));
 }
 
-/** Why a use case changes nothing. */
-type ClientProblem = AddClientProblem | ChangeDetailsProblem | ChangeStateProblem | GiveSecretProblem;
+/** Changes what a client has, and shows it. `said` of the client afterwards. */
+export async function changed(
+  { changeClient }: ClientUseCases,
+  clientId: string,
+  request: ChangeRequest,
+  said: string,
+): Promise<Outcome> {
+  const result = await changeClient.execute(clientId, request);
+  if (result.ok) return clientAnswer(result.value, [`Client ${clientId} ${said}.`]);
+  const { problem: reason } = result;
+  return typeof reason === 'object' && 'kind' in reason
+    ? problem(EXIT.refused, `${describeDetailsProblem(reason)} Nothing was changed.`)
+    : refusal(reason, clientId);
+}
 
-const REFUSALS: Readonly<Record<Extract<ClientProblem, string>, (clientId: string) => string>> = {
+const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {
   client_unknown: (clientId) => `No client has the id ${clientId}.`,
   client_id_taken: (clientId) => `The client id ${clientId} is taken; nothing was changed.`,
   entry_unknown: (clientId) => `Client ${clientId} has no such entry; show prints those that it has.`,
@@ -55,7 +66,7 @@ const REFUSALS: Readonly<Record<Extract<ClientProblem, string>, (clientId: strin
 };
 
 /** The refusal of a use case in words. Details and fields that break a rule were given on the command line. */
-export function refusal(reason: ClientProblem, clientId: string): Failure<Problem> {
+export function refusal(reason: AddClientProblem | ChangeProblem, clientId: string): Failure<Problem> {
   if (typeof reason === 'string') return problem(EXIT.refused, REFUSALS[reason](clientId));
   return problem(EXIT.usage, 'kind' in reason ? describeDetailsProblem(reason) : `${describeProblem(reason)}.`);
 }
@@ -63,6 +74,6 @@ export function refusal(reason: ClientProblem, clientId: string): Failure<Proble
 const NAMES = { secrets: 'secret', keys: 'key', subjects: 'federated subject', resources: 'resource' } as const;
 
 /** Which rule the details break, without a value. */
-export function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
+function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
   return position === undefined ? `The number of ${NAMES[kind]}s ${rule}.` : `The ${NAMES[kind]} ${rule}.`;
 }

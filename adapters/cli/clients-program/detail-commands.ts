@@ -1,19 +1,7 @@
-import type { ChangeDetailsProblem } from '../../../application/clients-program/change-details.ts';
-import type { DescribedClient } from '../../../application/clients-program/describe-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { EXIT, type Outcome, problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
-import { clientAnswer } from './client-answer.ts';
-import {
-  type ClientCommand,
-  clientCommands,
-  describeDetailsProblem,
-  type OpenClients,
-  PROGRAM_NAME,
-  refusal,
-} from './client-command.ts';
+import { type ClientCommand, changed, clientCommands, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import {
   EXPIRY_OPTIONS,
   type ExpiryOptions,
@@ -32,50 +20,43 @@ interface Options extends AnswerOptions, ExpiryOptions, SubjectOptions {
 
 /** `keys`, `subjects` and `resources`: what a client has beyond its secrets. */
 export function detailCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<Options>[] {
-  return clientCommands(open, [...keysCommands(clock), ...SUBJECTS_COMMANDS, ...RESOURCES_COMMANDS]);
+  return clientCommands(open, [addKeys(clock), ...COMMANDS]);
 }
 
-function keysCommands(clock: Clock): readonly ClientCommand<Options>[] {
-  return [
-    {
-      group: 'keys',
-      usage: 'add <client-id>',
-      summary: 'add public keys to a client',
-      description:
-        'Adds the public keys of a file, for private_key_jwt. The keys that the client has stay valid, so that it can change over without a failed request.',
-      examples: [
-        `${PROGRAM_NAME} keys add billing --jwks keys.json`,
-        `${PROGRAM_NAME} keys add billing --jwks keys.json --expires-in 365d`,
-      ],
-      options: [required(JWKS_OPTION), ...EXPIRY_OPTIONS],
-      async run({ changeDetails }, { jwks, ...options }, clientId) {
-        const expiresAt = expiryOf(options, clock);
-        if (!expiresAt.ok) return expiresAt;
-        const keys = await readJwks(jwks, expiresAt.value);
-        if (!keys.ok) return keys;
-        const changed = await changeDetails.execute(clientId, { add: { keys: keys.value } });
-        return outcomeOf(changed, clientId, keys.value.length === 1 ? 'has another key' : 'has more keys');
-      },
+function addKeys(clock: Clock): ClientCommand<Options> {
+  return {
+    group: 'keys',
+    usage: 'add <client-id>',
+    summary: 'add public keys to a client',
+    description:
+      'Adds the public keys of a file, for private_key_jwt. The keys that the client has stay valid, so that it can change over without a failed request.',
+    examples: [
+      `${PROGRAM_NAME} keys add billing --jwks keys.json`,
+      `${PROGRAM_NAME} keys add billing --jwks keys.json --expires-in 365d`,
+    ],
+    options: [required(JWKS_OPTION), ...EXPIRY_OPTIONS],
+    async run(clients, { jwks, ...options }, clientId) {
+      const expiresAt = expiryOf(options, clock);
+      if (!expiresAt.ok) return expiresAt;
+      const keys = await readJwks(jwks, expiresAt.value);
+      if (!keys.ok) return keys;
+      const said = keys.value.length === 1 ? 'has another key' : 'has more keys';
+      return changed(clients, clientId, { add: { keys: keys.value } }, said);
     },
-    {
-      group: 'keys',
-      usage: 'remove <client-id> <key-id>',
-      summary: 'remove one key of a client',
-      description: 'Removes the key with this id, which show prints: its SHA-256 thumbprint (RFC 7638), not its kid.',
-      examples: [`${PROGRAM_NAME} keys remove billing NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs`],
-      options: [],
-      async run({ changeDetails }, _options, clientId, keyId = '') {
-        return outcomeOf(
-          await changeDetails.execute(clientId, { remove: { key_id: keyId } }),
-          clientId,
-          'has lost this key',
-        );
-      },
-    },
-  ];
+  };
 }
 
-const SUBJECTS_COMMANDS: readonly ClientCommand<Options>[] = [
+const COMMANDS: readonly ClientCommand<Options>[] = [
+  {
+    group: 'keys',
+    usage: 'remove <client-id> <key-id>',
+    summary: 'remove one key of a client',
+    description: 'Removes the key with this id, which show prints: its SHA-256 thumbprint (RFC 7638), not its kid.',
+    examples: [`${PROGRAM_NAME} keys remove billing NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs`],
+    options: [],
+    run: (clients, _options, clientId, key_id = '') =>
+      changed(clients, clientId, { remove: { key_id } }, 'has lost this key'),
+  },
   {
     group: 'subjects',
     usage: 'add <client-id>',
@@ -86,10 +67,8 @@ const SUBJECTS_COMMANDS: readonly ClientCommand<Options>[] = [
       `${PROGRAM_NAME} subjects add billing --issuer https://issuer.example --subject billing --claim /team=payments`,
     ],
     options: SUBJECT_OPTIONS.map((option) => (option.long === '--claim' ? option : required(option))),
-    async run({ changeDetails }, options, clientId) {
-      const changed = await changeDetails.execute(clientId, { add: { subjects: [subjectOf(options)] } });
-      return outcomeOf(changed, clientId, 'has another federated subject');
-    },
+    run: (clients, options, clientId) =>
+      changed(clients, clientId, { add: { subjects: [subjectOf(options)] } }, 'has another federated subject'),
   },
   {
     group: 'subjects',
@@ -98,14 +77,9 @@ const SUBJECTS_COMMANDS: readonly ClientCommand<Options>[] = [
     description: 'Removes the federated subject with this issuer and subject.',
     examples: [`${PROGRAM_NAME} subjects remove billing --issuer https://issuer.example --subject billing`],
     options: SUBJECT_OPTIONS.filter(({ long }) => long !== '--claim').map(required),
-    async run({ changeDetails }, { issuer, subject }, clientId) {
-      const changed = await changeDetails.execute(clientId, { remove: { issuer, subject } });
-      return outcomeOf(changed, clientId, 'has lost this federated subject');
-    },
+    run: (clients, { issuer, subject }, clientId) =>
+      changed(clients, clientId, { remove: { issuer, subject } }, 'has lost this federated subject'),
   },
-];
-
-const RESOURCES_COMMANDS: readonly ClientCommand<Options>[] = [
   {
     group: 'resources',
     usage: 'add <client-id> <uri>',
@@ -113,10 +87,8 @@ const RESOURCES_COMMANDS: readonly ClientCommand<Options>[] = [
     description: 'Adds a resource that the client may name in a token request (RFC 8707).',
     examples: [`${PROGRAM_NAME} resources add billing https://api.example/`],
     options: [],
-    async run({ changeDetails }, _options, clientId, resource = '') {
-      const changed = await changeDetails.execute(clientId, { add: { resources: [resource] } });
-      return outcomeOf(changed, clientId, 'has another resource');
-    },
+    run: (clients, _options, clientId, resource = '') =>
+      changed(clients, clientId, { add: { resources: [resource] } }, 'has another resource'),
   },
   {
     group: 'resources',
@@ -125,15 +97,7 @@ const RESOURCES_COMMANDS: readonly ClientCommand<Options>[] = [
     description: 'Removes a resource: a token request that names it gets invalid_target.',
     examples: [`${PROGRAM_NAME} resources remove billing https://api.example/`],
     options: [],
-    async run({ changeDetails }, _options, clientId, resource = '') {
-      const changed = await changeDetails.execute(clientId, { remove: { resource } });
-      return outcomeOf(changed, clientId, 'has lost this resource');
-    },
+    run: (clients, _options, clientId, resource = '') =>
+      changed(clients, clientId, { remove: { resource } }, 'has lost this resource'),
   },
 ];
-
-function outcomeOf(changed: Result<DescribedClient, ChangeDetailsProblem>, clientId: string, what: string): Outcome {
-  if (changed.ok) return clientAnswer(changed.value, [`Client ${clientId} ${what}.`]);
-  if (typeof changed.problem === 'string') return refusal(changed.problem, clientId);
-  return problem(EXIT.refused, `${describeDetailsProblem(changed.problem)} Nothing was changed.`);
-}

@@ -47,9 +47,9 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
       const { cost, secretStdin } = options;
       const given = await givenSecret(options, stdin);
       if (!given.ok) return given;
-      return withStorage(open, async ({ giveSecret }) => {
-        const request = keepOldSeconds === undefined ? { secret: given.value, cost } : { keepOldSeconds, cost };
-        const rotated = await giveSecret.execute(clientId, request);
+      return withStorage(open, async ({ changeClient }) => {
+        const give = keepOldSeconds === undefined ? { secret: given.value, cost } : { keepOldSeconds, cost };
+        const rotated = await changeClient.execute(clientId, { give });
         if (!rotated.ok) return refusal(rotated.problem, clientId);
         const { client, credentials, secret } = rotated.value;
         const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
@@ -87,10 +87,10 @@ function addSecret(clock: Clock): ClientCommand<NamedOptions> {
       ...EXPIRY_OPTIONS,
       COST_OPTION,
     ],
-    async run({ giveSecret }, { name, cost, ...options }, clientId) {
+    async run({ changeClient }, { name, cost, ...options }, clientId) {
       const expiresAt = expiryOf(options, clock);
       if (!expiresAt.ok) return expiresAt;
-      const added = await giveSecret.execute(clientId, { name, expiresAt: expiresAt.value, cost });
+      const added = await changeClient.execute(clientId, { give: { name, expiresAt: expiresAt.value, cost } });
       if (!added.ok) return refusal(added.problem, clientId);
       return clientAnswer(added.value, [`Client ${clientId} has another secret.`], added.value.secret);
     },
@@ -120,11 +120,11 @@ const REMOVE_SECRET: ClientCommand<NamedOptions> = {
     `${PROGRAM_NAME} secrets remove billing --without-id`,
   ],
   options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
-  async run({ changeDetails }, { withoutId }, clientId, secretId) {
+  async run({ changeClient }, { withoutId }, clientId, secretId) {
     if ((secretId === undefined) !== (withoutId === true)) {
       return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
     }
-    const removed = await changeDetails.execute(clientId, { remove: { secret_id: secretId } });
+    const removed = await changeClient.execute(clientId, { remove: { secret_id: secretId } });
     if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
     return removed.problem === 'entry_unknown'
       ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)

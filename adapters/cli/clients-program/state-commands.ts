@@ -6,7 +6,7 @@ import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, ref
 
 /** `show`, `disable`, `enable` and `remove`. */
 export function stateCommands(open: OpenClients): readonly CommandDefinition[] {
-  return clientCommands(open, [SHOW, ...CHANGES.map(changeCommand)]);
+  return clientCommands(open, [SHOW, ...CHANGES.map(changeCommand), REMOVE]);
 }
 
 const SHOW: ClientCommand = {
@@ -22,12 +22,25 @@ const SHOW: ClientCommand = {
   },
 };
 
+const REMOVE: ClientCommand = {
+  usage: 'remove <client-id>',
+  summary: 'delete a client',
+  description:
+    'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
+  examples: [`${PROGRAM_NAME} remove billing`],
+  options: [],
+  async run({ removeClient }, _options, clientId) {
+    const removed = await removeClient(clientId);
+    if (!removed.ok) return refusal(removed.problem, clientId);
+    return success(answerOf({ ...removed.value, state: 'removed' }, [`Client ${clientId} is removed.`]));
+  },
+};
+
 interface StateChange {
-  readonly change: 'disable' | 'enable' | 'remove';
+  readonly change: 'disable' | 'enable';
   readonly summary: string;
   readonly description: string;
-  /** What is said of the client afterwards; and if there was nothing to change. */
-  readonly done: string;
+  readonly state: 'disabled' | 'enabled';
   readonly unchanged: string;
 }
 
@@ -37,39 +50,29 @@ const CHANGES: readonly StateChange[] = [
     summary: 'refuse a client until it is enabled again',
     description:
       'Locks the client: it gets no token from the next request on. It keeps its secret for enable. Tokens that it holds stay valid until they expire.',
-    done: 'is disabled.',
+    state: 'disabled',
     unchanged: 'was disabled already; nothing was changed.',
   },
   {
     change: 'enable',
     summary: 'accept a disabled client again, with its old secret',
     description: 'Unlocks a disabled client: its old secret is valid from the next request on.',
-    done: 'is enabled.',
+    state: 'enabled',
     unchanged: 'was not disabled; nothing was changed.',
-  },
-  {
-    change: 'remove',
-    summary: 'delete a client',
-    description:
-      'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
-    done: 'is removed.',
-    unchanged: '',
   },
 ];
 
-function changeCommand({ change, done, unchanged, ...help }: StateChange): ClientCommand {
+function changeCommand({ change, state, unchanged, ...help }: StateChange): ClientCommand {
   return {
     ...help,
     usage: `${change} <client-id>`,
     examples: [`${PROGRAM_NAME} ${change} billing`],
     options: [],
-    async run({ changeState }, _options, clientId) {
-      const result = await changeState.execute(clientId, change);
+    async run({ changeClient }, _options, clientId) {
+      const result = await changeClient.execute(clientId, { state });
       if (!result.ok) return refusal(result.problem, clientId);
       const { client, changed } = result.value;
-      const messages = [`Client ${clientId} ${changed ? done : unchanged}`];
-      if (change === 'remove') return success(answerOf({ ...client, state: 'removed' }, messages));
-      return clientAnswer({ client }, messages);
+      return clientAnswer({ client }, [`Client ${clientId} ${changed ? `is ${state}.` : unchanged}`]);
     },
   };
 }

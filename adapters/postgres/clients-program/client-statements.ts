@@ -1,7 +1,7 @@
 import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import { CLIENTS } from '../client-entity.ts';
 
-const { id: ID, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET } = CLIENTS.columns;
+const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
 
 /** The columns that a new row gives. */
 export const GIVEN_COLUMNS = (['clientId', 'clientSecret', 'clientName', 'scope'] as const)
@@ -18,6 +18,14 @@ const DISPLAYED = Object.entries(CLIENTS.columns)
 const ID_AS_TEXT = `clients.${CLIENT_ID}::text collate "C"`;
 const IS_LISTED = `clients.${CLIENT_ID}::text = $1::text collate "C"`;
 const IN_ORDER = `order by ${ID_AS_TEXT}, clients.${ID}`;
+
+/** Parameters: client id, new values and old ones. If a client id has several rows, the old values identify them. */
+function changeOf(field: keyof typeof CLIENTS.columns): string {
+  const column = CLIENTS.columns[field];
+  return `update $schema.clients set ${column} = given.new_value
+    from rows from (pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) as given (new_value, old_value)
+    where ${IS_LISTED} and coalesce(clients.${column}::text, '') = given.old_value`;
+}
 
 /** Statements that manage the table `clients`. Except for `findAndLock`, they return texts for display. */
 export const CLIENT_STATEMENTS = {
@@ -44,10 +52,8 @@ export const CLIENT_STATEMENTS = {
     where not exists (select from $schema.clients where ${IS_LISTED})
     on conflict do nothing returning ${DISPLAYED}`,
 
-  /** Parameters: client id, new secrets and old secrets. If a client id has several rows, their old secrets identify them. */
-  changeSecret: `update $schema.clients set ${CLIENT_SECRET} = given.new_secret
-    from rows from (pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) as given (new_secret, old_secret)
-    where ${IS_LISTED} and coalesce(clients.${CLIENT_SECRET}::text, '') = given.old_secret`,
+  /** Each replaces one column. */
+  change: { clientSecret: changeOf('clientSecret'), clientName: changeOf('clientName'), scope: changeOf('scope') },
 
   /** Parameter: client id. */
   remove: `delete from $schema.clients where ${IS_LISTED} returning ${DISPLAYED}`,

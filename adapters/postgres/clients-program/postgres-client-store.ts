@@ -1,19 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PoolClient } from 'pg';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import type {
-  ChangedClients,
-  ChangedCredentials,
+  ChangeableClient,
   ChangedRegistration,
   ClientChange,
+  ClientEdit,
   ClientImport,
   ClientRange,
   ClientStore,
   FoundClients,
-  StoredCredentials,
-  StoredDetails,
+  StoredClient,
   ValidDetails,
 } from '../../../application/ports/client-store.ts';
-import { NO_DETAILS } from '../../../domain/client-details.ts';
+import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
@@ -89,9 +89,9 @@ export class PostgresClientStore implements ClientStore {
       const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
       if (added === undefined) return undefined;
       const row = { clientId, id: added.id };
-      const stored = details && (await (await DetailRows.on(connection)).replace(row, NO_DETAILS, details));
+      const stored = details ? await (await DetailRows.on(connection)).replace(row, NO_DETAILS, details) : NO_DETAILS;
       note({ after: { client: added, details: stored } });
-      return { clients: [added], details: stored ?? NO_DETAILS };
+      return { clients: [added], details: stored };
     });
   }
 
@@ -102,52 +102,35 @@ export class PostgresClientStore implements ClientStore {
     return this.#import;
   }
 
-  changeSecret(clientId: string, change: (stored: string) => string): Promise<ChangedClients> {
-    return this.#transaction(async (connection, note) => {
-      const stored = await query(connection, SQL.findAndLock, [clientId]);
-      const clients = stored.map((client) => ({ ...client, clientSecret: change(client.clientSecret) }));
-      // A table without a unique index may have an id twice, and perhaps only one of the rows changes.
-      const changed = stored.some(({ clientSecret }, index) => clientSecret !== clients[index]?.clientSecret);
-      if (changed) await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
-      for (const [index, before] of stored.entries()) {
-        const after = clients[index];
-        if (after && after.clientSecret !== before.clientSecret) {
-          note({ before: { client: before }, after: { client: after } });
-        }
-      }
-      return { clients, changed };
-    });
-  }
-
-  changeDetails<Problem>(
+  change<Problem>(
     clientId: string,
-    change: (stored: StoredCredentials) => Result<ChangedCredentials, Problem>,
+    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<FoundClients, Problem | 'client_unknown'>> {
     return this.#transaction(async (connection, note) => {
       const stored = await query(connection, SQL.findAndLock, [clientId]);
       const rows = await DetailRows.on(connection);
-      const changed: {
-        readonly client: ClientRegistrationFields;
-        readonly before: StoredDetails;
-        readonly next: ChangedCredentials;
-      }[] = [];
+      const edits: { readonly before: StoredClient; readonly client: ClientRegistrationFields; next: ClientDetails }[] =
+        [];
       for (const client of stored) {
         const before = await rows.find({ clientId, id: client.id });
-        const next = change({ clientSecret: client.clientSecret, details: before });
-        if (!next.ok) return next;
-        changed.push({ client, before, next: next.value });
+        const edited = edit({ ...client, details: before });
+        if (!edited.ok) return edited;
+        const { details: next = before, ...fields } = edited.value;
+        edits.push({ before: { client, details: before }, client: { ...client, ...fields }, next });
       }
-      if (changed.length === 0) return failure('client_unknown');
-      const clients = changed.map(({ client, next }) => ({ ...client, clientSecret: next.clientSecret }));
-      await query(connection, SQL.changeSecret, [clientId, secretsOf(clients), secretsOf(stored)]);
-      const afterwards: StoredDetails[] = [];
-      for (const { client, before, next } of changed) {
-        const details = await rows.replace({ clientId, id: client.id }, before, next.details);
-        const after = { client: { ...client, clientSecret: next.clientSecret }, details };
-        note({ before: { client, details: before }, after });
-        afterwards.push(details);
+      const clients = edits.map(({ client }) => client);
+      for (const field of ['clientSecret', 'clientName', 'scope'] as const) {
+        const [before, after] = [stored.map((client) => client[field]), clients.map((client) => client[field])];
+        if (!isDeepStrictEqual(before, after)) await query(connection, SQL.change[field], [clientId, after, before]);
       }
-      return success({ clients, details: afterwards[0] ?? NO_DETAILS });
+      const changed: StoredClient[] = [];
+      for (const { before, client, next } of edits) {
+        const after = { client, details: await rows.replace({ clientId, id: client.id }, before.details, next) };
+        changed.push(after);
+        if (!isDeepStrictEqual(before, after)) note({ before, after });
+      }
+      const [first] = changed;
+      return first === undefined ? failure('client_unknown') : success({ clients, details: first.details });
     });
   }
 
@@ -225,8 +208,4 @@ async function query(
 ): Promise<readonly ClientRegistrationFields[]> {
   const { rows } = await connection.query<ClientRecord>(statement, [...values]);
   return rows.map(fieldsOf);
-}
-
-function secretsOf(clients: readonly NewClient[]): readonly string[] {
-  return clients.map(({ clientSecret }) => clientSecret);
 }

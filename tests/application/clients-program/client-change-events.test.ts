@@ -12,6 +12,7 @@ import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
+import { secretEdit } from '../../support/secret-edit.ts';
 
 const NOW = 1_800_000_000;
 const ID = A_CLIENT.clientId;
@@ -27,12 +28,12 @@ beforeEach(() => {
   store = new InMemoryClientStore(ids, recorder);
 });
 
-const rowOf = (id: string) => ({ client: { ...A_CLIENT, id, clientName: `row ${id}` } });
+const rowOf = (id: string) => ({ client: { ...A_CLIENT, id, clientName: `row ${id}` }, details: NO_DETAILS });
 
 describe('clientChangeEvents', () => {
   it('records a new client, a change and a removal, each with an id of its own', async () => {
     await store.add(A_CLIENT);
-    await store.changeSecret(ID, lock);
+    await store.change(ID, secretEdit(lock));
     await store.remove(ID);
     const events = auditLog.events();
     expect(events).toMatchObject([
@@ -51,7 +52,10 @@ describe('clientChangeEvents', () => {
 
   it('says that a secret was replaced, and never shows it or its hash', async () => {
     await store.add(A_CLIENT);
-    await store.changeSecret(ID, () => ANOTHER_HASH);
+    await store.change(
+      ID,
+      secretEdit(() => ANOTHER_HASH),
+    );
     expect(auditLog.events().at(-1)).toMatchObject({ changed: ['client_secret'], before: {}, after: {} });
     const text = JSON.stringify(auditLog.events());
     for (const hash of [A_CLIENT.clientSecret, ANOTHER_HASH]) expect(text).not.toContain(hash);
@@ -59,21 +63,22 @@ describe('clientChangeEvents', () => {
 
   it('says that a secret was replaced when a client was disabled by the same change', async () => {
     await store.add(A_CLIENT);
-    await store.changeSecret(ID, () => lock(ANOTHER_HASH));
+    await store.change(
+      ID,
+      secretEdit(() => lock(ANOTHER_HASH)),
+    );
     expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state', 'client_secret'] });
-    await store.changeSecret(ID, unlock);
+    await store.change(ID, secretEdit(unlock));
     expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state'] });
   });
 
   it('shows only the members that differ', async () => {
     await store.add(A_CLIENT);
     const resources = ['https://api.example/'];
-    await store.changeDetails(ID, ({ clientSecret }) =>
-      success({ clientSecret, details: { ...NO_DETAILS, resources } }),
-    );
+    await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, resources } }));
     const event = auditLog.events().at(-1);
     expect(event).toMatchObject({ changed: ['resources'], before: { resources: [] }, after: { resources } });
-    await store.changeDetails(ID, () => success({ clientSecret: NO_SECRET, details: { ...NO_DETAILS, resources } }));
+    await store.change(ID, () => success({ clientSecret: NO_SECRET, details: { ...NO_DETAILS, resources } }));
     expect(auditLog.events().at(-1)).toMatchObject({ changed: ['bcrypt_cost', 'secrets', 'client_secret'] });
   });
 
@@ -90,7 +95,7 @@ describe('clientChangeEvents', () => {
     expect(auditLog.events()).toEqual([expect.objectContaining({ after })]);
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
     const keys = [{ jwk, expires_at: NOW + 60 }];
-    await store.changeDetails(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
+    await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
     const key_id = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
     expect(auditLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });
   });
@@ -107,8 +112,8 @@ describe('clientChangeEvents', () => {
 
   it('records nothing of a change that changes nothing', async () => {
     await store.add(A_CLIENT);
-    await store.changeDetails(ID, (stored) => success(stored));
-    await store.changeDetails(ID, () => failure('a problem'));
+    await store.change(ID, (stored) => success(stored));
+    await store.change(ID, () => failure('a problem'));
     expect(auditLog.events()).toHaveLength(1);
   });
 

@@ -14,6 +14,7 @@ import { lock } from '../../../domain/stored-secret.ts';
 import { collect } from '../../support/collect.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
+import { secretEdit } from '../../support/secret-edit.ts';
 
 const COST = 4;
 const HASH = REGISTERED_CLIENT.clientSecret;
@@ -70,7 +71,7 @@ describe('ImportClients', () => {
 
   it('gives a registered client the imported secret, name and scope on request, and keeps a locked one locked', async () => {
     await importAll([[client('a'), client('b')]]);
-    await store.changeSecret('b', lock);
+    await store.change('b', secretEdit(lock));
     const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
     const imported = await importAll([renamed], 'replace');
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 2, locked: 1 } } });

@@ -2,14 +2,12 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { AddClient } from '../../../application/clients-program/add-client.ts';
-import { ChangeState } from '../../../application/clients-program/change-state.ts';
 import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { describeClient } from '../../../application/clients-program/describe-client.ts';
-import { GiveSecret } from '../../../application/clients-program/give-secret.ts';
 import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { weaknessByName } from '../../../domain/federated-jwt/issuer-preset.ts';
+import { success } from '../../../domain/result.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
@@ -48,12 +46,13 @@ function useCases() {
   const clock = new FixedClock();
   const sources = { clock, generator: new RandomSecretGenerator(), ids };
   const parts = { store, encoder: new BcryptSecretEncoder(), checkRule: weaknessByName, ...sources };
+  const management = createClientManagement(parts);
   return {
     store,
-    add: new AddClient(parts),
-    show: createClientManagement(parts).showClient,
-    give: new GiveSecret(parts),
-    change: new ChangeState(store),
+    add: management.addClient,
+    show: management.showClient,
+    change: management.changeClient,
+    remove: management.removeClient,
   };
 }
 
@@ -96,70 +95,101 @@ describe('AddClient', () => {
   });
 });
 
-describe('showClient, and ChangeState that removes', () => {
+describe('showClient and removeClient', () => {
   it('describe the client without its secret', async () => {
     await use.add.execute(NEW);
     expect(await use.show('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
-    expect(await use.change.execute('c', 'remove')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
+    expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
     expect(await use.show('c')).toEqual(UNKNOWN);
-    expect(await use.change.execute('c', 'remove')).toEqual(UNKNOWN);
+    expect(await use.remove('c')).toEqual(UNKNOWN);
   });
 });
 
-describe('GiveSecret', () => {
+describe('ChangeClient that gives a secret', () => {
   it('replaces the hash, and returns the new secret', async () => {
     await use.add.execute(NEW);
     const before = await storedSecret();
-    const rotated = await use.give.execute('c', { secret: 'another-secret-of-mine', cost: COST });
+    const rotated = await use.change.execute('c', { give: { secret: 'another-secret-of-mine', cost: COST } });
     expect(rotated).toEqual({
       ok: true,
-      value: { client: ENABLED, credentials: PLAIN, secret: 'another-secret-of-mine' },
+      value: { client: ENABLED, credentials: PLAIN, changed: true, secret: 'another-secret-of-mine' },
     });
     expect(await storedSecret()).not.toBe(before);
   });
 
   it('generates a secret that is not given', async () => {
     await use.add.execute(NEW);
-    const rotated = await use.give.execute('c', { secret: undefined, cost: COST });
+    const rotated = await use.change.execute('c', { give: { secret: undefined, cost: COST } });
     expect(rotated.ok && rotated.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
   });
 
   it('keeps a disabled client disabled', async () => {
     await use.add.execute(NEW);
-    await use.change.execute('c', 'disable');
-    expect(await use.give.execute('c', { secret: undefined, cost: COST })).toMatchObject({
+    await use.change.execute('c', { state: 'disabled' });
+    expect(await use.change.execute('c', { give: { secret: undefined, cost: COST } })).toMatchObject({
       value: { client: { state: 'disabled' } },
     });
     expect(await storedSecret()).toMatch(/^!\$2b\$04/);
   });
 
   it('knows no other client', async () => {
-    expect(await use.give.execute('c', { secret: undefined, cost: COST })).toEqual(UNKNOWN);
+    expect(await use.change.execute('c', { give: { secret: undefined, cost: COST } })).toEqual(UNKNOWN);
   });
 });
 
-describe('ChangeState that disables and enables', () => {
+describe('ChangeClient that disables and enables', () => {
   it('lock and unlock the hash, and say whether there was anything to change', async () => {
     await use.add.execute(NEW);
     const hash = await storedSecret();
     const disabled = { ...ENABLED, state: 'disabled' };
-    expect(await use.change.execute('c', 'disable')).toEqual({ ok: true, value: { client: disabled, changed: true } });
+    expect(await use.change.execute('c', { state: 'disabled' })).toMatchObject({
+      ok: true,
+      value: { client: disabled, changed: true },
+    });
     expect(await storedSecret()).toBe(`!${hash}`);
-    expect(await use.change.execute('c', 'disable')).toEqual({ ok: true, value: { client: disabled, changed: false } });
-    expect(await use.change.execute('c', 'enable')).toEqual({ ok: true, value: { client: ENABLED, changed: true } });
+    expect(await use.change.execute('c', { state: 'disabled' })).toMatchObject({
+      ok: true,
+      value: { client: disabled, changed: false },
+    });
+    expect(await use.change.execute('c', { state: 'enabled' })).toMatchObject({
+      ok: true,
+      value: { client: ENABLED, changed: true },
+    });
     expect(await storedSecret()).toBe(hash);
-    expect(await use.change.execute('c', 'enable')).toEqual({ ok: true, value: { client: ENABLED, changed: false } });
+    expect(await use.change.execute('c', { state: 'enabled' })).toMatchObject({
+      ok: true,
+      value: { client: ENABLED, changed: false },
+    });
   });
 
   it('know no other client', async () => {
-    expect(await use.change.execute('c', 'disable')).toEqual(UNKNOWN);
-    expect(await use.change.execute('c', 'enable')).toEqual(UNKNOWN);
+    expect(await use.change.execute('c', { state: 'disabled' })).toEqual(UNKNOWN);
+    expect(await use.change.execute('c', { state: 'enabled' })).toEqual(UNKNOWN);
   });
 
   it('cannot enable a client whose lock has no hash behind it', async () => {
     await use.add.execute(NEW);
-    await use.store.changeSecret('c', () => '!');
-    expect(await use.change.execute('c', 'enable')).toEqual({ ok: false, problem: 'hash_missing' });
+    await use.store.change('c', () => success({ clientSecret: '!' }));
+    expect(await use.change.execute('c', { state: 'enabled' })).toEqual({ ok: false, problem: 'hash_missing' });
+  });
+});
+
+describe('ChangeClient that sets name and scope', () => {
+  it('replaces what is given and nothing else, of a disabled client too', async () => {
+    await use.add.execute(NEW);
+    await use.change.execute('c', { state: 'disabled' });
+    const renamed = await use.change.execute('c', { set: { clientName: 'Renamed' } });
+    expect(renamed).toMatchObject({ value: { client: { ...ENABLED, state: 'disabled', client_name: 'Renamed' } } });
+    const narrowed = await use.change.execute('c', { set: { scope: 'read' } });
+    expect(narrowed).toMatchObject({ value: { client: { client_name: 'Renamed', scope: 'read', state: 'disabled' } } });
+  });
+
+  it('refuses what no client may have, and changes nothing', async () => {
+    await use.add.execute(NEW);
+    const refused = await use.change.execute('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
+    expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
+    expect(await use.show('c')).toMatchObject({ value: { client: ENABLED } });
+    expect(await use.change.execute('unknown', { set: { scope: 'read' } })).toEqual(UNKNOWN);
   });
 });
 

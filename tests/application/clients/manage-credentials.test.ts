@@ -3,6 +3,7 @@ import bcrypt from 'bcrypt';
 import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
 import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import type { ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { DETAILS_MAX } from '../../../domain/client-details.ts';
 import { weaknessByName } from '../../../domain/federated-jwt/issuer-preset.ts';
@@ -38,6 +39,10 @@ async function columnOf(clientId = 'c'): Promise<string | undefined> {
 function secretOf(result: { readonly ok: boolean; readonly value?: { readonly secret?: string | undefined } }): string {
   if (result.value?.secret === undefined) throw new Error('no secret');
   return result.value.secret;
+}
+
+function give(request: Extract<ChangeRequest, { readonly give: unknown }>['give']) {
+  return use.changeClient.execute('c', { give: request });
 }
 
 async function shown() {
@@ -95,36 +100,36 @@ describe('a rule that is too weak for its issuer', () => {
 
   it('is not added to a client', async () => {
     await use.addClient.execute(PLAIN);
-    expect(await use.changeDetails.execute('c', { add: { subjects } })).toEqual({ ok: false, problem });
+    expect(await use.changeClient.execute('c', { add: { subjects } })).toEqual({ ok: false, problem });
     expect((await shown()).federated_subjects).toEqual([]);
   });
 });
 
-describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
+describe('ChangeClient, of secrets with ids', () => {
   it('give a client a second secret beside the first, and remove the first', async () => {
     await use.addClient.execute(PLAIN);
     const before = await columnOf();
-    const added = await use.giveSecret.execute('c', { ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
+    const added = await give({ ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
     expect(await columnOf()).toBe(before);
     const secretId = secretIdOf(secretOf(added));
     expect((await shown()).secrets).toEqual([
       { secret_id: null, name: null, expires_at: null, expired: false },
       { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, expired: false },
     ]);
-    expect((await use.changeDetails.execute('c', { remove: { secret_id: undefined } })).ok).toBe(true);
+    expect((await use.changeClient.execute('c', { remove: { secret_id: undefined } })).ok).toBe(true);
     expect(await columnOf()).toBe(NO_SECRET);
     expect((await shown()).secrets).toMatchObject([{ secret_id: secretId }]);
   });
 
   it('refuse a third valid secret, and count none that has expired', async () => {
     await use.addClient.execute(PLAIN);
-    const added = await use.giveSecret.execute('c', { ...NAMED, expiresAt: clock.now() + DAY });
-    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    const added = await give({ ...NAMED, expiresAt: clock.now() + DAY });
+    expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(DAY - 1);
-    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(1);
     expect((await shown()).secrets.map(({ expired }) => expired)).toEqual([false, true]);
-    expect((await use.giveSecret.execute('c', NAMED)).ok).toBe(true);
+    expect((await give(NAMED)).ok).toBe(true);
     const ids = (await shown()).secrets.map(({ secret_id }) => secret_id);
     expect(ids).not.toContain(secretIdOf(secretOf(added)));
   });
@@ -132,34 +137,34 @@ describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
   it('remove the secret of that id, and no other', async () => {
     const [first, second] = [
       secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
-      secretIdOf(secretOf(await use.giveSecret.execute('c', NAMED))),
+      secretIdOf(secretOf(await give(NAMED))),
     ];
-    expect((await use.changeDetails.execute('c', { remove: { secret_id: first } })).ok).toBe(true);
+    expect((await use.changeClient.execute('c', { remove: { secret_id: first } })).ok).toBe(true);
     expect(await shown()).toMatchObject({ secrets: [{ secret_id: second }], keys: [{ key_id: KEY_ID }] });
   });
 
   it('keep a disabled client disabled, and count the secret behind its lock', async () => {
     await use.addClient.execute(PLAIN);
-    await use.changeState.execute('c', 'disable');
-    await use.giveSecret.execute('c', NAMED);
-    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
-    await use.changeDetails.execute('c', { remove: { secret_id: undefined } });
+    await use.changeClient.execute('c', { state: 'disabled' });
+    await give(NAMED);
+    expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+    await use.changeClient.execute('c', { remove: { secret_id: undefined } });
     expect(await columnOf()).toBe('!*');
-    await use.changeState.execute('c', 'enable');
+    await use.changeClient.execute('c', { state: 'enabled' });
     expect(await columnOf()).toBe(NO_SECRET);
   });
 
   it('know no other client, no other secret, and no unusable name', async () => {
-    expect(await use.giveSecret.execute('c', NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
+    expect(await give(NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
     await use.addClient.execute(PLAIN);
-    const unnamed = await use.giveSecret.execute('c', { ...NAMED, name: '' });
+    const unnamed = await give({ ...NAMED, name: '' });
     expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
-    expect(await use.changeDetails.execute('c', { remove: { secret_id: 'another' } })).toEqual({
+    expect(await use.changeClient.execute('c', { remove: { secret_id: 'another' } })).toEqual({
       ok: false,
       problem: 'entry_unknown',
     });
-    await use.changeDetails.execute('c', { remove: { secret_id: undefined } });
-    expect(await use.changeDetails.execute('c', { remove: { secret_id: undefined } })).toEqual({
+    await use.changeClient.execute('c', { remove: { secret_id: undefined } });
+    expect(await use.changeClient.execute('c', { remove: { secret_id: undefined } })).toEqual({
       ok: false,
       problem: 'entry_unknown',
     });
@@ -167,11 +172,11 @@ describe('GiveSecret and ChangeDetails, of secrets with ids', () => {
   });
 });
 
-describe('GiveSecret, instead of old ones', () => {
+describe('ChangeClient that gives a secret instead of old ones', () => {
   it('removes every other secret of the client at once', async () => {
     await use.addClient.execute(PLAIN);
-    await use.giveSecret.execute('c', NAMED);
-    await use.giveSecret.execute('c', { secret: undefined, cost: COST });
+    await give(NAMED);
+    await give({ secret: undefined, cost: COST });
     expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
     expect((await store.find('c')).details.secrets).toEqual([]);
   });
@@ -181,61 +186,61 @@ describe('GiveSecret, instead of old ones', () => {
     ['with an id', NAMED],
   ])('replaces a secret %s of a client that has a key too', async (_which, secret) => {
     await use.addClient.execute({ ...PLAIN, secret, details: { keys: [KEY] } });
-    expect((await use.giveSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
+    expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
     expect(await shown()).toMatchObject({ secrets: [{ secret_id: null }], keys: [{ key_id: KEY_ID }] });
   });
 
   it('gives a client a secret whose only secret was removed', async () => {
     await use.addClient.execute(PLAIN);
-    await use.changeDetails.execute('c', { remove: { secret_id: undefined } });
-    expect((await use.giveSecret.execute('c', { secret: undefined, cost: COST })).ok).toBe(true);
+    await use.changeClient.execute('c', { remove: { secret_id: undefined } });
+    expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
     expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
   });
 
   it('gives no secret to a client that authenticates in another way', async () => {
     await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
     const refused = { ok: false, problem: 'secret_missing' };
-    expect(await use.giveSecret.execute('c', { secret: undefined, cost: COST })).toEqual(refused);
-    expect(await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST })).toEqual(refused);
+    expect(await give({ secret: undefined, cost: COST })).toEqual(refused);
+    expect(await give({ keepOldSeconds: DAY, cost: COST })).toEqual(refused);
     expect(await columnOf()).toBe(NO_SECRET);
   });
 
   it('keeps the old secret for the overlap, and no longer than it would be valid anyway', async () => {
     const first = secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED })));
-    const second = secretIdOf(secretOf(await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
+    const second = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
     expect((await shown()).secrets).toMatchObject([
       { secret_id: first, expires_at: clock.now() + DAY },
       { secret_id: second, expires_at: null },
     ]);
-    const early = await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
+    const early = await give({ keepOldSeconds: DAY, cost: COST });
     expect(early).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(DAY);
-    const third = secretIdOf(secretOf(await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST })));
+    const third = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
     expect((await shown()).secrets).toMatchObject([{ secret_id: second }, { secret_id: third }]);
   });
 
   it('refuses an overlap for a secret without an id, which cannot expire', async () => {
     await use.addClient.execute(PLAIN);
-    const refused = await use.giveSecret.execute('c', { keepOldSeconds: DAY, cost: COST });
+    const refused = await give({ keepOldSeconds: DAY, cost: COST });
     expect(refused).toEqual({ ok: false, problem: 'secret_without_id' });
   });
 });
 
-describe('ChangeDetails', () => {
+describe('ChangeClient that adds and removes entries', () => {
   beforeEach(() => use.addClient.execute({ ...PLAIN, secret: undefined, details: { keys: [KEY] } }));
 
   it('adds and removes keys, subjects and resources, and leaves the rest alone', async () => {
     const add = { subjects: [SUBJECT], resources: ['https://api.example/'] };
-    expect((await use.changeDetails.execute('c', { add })).ok).toBe(true);
+    expect((await use.changeClient.execute('c', { add })).ok).toBe(true);
     expect(await shown()).toMatchObject({
       authentication_methods: ['private_key_jwt', 'federated_jwt'],
       keys: [{ key_id: KEY_ID }],
       federated_subjects: add.subjects,
       resources: add.resources,
     });
-    await use.changeDetails.execute('c', { remove: { key_id: KEY_ID } });
-    await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
-    await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
+    await use.changeClient.execute('c', { remove: { key_id: KEY_ID } });
+    await use.changeClient.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+    await use.changeClient.execute('c', { remove: { resource: 'https://api.example/' } });
     expect(await shown()).toMatchObject({
       authentication_methods: [],
       keys: [],
@@ -252,10 +257,10 @@ describe('ChangeDetails', () => {
     const other = { jwk: { ...KEY.jwk, x: 'A'.repeat(43) } };
     const resources = ['https://api.example/', 'https://api.example/v2'];
     const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
-    expect((await use.changeDetails.execute('c', { add })).ok).toBe(true);
-    await use.changeDetails.execute('c', { remove: { key_id: KEY_ID } });
-    await use.changeDetails.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
-    await use.changeDetails.execute('c', { remove: { resource: 'https://api.example/' } });
+    expect((await use.changeClient.execute('c', { add })).ok).toBe(true);
+    await use.changeClient.execute('c', { remove: { key_id: KEY_ID } });
+    await use.changeClient.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+    await use.changeClient.execute('c', { remove: { resource: 'https://api.example/' } });
     const { keys, ...left } = (await store.find('c')).details;
     expect(keys).toMatchObject([other]);
     expect(left).toEqual({ secrets: [], subjects: others, resources: ['https://api.example/v2'] });
@@ -266,20 +271,20 @@ describe('ChangeDetails', () => {
     [{ issuer: SUBJECT.issuer, subject: 'another' }],
     [{ resource: 'https://api.example' }],
   ])('does not know %j', async (remove) => {
-    expect(await use.changeDetails.execute('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
+    expect(await use.changeClient.execute('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
   });
 
   it('refuses an entry that is there already, and more than the most', async () => {
-    const repeated = await use.changeDetails.execute('c', { add: { keys: [KEY] } });
+    const repeated = await use.changeClient.execute('c', { add: { keys: [KEY] } });
     expect(repeated).toMatchObject({ ok: false, problem: { kind: 'keys', position: 1, rule: 'is repeated' } });
     const resources = Array.from({ length: DETAILS_MAX.resources + 1 }, (_, number) => `https://${number}.example/`);
-    const tooMany = await use.changeDetails.execute('c', { add: { resources } });
+    const tooMany = await use.changeClient.execute('c', { add: { resources } });
     expect(tooMany).toMatchObject({ ok: false, problem: { kind: 'resources', position: undefined } });
   });
 
   it('shows a key that has expired, and that it authenticates nothing', async () => {
-    await use.changeDetails.execute('c', { remove: { key_id: KEY_ID } });
-    await use.changeDetails.execute('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
+    await use.changeClient.execute('c', { remove: { key_id: KEY_ID } });
+    await use.changeClient.execute('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
     expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
     clock.advance(DAY);
     expect(await shown()).toMatchObject({ authentication_methods: [], keys: [{ key_id: KEY_ID, expired: true }] });

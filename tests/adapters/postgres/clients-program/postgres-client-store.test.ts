@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { PostgresClientStore } from '../../../../adapters/postgres/clients-program/postgres-client-store.ts';
+import { grantOf, tablesOf } from '../../../../adapters/postgres/privileges.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
 import type { ClientChange } from '../../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
@@ -11,6 +12,7 @@ import { A_FILE, describeClientStore } from '../../../contracts/client-store.ts'
 import { clientsTable } from '../../../support/clients-table.ts';
 import { collect } from '../../../support/collect.ts';
 import { freshTables } from '../../../support/details-tables.ts';
+import { secretEdit } from '../../../support/secret-edit.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 import { until } from '../../../support/until.ts';
 
@@ -49,7 +51,7 @@ describe('PostgresClientStore without the tables of details', () => {
     await using store = await open(empty.url);
     await store.add({ ...A_CLIENT, details: NO_DETAILS });
     expect((await store.find('client-1')).details).toEqual(NO_DETAILS);
-    const changed = await store.changeDetails('client-1', (stored) => success({ ...stored, clientSecret: '$2b$new' }));
+    const changed = await store.change('client-1', (stored) => success({ ...stored, clientSecret: '$2b$new' }));
     expect(changed).toMatchObject({ ok: true, value: { clients: [{ clientSecret: '$2b$new' }] } });
     expect(await store.remove('client-1')).toHaveLength(1);
   });
@@ -60,7 +62,7 @@ describe('PostgresClientStore without the tables of details', () => {
     await expect(store.add({ ...A_CLIENT, details })).rejects.toMatchObject(said);
     expect((await store.find('client-1')).clients).toEqual([]);
     await store.add(A_CLIENT);
-    const change = store.changeDetails('client-1', () => success({ clientSecret: '$2b$new', details }));
+    const change = store.change('client-1', () => success({ clientSecret: '$2b$new', details }));
     await expect(change).rejects.toMatchObject(said);
     expect((await store.find('client-1')).clients).toMatchObject([{ clientSecret: A_CLIENT.clientSecret }]);
   });
@@ -76,7 +78,10 @@ describe('PostgresClientStore', () => {
     await add(A_CLIENT);
     await add({ ...A_CLIENT, clientSecret: lock(A_CLIENT.clientSecret), clientName: 'Its double' });
     await using store = await open();
-    await store.changeSecret('client-1', (stored) => replaceSecret(stored, '$2b$new'));
+    await store.change(
+      'client-1',
+      secretEdit((stored) => replaceSecret(stored, '$2b$new')),
+    );
     expect((await secrets()).toSorted()).toEqual(['!$2b$new', '$2b$new']);
     const clients = await store.startImport();
     await clients.add([{ ...A_CLIENT, clientSecret: '$2b$newer' }]);
@@ -101,12 +106,12 @@ describe('PostgresClientStore', () => {
       { id: '1', clientSecret: locked },
       { id: '2', clientSecret: A_CLIENT.clientSecret },
     ];
-    await store.changeSecret('client-1', lock);
+    await store.change('client-1', secretEdit(lock));
     const changeOfSecond = { before: { client: second }, after: { client: { ...second, clientSecret: locked } } };
     expect(recorded.splice(0)).toMatchObject([{ kind: 'clients', clients: [changeOfSecond] }]);
 
     const resources = ['https://api.example/'];
-    await store.changeDetails('client-1', ({ clientSecret, details }) =>
+    await store.change('client-1', ({ clientSecret, details }) =>
       success({ clientSecret, details: { ...details, resources } }),
     );
     const changeOf = (id: string) => ({
@@ -182,16 +187,23 @@ describe('PostgresClientStore', () => {
     await using owner = await open();
     await owner.add({ ...A_CLIENT, clientSecret: '' });
     const role = await database.createRole();
-    await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
+    for (const table of tablesOf('clients')) await database.query(grantOf('clients', table, role.name));
     await database.query(`alter role ${role.name} set default_transaction_isolation = 'serializable'`);
     await using one = await open(role.url);
     await using two = await open(role.url);
     await Promise.all([one, two].map((store) => collect(store.list({ prefix: '' }))));
     for (let round = 0; round < 10; round += 1) {
-      await Promise.all([one, two].map((store) => store.changeSecret('client-1', (stored) => `${stored}x`)));
+      await Promise.all(
+        [one, two].map((store) =>
+          store.change(
+            'client-1',
+            secretEdit((stored) => `${stored}x`),
+          ),
+        ),
+      );
     }
     expect(await secrets()).toEqual(['x'.repeat(20)]);
-    await database.query(`revoke all on clients from ${role.name}`);
+    await database.query(`revoke all on all tables in schema public from ${role.name}`);
   });
 });
 

@@ -1,0 +1,220 @@
+import {
+  type ClientDetails,
+  checkDetails,
+  type DetailsProblem,
+  type FederatedSubject,
+  hasExpired,
+  type NamedSecret,
+} from '../../domain/client-details.ts';
+import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
+import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
+import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } from './describe-client.ts';
+import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
+
+/** Valid secrets that a client may have: the one in use, and the one that replaces it. */
+const VALID_SECRETS_MAX = 2;
+
+/** Entries to add. */
+export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
+
+/** The entry to remove, by the members that identify it. */
+type RemovedDetail =
+  | { readonly key_id: string }
+  | { readonly issuer: string; readonly subject: string }
+  | { readonly resource: string }
+  /** Undefined for the secret without an id. */
+  | { readonly secret_id: string | undefined };
+
+/** A new secret instead of one that stays valid for a while. Both have an id. */
+interface OverlapRequest {
+  readonly keepOldSeconds: number;
+  readonly cost: number;
+}
+
+/**
+ * What to change. A secret without an id replaces all secrets of the client: they are refused from the next request on. After an
+ * overlap, the old one expires. A secret with an id stands beside the one that the client has. A disabled client keeps its
+ * secret behind a lock.
+ */
+export type ChangeRequest =
+  | { readonly add: AddedDetails }
+  | { readonly remove: RemovedDetail }
+  | { readonly give: SecretRequest | OverlapRequest | NamedSecretRequest }
+  | { readonly state: 'enabled' | 'disabled' }
+  | { readonly set: Partial<Pick<ClientEdit, 'clientName' | 'scope'>> };
+
+/**
+ * `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
+ * `secret_missing`: the client authenticates in another way. `secret_without_id`: only a secret with an id can expire.
+ * `too_many_secrets`: the client has two already.
+ */
+export type ChangeProblem =
+  | 'client_unknown'
+  | 'entry_unknown'
+  | 'hash_missing'
+  | 'secret_missing'
+  | 'secret_without_id'
+  | 'too_many_secrets'
+  | RegistrationProblem
+  | DetailsProblem;
+
+/** A client after a change. */
+export interface ChangedClient extends DescribedClient {
+  /** Whether the secret without an id is another text, such as one with a lock. */
+  readonly changed: boolean;
+  /** A new secret, which cannot be read again: only its hash is stored. */
+  readonly secret: string | undefined;
+}
+
+/** Why a rule for identities of another issuer may not be added; undefined if it may. */
+export type CheckRule = (rule: FederatedSubject) => string | undefined;
+
+interface ChangeClientParts extends SecretParts {
+  readonly store: ClientStore;
+  readonly checkRule: CheckRule;
+}
+
+type Edit = (stored: ChangeableClient) => Result<ClientEdit, ChangeProblem>;
+
+/** Changes a client, from its next request on. Tokens that it holds stay valid until they expire. */
+export class ChangeClient {
+  readonly #parts: ChangeClientParts;
+
+  constructor(parts: ChangeClientParts) {
+    this.#parts = parts;
+  }
+
+  /** Refused if the client would break a rule, such as too many entries or one that is there already. */
+  async execute(clientId: string, request: ChangeRequest): Promise<Result<ChangedClient, ChangeProblem>> {
+    const { store, clock, checkRule } = this.#parts;
+    const weakRule = 'add' in request ? problemOfRules(request.add.subjects ?? [], checkRule) : undefined;
+    if (weakRule !== undefined) return failure(weakRule);
+    const { secret, edit } = 'give' in request ? await this.#give(request.give) : { edit: editOf(request) };
+    let changed = false;
+    const found = await store.change(clientId, (stored) => {
+      const edited = edit(stored);
+      changed ||= edited.ok && (edited.value.clientSecret ?? stored.clientSecret) !== stored.clientSecret;
+      return edited;
+    });
+    const described = found.ok ? describeWithCredentials(found.value, clock.now()) : found;
+    if (!described.ok) return described;
+    const isStillLocked =
+      'state' in request && request.state === 'enabled' && described.value.client.state === 'disabled';
+    return isStillLocked && !changed ? failure('hash_missing') : success({ ...described.value, changed, secret });
+  }
+
+  async #give(request: SecretRequest | OverlapRequest | NamedSecretRequest) {
+    const now = this.#parts.clock.now();
+    if ('keepOldSeconds' in request) {
+      const { keepOldSeconds, cost } = request;
+      const added = await newSecret(this.#parts, { name: undefined, expiresAt: undefined, cost });
+      return { secret: added.secret, edit: replacingLater(added.secrets, now, now + keepOldSeconds) };
+    }
+    const { secret, clientSecret, secrets } = await newSecret(this.#parts, request);
+    return { secret, edit: 'secret' in request ? replacingSecrets(clientSecret) : besideOther(secrets, now) };
+  }
+}
+
+/** The first rule that may not be added, by its position among those that are added. */
+export function problemOfRules(rules: readonly FederatedSubject[], checkRule: CheckRule): DetailsProblem | undefined {
+  for (const [position, added] of rules.entries()) {
+    const rule = checkRule(added);
+    if (rule !== undefined) return { kind: 'subjects', position, rule };
+  }
+  return undefined;
+}
+
+function editOf(request: Exclude<ChangeRequest, { readonly give: unknown }>): Edit {
+  if ('add' in request) return including(request.add);
+  if ('remove' in request) return without(request.remove);
+  if ('set' in request) return renamed(request.set);
+  const change = request.state === 'disabled' ? lock : unlock;
+  return ({ clientSecret }) => success({ clientSecret: change(clientSecret) });
+}
+
+/** Other fields of the client may break a rule already, which `show` reports. */
+function renamed({ clientName, scope }: Partial<Pick<ClientEdit, 'clientName' | 'scope'>>): Edit {
+  const given = { ...(clientName !== undefined && { clientName }), ...(scope !== undefined && { scope }) };
+  const registration = ClientRegistration.of({
+    ...{ id: 'any', clientId: 'any', clientSecret: NO_SECRET, clientName: 'any', scope: 'any' },
+    ...given,
+  });
+  return () => (registration.ok ? success(given) : registration);
+}
+
+function including({ keys = [], subjects = [], resources = [] }: AddedDetails): Edit {
+  return ({ details }) =>
+    detailsEdit({
+      ...details,
+      keys: [...details.keys, ...keys],
+      subjects: [...details.subjects, ...subjects],
+      resources: [...details.resources, ...resources],
+    });
+}
+
+function without(entry: RemovedDetail): Edit {
+  return ({ clientSecret, details }) => {
+    if ('secret_id' in entry && entry.secret_id === undefined) {
+      if (!hasSecretWithoutId(clientSecret)) return failure('entry_unknown');
+      return success({ clientSecret: replaceSecret(clientSecret, NO_SECRET) });
+    }
+    const left = withoutEntry(details, entry);
+    const kinds = ['secrets', 'keys', 'subjects', 'resources'] as const;
+    return kinds.some((kind) => left[kind].length < details[kind].length)
+      ? success({ details: left })
+      : failure('entry_unknown');
+  };
+}
+
+/** The details without the entry that has these members. */
+function withoutEntry({ secrets, keys, subjects, resources }: ClientDetails, entry: RemovedDetail): ClientDetails {
+  const isOther = (one: object) => Object.entries(entry).some(([member, value]) => Reflect.get(one, member) !== value);
+  return {
+    secrets: secrets.filter(isOther),
+    keys: keys.filter(isOther),
+    subjects: subjects.filter(isOther),
+    resources: resources.filter((resource) => isOther({ resource })),
+  };
+}
+
+function replacingSecrets(encoded: string): Edit {
+  return ({ clientSecret, details }) => {
+    const { secrets, keys, subjects } = details;
+    const hasSecret = hasSecretWithoutId(clientSecret) || secrets.length > 0;
+    if (!hasSecret && keys.length + subjects.length > 0) return failure('secret_missing');
+    return success({ clientSecret: replaceSecret(clientSecret, encoded), details: { ...details, secrets: [] } });
+  };
+}
+
+/** @param end when the old secret expires, in seconds since the epoch. */
+function replacingLater(added: readonly NamedSecret[], now: number, end: number): Edit {
+  return ({ clientSecret, details }) => {
+    if (hasSecretWithoutId(clientSecret)) return failure('secret_without_id');
+    const [old, another] = validSecrets(details, now);
+    if (old === undefined) return failure('secret_missing');
+    if (another !== undefined) return failure('too_many_secrets');
+    const expires_at = Math.min(old.expires_at ?? Infinity, end);
+    return success({ details: { ...details, secrets: [{ ...old, expires_at }, ...added] } });
+  };
+}
+
+/** Secrets that have expired are removed. */
+function besideOther(added: readonly NamedSecret[], now: number): Edit {
+  return ({ clientSecret, details }) => {
+    const valid = validSecrets(details, now);
+    const count = valid.length + Number(hasSecretWithoutId(clientSecret));
+    if (count >= VALID_SECRETS_MAX) return failure('too_many_secrets');
+    return detailsEdit({ ...details, secrets: [...valid, ...added] });
+  };
+}
+
+function validSecrets({ secrets }: ClientDetails, now: number): readonly NamedSecret[] {
+  return secrets.filter((secret) => !hasExpired(secret, now));
+}
+
+function detailsEdit(details: ClientDetails): Result<ClientEdit, DetailsProblem> {
+  const checked = checkDetails(details);
+  return checked.ok ? success({ details: checked.value }) : checked;
+}
