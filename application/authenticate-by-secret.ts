@@ -47,7 +47,8 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
    * The registration that the credentials authenticate, or a refusal: `invalid_client`, or `slow_down` after too many
    * failed attempts. Throws what the ports throw.
    *
-   * Nothing depends on the registration before the attempt has a slot: a request that is refused earlier costs no look-up.
+   * Until the FIFO queue is full, a request without a cache hit is not looked up before it has a slot. In the overflow queue it
+   * is, because there only a right secret is answered early.
    * Every `invalid_client` does the same work, with or without a registration: one look-up of a secret and one verification.
    */
   async execute(credentials: SecretCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {

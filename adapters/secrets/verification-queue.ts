@@ -62,10 +62,10 @@ interface Attempt extends Waiting {
 /**
  * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it
  * is full, further requests wait in the overflow queue, which clients and addresses share fairly; all unregistered ids count
- * as one client. There, only a right secret is answered when it is
- * verified. Every other request gets 503 exactly when the waiting time is over. A flood hardly delays a client with a
- * valid secret, and neither an answer nor its time tells a wrong secret from an unknown id. Each queue gets half of the
- * work, so the FIFO queue moves at the same speed whatever waits in the other. Decision 0202 has the reasons.
+ * as one client. There, only a right secret is answered when it is verified. Every other request gets 503 exactly when the
+ * waiting time is over. A flood hardly delays a client with a valid secret, and neither an answer nor its time tells a wrong
+ * secret from an unknown id. Each queue gets half of the work, so the FIFO queue moves at the same speed whatever waits in
+ * the other. Decision 0202 has the reasons.
  */
 export class VerificationQueue implements ClosableVerificationSlots {
   readonly #limits: VerificationQueueLimits;
@@ -230,6 +230,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
       },
     };
   }
+
   #fault(reason: string): DependencyUnavailable {
     return verificationFault(reason, this.#kind);
   }

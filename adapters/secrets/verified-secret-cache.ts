@@ -94,17 +94,19 @@ export class VerifiedSecretCache implements VerifiedSecrets {
       add: (stored) => {
         const digests = { presented, stored: this.#digestOf(clientId, stored) };
         const added = { clientId, secretId: copyOf(secretId), ...digests, at: this.#clock.now() };
-        this.receive(added);
+        this.#put(added);
         this.#options.onAdded?.(added);
       },
     };
   }
 
   /** Adds an entry that another worker has verified. */
-  readonly receive = (entry: VerifiedSecret): void => {
+  readonly receive = (entry: VerifiedSecret): void => this.#put(entry);
+
+  #put(entry: VerifiedSecret): void {
     if (this.#options.lifetimeSeconds === 0) return;
     this.#entries.set(placeOf(entry.clientId, entry.secretId), entry);
-  };
+  }
 
   #stateOf(entry: VerifiedSecret | undefined): ReturnType<CachedVerification['state']> {
     const { lifetimeSeconds } = this.#options;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type RefusalReason, refused } from '../../domain/refusal.ts';
 
-/** Every reason, by what the caller gets to know of it. */
+/** Some reasons, by what the caller gets to know of them. */
 const REASONS: Readonly<Record<string, readonly RefusalReason[]>> = {
   invalid_client: [
     'client_unknown',
