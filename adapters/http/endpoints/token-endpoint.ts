@@ -53,7 +53,7 @@ export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts)
     const issued = await issueToken.execute(request.value);
     if (!issued.ok) return sendRefusal(ctx, challenged(issued.problem, challenge));
 
-    answer(ctx, request.value, issued.value);
+    answerToken(ctx, request.value, issued.value);
   };
 }
 
@@ -194,7 +194,7 @@ function copyOf(text: string | undefined): string | undefined {
 }
 
 /** RFC 6749 section 5.1; `scope` is part of the response where the client asked for one. */
-function answer(ctx: Exchange, request: TokenRequest, issued: IssuedToken): void {
+function answerToken(ctx: Exchange, request: TokenRequest, issued: IssuedToken): void {
   ctx.state.clientId = issued.claims.sub;
   ctx.state.tokenId = issued.claims.jti;
   ctx.status = 200;

@@ -51,7 +51,7 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
 
-    if (enters(ctx)) await answer(ctx, next).finally(() => load.leave(ctx.state));
+    if (enters(ctx)) await readHeadAndContinue(ctx, next).finally(() => load.leave(ctx.state));
     else sendRefusal(ctx, httpRefusal('overloaded'));
     if (ctx.state.refusal !== undefined) onRefusal?.(ctx);
 
@@ -75,7 +75,7 @@ export function dropHead({ req, state }: Exchange): void {
   state.head = EMPTY_HEAD;
 }
 
-async function answer(ctx: Exchange, next: Koa.Next): Promise<void> {
+async function readHeadAndContinue(ctx: Exchange, next: Koa.Next): Promise<void> {
   try {
     const head = readRequestHead(ctx.req);
     if (!head.ok) return sendRefusal(ctx, httpRefusal(head.problem, { Connection: 'close' }));

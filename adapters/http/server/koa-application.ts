@@ -60,7 +60,7 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
       ctx.state.route = route.path;
-      if (await admits(route, ctx, parts)) await answer(ctx, route);
+      if (await admits(route, ctx, parts)) await callHandler(ctx, route);
     });
   }
   const application = new Koa<ExchangeState>();
@@ -97,7 +97,7 @@ function hostOf({ req }: Exchange): string | undefined {
 }
 
 /** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa omits the body. */
-async function answer(ctx: Exchange, { methods }: Route): Promise<void> {
+async function callHandler(ctx: Exchange, { methods }: Route): Promise<void> {
   const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;
   const handler = method === 'GET' || method === 'POST' ? methods[method] : undefined;
   if (handler !== undefined) return handler(ctx);

@@ -55,7 +55,7 @@ export function answerParserError(
   } else if (response === undefined) {
     // A response that did not wait for the whole body was the last one.
     if (request?.complete === false) socket.destroy();
-    else answer(socket, refusal, parts);
+    else answerAndLog(socket, refusal, parts);
   } else if (response.req.complete) {
     // The request before the error is well-formed: it gets its response, which ends the connection.
     if (!response.headersSent) response.setHeader('Connection', 'close');
@@ -73,7 +73,7 @@ export function answerParserError(
 export function refuseTunnel(socket: Socket, parts: ParserErrorParts): void {
   // Node no longer handles them for this socket.
   for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
-  answer(socket, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }), parts);
+  answerAndLog(socket, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }), parts);
 }
 
 /**
@@ -86,7 +86,7 @@ export function endConnection({ socket, unsent }: Connection): void {
   else writeRefusal(socket, httpRefusal('dependency_unavailable'), String(response.getHeader('X-Request-Id')));
 }
 
-function answer(socket: Socket, refusal: HttpRefusal, parts: ParserErrorParts): void {
+function answerAndLog(socket: Socket, refusal: HttpRefusal, parts: ParserErrorParts): void {
   const requestId = parts.ids.uuid();
   writeRefusal(socket, refusal, requestId);
   logRefusal(refusal, requestId, socket, parts);
