@@ -1,6 +1,6 @@
 import { runDoctor } from '../../adapters/cli/doctor/run-doctor.ts';
 import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
-import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
+import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
 import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';

@@ -1,4 +1,4 @@
-import { TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
+import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import type { InjectionToken } from 'tsyringe';
 import { OPERATOR_LIMITS, OperatorChecks } from '../../adapters/http/admission/operator-checks.ts';
-import { TOKEN_PATH } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
+import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import type { Access } from '../../adapters/http/server/koa-application.ts';
 import { OperatorAccess } from '../../adapters/http/server/operator-access.ts';
 import { inspectStatusPage } from '../../adapters/http/status-page/inspect-status-page.ts';

@@ -1,8 +1,8 @@
 import type { DependencyContainer } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
-import { WELL_KNOWN } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
+import { WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
 import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../../adapters/http/parsing/client-address.ts';
@@ -48,7 +48,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       methods: settings.CLIENT_AUTHENTICATION_METHODS,
       metadata: { issuer, baseUrl, scopes, compatibility: settings.METADATA_COMPATIBILITY },
       publicMetadata: settings.PUBLIC_METADATA,
-      resources: get.all(LISTS.publicRoutes).flat(),
+      furtherRoutes: get.all(LISTS.publicRoutes).flat(),
     });
   });
   part(parts, PARTS.httpServer, (get) => {

@@ -6,14 +6,7 @@ import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
-
-/** The folder of documents about a host (RFC 8615). */
-export const WELL_KNOWN = '/.well-known/';
-const METADATA_NAME = `${WELL_KNOWN}oauth-authorization-server`;
-const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
-export const TOKEN_PATH = '/oauth2/token';
-export const KEY_SET_PATH = '/oauth2/jwks';
-export const AUTHORIZATION_PATH = '/oauth2/authorize';
+import { AUTHORIZATION_PATH, KEY_SET_PATH, TOKEN_PATH } from './paths.ts';
 
 /** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
 type Cacheability = 'public' | 'private';
@@ -41,27 +34,6 @@ export interface MetadataOptions {
 export const METADATA_COMPATIBILITIES = ['mcp', 'oidc'] as const;
 
 type MetadataCompatibility = (typeof METADATA_COMPATIBILITIES)[number];
-
-/** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
-export function metadataPath(issuer: string): string {
-  return `${METADATA_NAME}${pathOf(issuer)}`;
-}
-
-/**
- * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4). A proxy
- * removes the path of the base URL, as for every other route.
- */
-export function openIdPath(issuer: string, baseUrl: string): string {
-  const [path, base] = [pathOf(issuer), pathOf(baseUrl)];
-  return `${path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path}${OPENID_NAME}`;
-}
-
-/** The path of a URL as part of a route's path, without a slash at its end; empty if it has none. */
-function pathOf(url: string): string {
-  const path = URL.parse(url)?.pathname.replace(/\/$/, '') ?? '';
-  // Characters with a meaning in a route's path are escaped.
-  return path.startsWith('/') ? path.replace(/[{}()[\]+?!:*\\]/g, '\\$&') : '';
-}
 
 /**
  * GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). The document for OpenID

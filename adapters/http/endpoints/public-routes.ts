@@ -4,16 +4,12 @@ import type { AuthenticationMethod } from '../../../domain/authentication-method
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 import {
-  AUTHORIZATION_PATH,
   authorizationEndpoint,
-  KEY_SET_PATH,
   keySetEndpoint,
   type MetadataOptions,
   metadataEndpoint,
-  metadataPath,
-  openIdPath,
-  TOKEN_PATH,
 } from './discovery-endpoints.ts';
+import { AUTHORIZATION_PATH, KEY_SET_PATH, metadataPath, openIdPath, TOKEN_PATH } from './paths.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 
 interface PublicRouteParts {
@@ -25,8 +21,8 @@ interface PublicRouteParts {
   readonly metadata: Omit<MetadataOptions, 'cacheability' | 'methods'>;
   /** Whether the key set and the metadata are public; otherwise they require a token. */
   readonly publicMetadata: boolean;
-  /** Further routes, such as the example resource. */
-  readonly resources: readonly Route[];
+  /** Such as the example resource. */
+  readonly furtherRoutes: readonly Route[];
 }
 
 /** The routes of the public port, and who has access to each. */
@@ -49,6 +45,6 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
     ...(compatibility.includes('oidc')
       ? [{ path: openIdPath(issuer, baseUrl), access, methods: { GET: metadataEndpoint(options, 'openid') } }]
       : []),
-    ...parts.resources,
+    ...parts.furtherRoutes,
   ];
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { isHttpReason } from '../server/http-reasons.ts';
-import { TOKEN_PATH } from './discovery-endpoints.ts';
+import { TOKEN_PATH } from './paths.ts';
 
 /**
  * Records each token request that got no token for a reason of HTTP: it was malformed, too much, or met a fault. The use

@@ -1,4 +1,4 @@
-import { TOKEN_PATH } from '../../../adapters/http/endpoints/discovery-endpoints.ts';
+import { TOKEN_PATH } from '../../../adapters/http/endpoints/paths.ts';
 import type { RunningServer } from '../../../adapters/http/server/running-server.ts';
 import { readPublicKey, readSigningKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { openLogLines } from '../../../adapters/log/json-log.ts';

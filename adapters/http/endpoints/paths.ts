@@ -1,0 +1,28 @@
+/** The folder of documents about a host (RFC 8615). */
+export const WELL_KNOWN = '/.well-known/';
+const METADATA_NAME = `${WELL_KNOWN}oauth-authorization-server`;
+const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
+export const TOKEN_PATH = '/oauth2/token';
+export const KEY_SET_PATH = '/oauth2/jwks';
+export const AUTHORIZATION_PATH = '/oauth2/authorize';
+
+/** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
+export function metadataPath(issuer: string): string {
+  return `${METADATA_NAME}${pathOf(issuer)}`;
+}
+
+/**
+ * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4). A proxy
+ * removes the path of the base URL, as for every other route.
+ */
+export function openIdPath(issuer: string, baseUrl: string): string {
+  const [path, base] = [pathOf(issuer), pathOf(baseUrl)];
+  return `${path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path}${OPENID_NAME}`;
+}
+
+/** The path of a URL as part of a route's path, without a slash at its end; empty if it has none. */
+function pathOf(url: string): string {
+  const path = URL.parse(url)?.pathname.replace(/\/$/, '') ?? '';
+  // Characters with a meaning in a route's path are escaped.
+  return path.startsWith('/') ? path.replace(/[{}()[\]+?!:*\\]/g, '\\$&') : '';
+}
