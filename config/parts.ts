@@ -3,8 +3,8 @@ import type { InjectionToken } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
-import type { Route } from '../adapters/http/server/koa-application.ts';
-import type { Address, Lifecycle } from '../adapters/http/server/running-server.ts';
+import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
+import type { Address, Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
@@ -147,7 +147,8 @@ export const PARTS = {
   loadLimit: token<LoadLimit>('LoadLimit'),
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
   routes: token<readonly Route[]>('Route[]'),
-  httpServer: token<HttpServer>('HttpServer'),
+  httpServer: token<RequestServer>('RequestServer'),
+  publicApplication: token<ApplicationParts & Pick<HttpServerParts, 'timeouts'>>('ApplicationParts of the public port'),
   lifecycle: token<Lifecycle>('Lifecycle'),
   metricsScrape: token<MetricsScrape>('MetricsScrape'),
   refusalRecords: token<{ find(query: RefusalQuery): readonly RefusalRecord[] }>('RefusalRecords'),

@@ -51,9 +51,9 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       furtherRoutes: get.all(LISTS.publicRoutes).flat(),
     });
   });
-  part(parts, PARTS.httpServer, (get) => {
+  part(parts, PARTS.publicApplication, (get) => {
     const { TRUSTED_PROXIES: trusted } = settings;
-    const server = new HttpServer({
+    return {
       ...serverParts(get),
       ...(trusted && { clientAddress: clientAddressBehind(trusted) }),
       log: get(PARTS.log),
@@ -61,8 +61,13 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       load: get(PARTS.loadLimit),
       routes: get(PARTS.routes),
       publicPrefix: settings.PUBLIC_METADATA ? WELL_KNOWN : undefined,
-      connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
       onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock)),
+    };
+  });
+  part(parts, PARTS.httpServer, (get) => {
+    const server = new HttpServer({
+      ...get(PARTS.publicApplication),
+      connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
       around: get.optional(PARTS.aroundRequests),
       layers: get.all(LISTS.connectionLayers),
     });

@@ -1,7 +1,8 @@
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
 import type { ShutdownMode } from '../../../application/ports/shutdown-mode.ts';
-import type { HttpServer } from './http-server.ts';
+import type { HttpLoad } from '../../../application/ports/telemetry.ts';
 import type { ListenOptions } from './listening-sockets.ts';
 
 export interface Address {
@@ -20,7 +21,19 @@ export interface Workers {
   processIds(): readonly number[];
 }
 
-type Listener = ListenOptions & { readonly server: HttpServer };
+/** What answers requests: a server on a port, or what a web server calls in its place. */
+export interface RequestServer {
+  readonly listening: boolean;
+  readonly load: HttpLoad;
+  /** Resolves with the address when requests are accepted. */
+  listen(options: ListenOptions): Promise<AddressInfo>;
+  /** From now on callers should go elsewhere. */
+  retire(): void;
+  /** Waits for the requests in progress. After `drainMs`, calls `endWaits`, which ends what they wait for. */
+  close(drainMs: number, endWaits: () => void): Promise<void>;
+}
+
+type Listener = ListenOptions & { readonly server: RequestServer };
 
 /** What is opened first is closed last. */
 export interface RunningServerParts {
@@ -76,7 +89,7 @@ export class Lifecycle implements HealthCheck {
 /** Resolves when everything listens. If something cannot, rejects with the reason and leaves nothing open. */
 export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
   const { management, listener, workers, publish, lifecycle, log } = parts;
-  const opened: HttpServer[] = [];
+  const opened: RequestServer[] = [];
   const open = async ({ server, ...options }: Listener) => {
     const address = await server.listen(options);
     opened.push(server);
@@ -115,7 +128,7 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
 /** Reports not ready, waits until load balancers have noticed, finishes the requests in progress and closes. */
 async function stopServer(
   parts: RunningServerParts,
-  opened: readonly HttpServer[],
+  opened: readonly RequestServer[],
   mode: ShutdownMode,
   graceEnded: AbortSignal,
 ): Promise<void> {
@@ -134,7 +147,7 @@ async function stopServer(
 /** The management listener, which opened first, closes last: /readyz answers until the end. */
 async function closeAll(
   { workers, endWaits, closables }: RunningServerParts,
-  opened: readonly HttpServer[],
+  opened: readonly RequestServer[],
   mode: ShutdownMode,
   drainMs: number,
 ): Promise<void> {

@@ -1,0 +1,49 @@
+import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
+import { createApplication } from '../adapters/http/server/koa-application.ts';
+import { PARTS } from './parts.ts';
+import { part } from './registration.ts';
+import { startFromEnvironment } from './service.ts';
+import type { Environment } from './settings/read-environment.ts';
+
+/** The service without a server of its own. */
+export interface FetchService {
+  /** Answers a request of the Web standard. Never rejects while the service is open. */
+  fetch(request: Request, source?: RequestSource): Promise<Response>;
+  /** Finishes the requests in progress, and closes what is open. */
+  close(): Promise<void>;
+}
+
+/** Settings of a port, or of processes, which do not exist here. */
+const WITHOUT_EFFECT = ['HOST', 'PORT', 'WORKERS', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'PROXY_PROTOCOL', 'HEALTH_ON_PUBLIC_PORT'];
+
+/**
+ * Opens the service as a function, for a web server or runtime that has Request and Response: `ccauth/fetch`. BASE_URL is required. The
+ * management port is opened only if MANAGEMENT_PORT is set.
+ *
+ * @param settings as for the service; nothing else is read, not even `process.env`.
+ * @throws Error with every problem of the settings.
+ */
+export async function openFetchService(settings: Environment): Promise<FetchService> {
+  const useless = WITHOUT_EFFECT.filter((name) => settings[name]);
+  if (useless.length > 0) throw new Error(`${useless.join(', ')}: must not be set, since no port is opened here`);
+  const opened: { server?: FetchServer } = {};
+  const environment = { MANAGEMENT_PORT: '0', ...settings, PORT: '0', WORKERS: '1' };
+  const started = await startFromEnvironment(environment, undefined, (container) => {
+    part(container, PARTS.httpServer, (get) => {
+      const application = get(PARTS.publicApplication);
+      const handle = createApplication(application).callback();
+      const traced = get.optional(PARTS.aroundRequests)?.(handle) ?? handle;
+      const server = new FetchServer({ ...application, handle: traced, requestMs: application.timeouts.requestMs });
+      get(PARTS.processMetrics).measureHttp(() => server.load);
+      opened.server = server;
+      return server;
+    });
+  });
+  if (!started.ok) throw new Error(started.problem.join('\n'));
+  const { server } = opened;
+  if (server === undefined) throw new Error('the service has not started');
+  return {
+    fetch: (request, source) => server.fetch(request, source),
+    close: () => started.value.stop('immediate'),
+  };
+}
