@@ -14,21 +14,39 @@ export interface FetchService {
 }
 
 /** Settings of a port, or of processes, which do not exist here. */
-const WITHOUT_EFFECT = ['HOST', 'PORT', 'WORKERS', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'PROXY_PROTOCOL', 'HEALTH_ON_PUBLIC_PORT'];
+const WITHOUT_EFFECT = [
+  'HOST',
+  'PORT',
+  'WORKERS',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'PROXY_PROTOCOL',
+  'HEALTH_ON_PUBLIC_PORT',
+];
 
 /**
- * Opens the service as a function, for a web server or runtime that has Request and Response: `ccauth/fetch`. BASE_URL is required. The
+ * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
  * management port is opened only if MANAGEMENT_PORT is set.
  *
  * @param settings as for the service; nothing else is read, not even `process.env`.
+ * @param writeLog gets each line of the log, with its line feed. By default they are on standard output.
  * @throws Error with every problem of the settings.
  */
-export async function openFetchService(settings: Environment): Promise<FetchService> {
+export async function openFetchService(
+  settings: Environment,
+  writeLog?: (line: string) => void,
+): Promise<FetchService> {
   const useless = WITHOUT_EFFECT.filter((name) => settings[name]);
   if (useless.length > 0) throw new Error(`${useless.join(', ')}: must not be set, since no port is opened here`);
   const opened: { server?: FetchServer } = {};
   const environment = { MANAGEMENT_PORT: '0', ...settings, PORT: '0', WORKERS: '1' };
   const started = await startFromEnvironment(environment, undefined, (container) => {
+    if (writeLog !== undefined) {
+      container.resolve(PARTS.logDestination).write = (line) => {
+        writeLog(line);
+        return true;
+      };
+    }
     part(container, PARTS.httpServer, (get) => {
       const application = get(PARTS.publicApplication);
       const handle = createApplication(application).callback();

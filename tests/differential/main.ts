@@ -1,6 +1,9 @@
 import { installPeers, peerFile, peerVersion } from '../bench/peers.ts';
 import { writeClientsFile } from '../bench/registrations.ts';
 import { say } from '../bench/report.ts';
+import { checkRows } from '../contract/check.ts';
+import { TOKEN_ROWS } from '../contract/rows.ts';
+import { serverAt } from '../contract/targets.ts';
 import { AUTHORIZATIONS } from '../hostile/authorizations.ts';
 import { CONTENT_CODINGS, ENCODINGS, MEDIA_TYPES } from '../hostile/encodings.ts';
 import { CHUNKS, FRAMINGS } from '../hostile/framings.ts';
@@ -56,6 +59,18 @@ await Promise.all([
 
 const comparisons: Comparison[] = [];
 for (const request of REQUESTS) comparisons.push(await compare(request, port, peerPort));
+
+const held = await checkRows(TOKEN_ROWS, {
+  send: serverAt(new URL(`http://127.0.0.1:${peerPort}`)),
+  clientId: 'good-client',
+  clientSecret: 'good-secret',
+  tokenPath: '/token',
+});
+const departures = held.filter(({ problems }) => problems.length > 0);
+say(
+  `${held.length - departures.length} of ${held.length} rows of the contract's token endpoint hold for oidc-provider. These do not:`,
+);
+for (const { row, problems } of departures) say(`- ${row.severity}, ${row.name}: ${problems.join('; ')}`);
 
 const differences = comparisons.filter((row) => row.service !== row.peer);
 const problems = findProblems(comparisons, readExplanations());

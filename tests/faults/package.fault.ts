@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -99,6 +99,25 @@ describe('the package, in an empty folder', () => {
     'starts a service with two workers that issues a token: %s Node.js',
     async (node) => {
       expect(await tokenOf(installed, node)).toEqual(TOKEN);
+    },
+  );
+
+  it.each(['current', 'oldest', 'newest'])(
+    'is a function in another program, as its page shows: %s Node.js',
+    async (node) => {
+      const page = readFileSync('docs/embedding.md', 'utf8');
+      const [, snippet = ''] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
+      cpSync('config/demo', join(folder, 'config/demo'), { recursive: true });
+      const use = `
+      const form = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };
+      const request = new Request('https://auth.example.com/oauth2/token', { method: 'POST', body: new URLSearchParams(form) });
+      const response = await handle(request, '192.0.2.7');
+      await service.close();
+      console.error(await response.text());`;
+      writeFileSync(join(folder, 'embed.mjs'), snippet + use);
+      await using program = start(join(nodes[node] ?? '', 'node'), ['embed.mjs'], node);
+      expect(await program.ended()).toBe(0);
+      expect(JSON.parse(program.stderr())).toEqual(TOKEN);
     },
   );
 

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type FetchService, openFetchService } from '../../../config/fetch.ts';
+import { until } from '../../support/until.ts';
+
+const CLIENTS_FILE = 'config/demo/clients.json';
+const TOKEN_URL = 'https://auth.example/oauth2/token';
+const SETTINGS = {
+  CLIENT_REPOSITORY: 'memory',
+  CLIENTS_FILE,
+  BASE_URL: 'https://auth.example',
+  PUBLIC_METADATA: 'true',
+};
+const FORM = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };
+
+const lines: Record<string, unknown>[] = [];
+let service: FetchService;
+beforeAll(async () => {
+  service = await openFetchService(SETTINGS, (line) => lines.push(JSON.parse(line)));
+});
+afterAll(() => service.close());
+
+const post = (body: NonNullable<RequestInit['body']>, more: RequestInit = {}) =>
+  new Request(TOKEN_URL, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body,
+    duplex: 'half',
+    ...more,
+  } as RequestInit);
+
+/** A body that sends these parts, and then does what `end` does. */
+const streamed = (parts: readonly string[], end: (controller: ReadableStreamDefaultController) => void) => {
+  const rest = parts.map((part) => new TextEncoder().encode(part));
+  return new ReadableStream({
+    pull(controller) {
+      const part = rest.shift();
+      if (part === undefined) end(controller);
+      else controller.enqueue(part);
+    },
+  });
+};
+
+it('issues a token, and writes the address of the caller to the log', async () => {
+  const response = await service.fetch(post(new URLSearchParams(FORM)), { remoteAddress: '192.0.2.7' });
+  expect(await response.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
+  const id = response.headers.get('x-request-id');
+  expect(lines).toContainEqual(expect.objectContaining({ request_id: id, status: 200, remote_address: '192.0.2.7' }));
+});
+
+it('reads a body that arrives in parts', async () => {
+  const parts = [...String(new URLSearchParams(FORM))];
+  const response = await service.fetch(post(streamed(parts, (controller) => controller.close())));
+  expect(response.status).toBe(200);
+});
+
+it('answers several requests at once', async () => {
+  const answers = await Promise.all(Array.from({ length: 100 }, () => service.fetch(post(new URLSearchParams(FORM)))));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+  expect(new Set(ids).size).toBe(100);
+});
+
+it('stops reading a body that does not end', async () => {
+  let sent = 0;
+  let isCancelled = false;
+  const body = new ReadableStream({
+    pull(controller) {
+      sent += 1;
+      controller.enqueue(new Uint8Array(1_024).fill(97));
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
+  const response = await service.fetch(post(body));
+  expect(response.status).toBe(413);
+  await until(() => isCancelled, 'the body is cancelled');
+  expect(sent).toBeLessThan(200);
+});
+
+it.each<[string, () => Request]>([
+  ['whose stream fails', () => post(streamed(['grant_type='], (controller) => controller.error(new Error('lost'))))],
+  [
+    'that the caller abandons',
+    () =>
+      post(
+        streamed(['grant_type='], () => new Promise(() => {})),
+        { signal: AbortSignal.timeout(50) },
+      ),
+  ],
+])('counts a request %s as disconnected', async (_name, request) => {
+  const response = await service.fetch(request());
+  const id = response.headers.get('x-request-id');
+  expect(lines.find(({ request_id }) => request_id === id)?.['reason']).toBe('client_disconnected');
+});
+
+it('answers HEAD and 304 without a body', async () => {
+  const url = 'https://auth.example/oauth2/jwks';
+  const head = await service.fetch(new Request(url, { method: 'HEAD' }));
+  expect([head.status, await head.text()]).toEqual([200, '']);
+  const headers = { 'if-none-match': head.headers.get('etag') ?? '' };
+  const fresh = await service.fetch(new Request(url, { headers }));
+  expect([fresh.status, await fresh.text()]).toEqual([304, '']);
+});
+
+it('ignores what a caller says about the connection', async () => {
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': '1',
+    'transfer-encoding': 'gzip',
+    host: 'attacker.example',
+    expect: '100-continue',
+  };
+  const request = post(new URLSearchParams(FORM));
+  const forged = { ...headers, [Symbol.iterator]: () => Object.entries(headers)[Symbol.iterator]() };
+  const response = await service.fetch(
+    new Proxy(request, {
+      get: (target, name) => {
+        const value = name === 'headers' ? forged : Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    }),
+  );
+  expect(response.status).toBe(200);
+});
+
+it('refuses two Authorization fields, which a Request joins', async () => {
+  const headers = new Headers([
+    ['authorization', 'Bearer a'],
+    ['authorization', 'Bearer b'],
+  ]);
+  const response = await service.fetch(new Request('https://auth.example/v1/locations/NYC_USA', { headers }));
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    expect.objectContaining({ error: 'invalid_request' }),
+  ]);
+});
+
+it('refuses settings that have no effect, and reports all problems of the others', async () => {
+  await expect(openFetchService({ ...SETTINGS, PORT: '8080', WORKERS: '2' })).rejects.toThrow(
+    'PORT, WORKERS: must not be set, since no port is opened here',
+  );
+  await expect(openFetchService({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE })).rejects.toThrow(
+    /^BASE_URL: is required/,
+  );
+});
+
+it('finishes what is in progress when it is closed, and answers nothing afterwards', async () => {
+  const closing = await openFetchService(SETTINGS, () => {});
+  const gate = Promise.withResolvers<void>();
+  const slow = closing.fetch(
+    post(
+      streamed([String(new URLSearchParams(FORM))], (controller) => void gate.promise.then(() => controller.close())),
+    ),
+  );
+  const closed = closing.close();
+  gate.resolve();
+  expect((await slow).status).toBe(200);
+  await closed;
+  await expect(closing.fetch(post(new URLSearchParams(FORM)))).rejects.toThrow('the service is closed');
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { checkRows } from './check.ts';
+import { report } from './report.ts';
+import { ROWS } from './rows.ts';
+import { serverAt } from './targets.ts';
+
+// npm run contract -- URL --client-id ID --client-secret-file FILE: checks a token endpoint against the contract.
+
+const USAGE = `npm run contract -- URL --client-id ID --client-secret-file FILE [--token-path PATH] [--form table|json|junit]
+
+Sends ${ROWS.length} requests to the server at URL, 4 of them with a wrong secret, and says which rows of the contract hold. URL is https or on
+loopback. The client sends its secret in the body (client_secret_post). Exits with 1 if a row of severity must does not hold.
+`;
+
+function fail(problem: string): never {
+  process.stderr.write(`${problem}\n\n${USAGE}`);
+  process.exit(2);
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'client-id': { type: 'string' },
+    'client-secret-file': { type: 'string' },
+    'token-path': { type: 'string', default: '/oauth2/token' },
+    form: { type: 'string', default: 'table' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit();
+}
+const base = URL.parse(positionals[0] ?? '') ?? fail('URL is missing, or is not a URL.');
+const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(base.hostname);
+if (base.protocol !== 'https:' && !(base.protocol === 'http:' && isLoopback)) {
+  fail('URL must be https, or on loopback: the secret would be readable on its way.');
+}
+const clientId = values['client-id'] ?? fail('--client-id is missing.');
+const file = values['client-secret-file'] ?? fail('--client-secret-file is missing.');
+const format = report[values.form as keyof typeof report] ?? fail('--form must be table, json or junit.');
+
+const clientSecret = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+const results = await checkRows(ROWS, {
+  send: serverAt(base),
+  clientId,
+  clientSecret,
+  tokenPath: values['token-path'],
+});
+process.stdout.write(format(results));
+process.exitCode = results.some(({ row, problems }) => row.severity === 'must' && problems.length > 0) ? 1 : 0;

@@ -1,0 +1,318 @@
+/** `must` and `should` are requirements of the RFC; `ours` is what this service promises beyond it. */
+export type Severity = 'must' | 'should' | 'ours';
+
+/** A request of a row. Texts may contain `{id}`, `{secret}` and `{token}`. */
+export interface RowRequest {
+  readonly method?: string;
+  /** From the base URL; the token endpoint if absent. */
+  readonly path?: string;
+  /** Behind the path, with its question mark. */
+  readonly query?: string;
+  /** In order. A name may come twice, which only a socket can send. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  readonly body?: string;
+}
+
+/** What an answer must have. */
+export interface Expectation {
+  readonly status: number;
+  readonly error?: string;
+  /** By name, in lower case: what the value must match. */
+  readonly headers?: Readonly<Record<string, RegExp>>;
+  /** Members of the body, and what their values must match as text. */
+  readonly members?: Readonly<Record<string, RegExp>>;
+  /** Members that the body must not have. */
+  readonly without?: readonly string[];
+  /** The row whose answer has the same status, body and names of header fields. */
+  readonly sameAs?: string;
+  readonly noBody?: true;
+}
+
+/** A row of the contract. */
+export interface Row {
+  readonly name: string;
+  /** The document and its section. */
+  readonly source: string;
+  readonly severity: Severity;
+  readonly request: RowRequest;
+  readonly expect: Expectation;
+  /** Sent over a socket only: Request and Response of the Web cannot express it. */
+  readonly socketOnly?: true;
+}
+
+export const CREDENTIALS = 'client_id={id}&client_secret={secret}';
+const GRANT = 'grant_type=client_credentials';
+const GOOD = `${GRANT}&${CREDENTIALS}`;
+const FORM = 'application/x-www-form-urlencoded';
+
+const INVALID_REQUEST = { status: 400, error: 'invalid_request' };
+const INVALID_CLIENT = { status: 401, error: 'invalid_client' };
+const INVALID_SCOPE = { status: 400, error: 'invalid_scope' };
+const INVALID_TARGET = { status: 400, error: 'invalid_target' };
+const UNSUPPORTED_GRANT = { status: 400, error: 'unsupported_grant_type' };
+const BEARER_MALFORMED = { ...INVALID_REQUEST, headers: { 'www-authenticate': /^Bearer error="invalid_request"/ } };
+
+/** A request for a token with this body. */
+const token = (body: string, more: RowRequest = {}): RowRequest => ({ body, ...more });
+const typed = (type: string, body = GOOD): RowRequest => ({ body, headers: [['content-type', type]] });
+const bearer = (path: string, value = 'Bearer {token}'): RowRequest => ({
+  method: 'GET',
+  path,
+  headers: [['authorization', value]],
+});
+
+const row = (severity: Severity, source: string, name: string, request: RowRequest, expect: Expectation): Row => {
+  const names = request.headers?.map(([field]) => field) ?? [];
+  return { severity, source, name, request, expect, ...(new Set(names).size < names.length && { socketOnly: true }) };
+};
+
+/** The contract of the token endpoint, in the order in which it is checked. */
+export const TOKEN_ROWS: readonly Row[] = [
+  row('must', 'RFC 6749 5.1', 'a token for the right credentials', token(GOOD), {
+    status: 200,
+    members: { access_token: /^[\w-]+\.[\w-]+\.[\w-]+$/, token_type: /^bearer$/i, expires_in: /^[1-9]\d*$/ },
+    without: ['refresh_token', 'error'],
+    headers: { 'content-type': /^application\/json/, 'cache-control': /no-store/, pragma: /no-cache/ },
+  }),
+  row('ours', 'contract', 'an id on every answer', token(GOOD), {
+    status: 200,
+    headers: { 'x-request-id': /^[\w-]{8,}$/ },
+  }),
+  row(
+    'must',
+    'RFC 6749 3.2',
+    'unknown parameters are ignored',
+    token(`${GOOD}&colour=blue&client_id[a]=b&client_id.a=b`),
+    { status: 200 },
+  ),
+  row('must', 'RFC 6749 3.2', 'an empty parameter counts as absent', token(`${GOOD}&scope=`), { status: 200 }),
+  row('must', 'RFC 6749 B', 'a charset of UTF-8', typed(`${FORM};charset=UTF-8`), { status: 200 }),
+  row('must', 'RFC 6749 5.2', 'no grant_type', token(CREDENTIALS), INVALID_REQUEST),
+  row('must', 'RFC 6749 3.2', 'an empty grant_type', token(`grant_type=&${CREDENTIALS}`), INVALID_REQUEST),
+  row(
+    'must',
+    'RFC 6749 5.2',
+    'another grant',
+    token(`grant_type=password&${CREDENTIALS}&username=a&password=b`),
+    UNSUPPORTED_GRANT,
+  ),
+  row(
+    'must',
+    'RFC 6749 4.4.2',
+    'grant_type in another case',
+    token(`grant_type=Client_Credentials&${CREDENTIALS}`),
+    UNSUPPORTED_GRANT,
+  ),
+  row('must', 'RFC 6749 3.2', 'grant_type twice', token(`${GRANT}&${GOOD}`), INVALID_REQUEST),
+  row('must', 'RFC 6749 3.2', 'client_secret twice', token(`${GOOD}&client_secret={secret}`), INVALID_REQUEST),
+  row('must', 'RFC 6749 3.2', 'an unknown parameter twice', token(`${GOOD}&a=1&a=2`), INVALID_REQUEST),
+  row('must', 'RFC 6749 3.2', 'scope twice, once empty', token(`${GOOD}&scope=&scope=`), INVALID_REQUEST),
+  row(
+    'must',
+    'RFC 6749 2.3.1',
+    'the credentials in the URL',
+    { body: GRANT, query: `?${CREDENTIALS}` },
+    INVALID_REQUEST,
+  ),
+  row('must', 'RFC 6749 2.3.1', 'the grant in the URL', { body: CREDENTIALS, query: `?${GRANT}` }, INVALID_REQUEST),
+  row(
+    'must',
+    'RFC 6749 2.3',
+    'Basic beside credentials in the body',
+    { body: GOOD, headers: [['authorization', 'Basic YTpi']] },
+    INVALID_REQUEST,
+  ),
+  row(
+    'ours',
+    'RFC 9110 11.6.2',
+    'two Authorization fields',
+    {
+      body: GRANT,
+      headers: [
+        ['authorization', 'Basic YTpi'],
+        ['authorization', 'Basic YTpj'],
+      ],
+    },
+    INVALID_REQUEST,
+  ),
+  row(
+    'should',
+    'RFC 6749 5.2',
+    'a scheme that is not accepted',
+    { body: GRANT, headers: [['authorization', 'Digest a=b']] },
+    { ...INVALID_CLIENT, headers: { 'www-authenticate': /^Digest/ } },
+  ),
+  row('must', 'RFC 6749 3.3', 'a scope with a quotation mark', token(`${GOOD}&scope=%22a%22`), INVALID_SCOPE),
+  row('must', 'RFC 6749 3.3', 'a scope with two spaces', token(`${GOOD}&scope=a++b`), INVALID_SCOPE),
+  row('ours', 'RFC 6749 5.2', 'a scope that nobody has', token(`${GOOD}&scope=no-such-scope`), INVALID_SCOPE),
+  row(
+    'must',
+    'RFC 8707 2',
+    'a resource with a fragment',
+    token(`${GOOD}&resource=https%3A%2F%2Fa.example%2F%23b`),
+    INVALID_TARGET,
+  ),
+  row('must', 'RFC 8707 2', 'a resource that is not absolute', token(`${GOOD}&resource=%2Fapi`), INVALID_TARGET),
+  row(
+    'should',
+    'RFC 8707 2',
+    'a resource that the client may not use',
+    token(`${GOOD}&resource=https%3A%2F%2Fnobody.example`),
+    INVALID_TARGET,
+  ),
+  row(
+    'must',
+    'RFC 6749 B',
+    'JSON instead of a form',
+    typed('application/json', '{"grant_type":"client_credentials"}'),
+    INVALID_REQUEST,
+  ),
+  row('ours', 'RFC 6749 B', 'another charset', typed(`${FORM};charset=iso-8859-1`), INVALID_REQUEST),
+  row('ours', 'URL 5.1', 'broken percent-encoding', token(`${GOOD}&a=%zz`), INVALID_REQUEST),
+  row('must', 'RFC 6749 B', 'bytes that are not UTF-8', token(`${GOOD}&a=%ff`), INVALID_REQUEST),
+  row(
+    'ours',
+    'contract',
+    'more than 50 parameters',
+    token(`${GOOD}&${Array.from({ length: 50 }, (_, n) => `p${n}=1`).join('&')}`),
+    INVALID_REQUEST,
+  ),
+  row(
+    'should',
+    'RFC 9110 15.5.16',
+    'a compressed body',
+    { body: GOOD, headers: [['content-encoding', 'gzip']] },
+    { status: 415, error: 'invalid_request' },
+  ),
+  row('should', 'RFC 9110 15.5.14', 'a body over 16 KiB', token(`${GOOD}&a=${'x'.repeat(16_384)}`), {
+    status: 413,
+    error: 'invalid_request',
+  }),
+  row(
+    'ours',
+    'contract',
+    'a client_id of 256 characters',
+    token(`${GRANT}&client_id=${'x'.repeat(256)}&client_secret=x`),
+    INVALID_REQUEST,
+  ),
+  row(
+    'ours',
+    'contract',
+    'a client_id with a control character',
+    token(`${GRANT}&client_id=a%0Ab&client_secret=x`),
+    INVALID_REQUEST,
+  ),
+  row('must', 'RFC 6749 3.2.1', 'no credentials', token(GRANT), INVALID_CLIENT),
+  row('must', 'RFC 6749 3.2.1', 'no secret', token(`${GRANT}&client_id={id}`), INVALID_CLIENT),
+  row('must', 'RFC 6749 3.2.1', 'an empty secret', token(`${GRANT}&client_id={id}&client_secret=`), INVALID_CLIENT),
+  row('must', 'RFC 6749 5.2', 'a wrong secret', token(`${GRANT}&client_id={id}&client_secret=wrong`), {
+    ...INVALID_CLIENT,
+    headers: { 'cache-control': /no-store/ },
+  }),
+  row(
+    'ours',
+    'contract',
+    'an unknown client looks like a wrong secret',
+    token(`${GRANT}&client_id=nobody-has-this-id&client_secret=wrong`),
+    { ...INVALID_CLIENT, sameAs: 'a wrong secret' },
+  ),
+  row(
+    'ours',
+    'contract',
+    'a secret over 72 bytes looks like a wrong one',
+    token(`${GRANT}&client_id={id}&client_secret=${'x'.repeat(73)}`),
+    { ...INVALID_CLIENT, sameAs: 'a wrong secret' },
+  ),
+  row('ours', 'contract', 'the right secret with a NUL behind it looks like a wrong one', token(`${GOOD}%00`), {
+    ...INVALID_CLIENT,
+    sameAs: 'a wrong secret',
+  }),
+  row(
+    'ours',
+    'RFC 6749 3.2',
+    'GET',
+    { method: 'GET', query: '' },
+    { status: 405, error: 'invalid_request', headers: { allow: /^POST$/ } },
+  ),
+  row(
+    'ours',
+    'RFC 9110 15.5.6',
+    'PUT',
+    { method: 'PUT', body: GOOD },
+    { status: 405, error: 'invalid_request', headers: { allow: /^POST$/ } },
+  ),
+];
+
+/** Every other path. `{keys}` and `{metadata}` are those of the server. */
+const OTHER_ROWS: readonly Row[] = [
+  row(
+    'ours',
+    'contract',
+    'a path without a token',
+    { method: 'GET', path: '/no-such-path' },
+    { status: 401, error: 'unauthorized', headers: { 'www-authenticate': /^Bearer$/ } },
+  ),
+  row(
+    'ours',
+    'contract',
+    'the token endpoint with a slash behind it',
+    { method: 'POST', path: '/oauth2/token/', body: GOOD },
+    { status: 401, error: 'unauthorized' },
+  ),
+  row('should', 'RFC 6750 3.1', 'a token that nobody issued', bearer('/no-such-path', 'Bearer abc.def.ghi'), {
+    status: 401,
+    error: 'invalid_token',
+    headers: { 'www-authenticate': /^Bearer error="invalid_token"/ },
+  }),
+  row(
+    'should',
+    'RFC 6750 3.1',
+    'a malformed Authorization field',
+    bearer('/no-such-path', 'Bearer a b'),
+    BEARER_MALFORMED,
+  ),
+  row(
+    'ours',
+    'RFC 9110 11.6.2',
+    'two tokens',
+    {
+      method: 'GET',
+      path: '/no-such-path',
+      headers: [
+        ['authorization', 'Bearer {token}'],
+        ['authorization', 'Bearer {token}'],
+      ],
+    },
+    INVALID_REQUEST,
+  ),
+  row('ours', 'contract', 'an unknown path with a valid token', bearer('/no-such-path'), {
+    status: 404,
+    error: 'not_found',
+  }),
+  row('must', 'RFC 7517 5', 'the key set, with a token', bearer('/oauth2/jwks'), {
+    status: 200,
+    members: { keys: /"kid"/ },
+    headers: { 'content-type': /^application\/(jwk-set\+)?json/ },
+  }),
+  row('must', 'RFC 8414 3.2', 'the metadata, with a token', bearer('/.well-known/oauth-authorization-server'), {
+    status: 200,
+    members: { issuer: /./, token_endpoint: /\/oauth2\/token$/ },
+  }),
+  row(
+    'must',
+    'RFC 9110 9.3.2',
+    'HEAD of the key set',
+    { ...bearer('/oauth2/jwks'), method: 'HEAD' },
+    { status: 200, noBody: true },
+  ),
+  row(
+    'ours',
+    'RFC 9110 15.5.6',
+    'POST to the key set',
+    { ...bearer('/oauth2/jwks'), method: 'POST' },
+    { status: 405, headers: { allow: /GET/ } },
+  ),
+];
+
+/** At most 60 requests, 10 of them with a wrong secret: a test counts them. */
+export const ROWS: readonly Row[] = [...TOKEN_ROWS, ...OTHER_ROWS];
