@@ -193,7 +193,8 @@ export const REASONS = {
   },
   token_algorithm_refused: {
     code: 'invalid_token',
-    meaning: 'The token is not signed with RS256, so this service did not issue it. Find out where the caller gets it.',
+    meaning:
+      'The token does not name the algorithm of its key, so this service did not issue it. Find out where the caller gets it.',
   },
   token_key_unknown: {
     code: 'invalid_token',

@@ -1,5 +1,6 @@
-import { importJWK, type JWK } from 'jose';
-import { isUsableKey, KEY_RULE, type KeyHandle } from '../../application/ports/key-provider.ts';
+import type { KeyFactory } from '../../application/ports/key-factory.ts';
+import type { KeyHandle } from '../../application/ports/key-provider.ts';
+import { KEY_TYPES, readTokenKey } from '../../domain/token-key.ts';
 import { readAnswer } from './read-answer.ts';
 
 /** In seconds: how long a key set is cached if the response does not say, and the longest that it is. */
@@ -26,27 +27,23 @@ export function maxAgeOf({ headers }: Response): number {
 }
 
 /**
- * The keys of a set that may verify our tokens, by id: usable RSA keys for signatures with RS256 (RFC 7517
+ * The keys of a set that may verify our tokens, by id: usable keys for signatures with an algorithm of ours (RFC 7517
  * section 4). Others are ignored, and so are different keys with one id. Throws if none is left, as in no set of our
  * issuer. jose's own selection would refuse a key for several operations and a key that is listed twice, and accept a
  * weak one.
  */
-export async function readKeySet(jwks: readonly JWK[]): Promise<ReadonlyMap<string, KeyHandle>> {
-  const usable = jwks.filter(isForRs256);
+export async function readKeySet(
+  jwks: readonly unknown[],
+  read: KeyFactory['read'],
+): Promise<ReadonlyMap<string, KeyHandle>> {
+  const usable = jwks.map(readTokenKey).filter((jwk) => jwk !== undefined);
   const keys = new Map<string, KeyHandle>();
-  for (const { kid, n, e } of usable) {
-    if (usable.some((other) => other.kid === kid && (other.n !== n || other.e !== e))) continue;
-    const key = await importJWK({ kty: 'RSA', alg: 'RS256', n, e }).catch(() => undefined);
-    if (key instanceof CryptoKey && isUsableKey(key)) keys.set(kid, key);
+  for (const jwk of usable) {
+    if (usable.some((other) => other.kid === jwk.kid && JSON.stringify(other) !== JSON.stringify(jwk))) continue;
+    const key = await read(jwk);
+    if (key !== undefined) keys.set(jwk.kid, key);
   }
-  if (keys.size === 0) throw new Error(`the key set holds no key for RS256: ${KEY_RULE}`);
+  const rules = Object.entries(KEY_TYPES).map(([name, { rule }]) => `${name}: ${rule}`);
+  if (keys.size === 0) throw new Error(`the key set holds no key for ${rules.join('; or for ')}`);
   return keys;
-}
-
-/** An absent member allows everything. */
-function isForRs256(jwk: JWK): jwk is JWK & { kid: string; n: string; e: string } {
-  const { kty, kid, n, e, use = 'sig', alg = 'RS256', key_ops: operations = ['verify'] } = jwk;
-  const texts = [kid, n, e].every((member) => typeof member === 'string' && member !== '');
-  const verifies = Array.isArray(operations) && operations.includes('verify');
-  return kty === 'RSA' && texts && use === 'sig' && alg === 'RS256' && verifies;
 }

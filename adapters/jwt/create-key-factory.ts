@@ -3,18 +3,15 @@ import { promisify } from 'node:util';
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
-import {
-  isUsableKey,
-  KEY_RULE,
-  type KeyHandle,
-  MODULUS_BITS_MIN,
-  type PublicKeyJwk,
-} from '../../application/ports/key-provider.ts';
+import type { KeyHandle } from '../../application/ports/key-provider.ts';
+import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
+import { ALGORITHMS, isUsableKey } from './algorithms.ts';
 import type { KeyFile } from './read-key-file.ts';
-import { rs256 } from './rs256-token-signer.ts';
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
+  /** RS256 by default. */
+  readonly algorithm?: TokenAlgorithm | undefined;
   /** The key of KEY_FILE, if there is one. */
   readonly file?: KeyFile | undefined;
   /** Receives each private key that has to be sent to workers. */
@@ -22,49 +19,57 @@ interface KeyFactoryParts {
 }
 
 /**
- * Makes RSA-2048 key pairs in memory, with UUIDs as key ids. They are never written anywhere and end with the service. With
- * a key file, it returns the one key of that file, which survives restarts; its id is the `kid` of the file, or else its
- * thumbprint (RFC 7638), and never changes.
+ * Makes key pairs in memory, with UUIDs as key ids. They are never written anywhere and end with the service. With
+ * a key file, it returns the one key of that file, which survives restarts; its id never changes.
  */
-export function createKeyFactory({ ids, file, privateKeys }: KeyFactoryParts): KeyFactory {
+export function createKeyFactory({ ids, algorithm = 'RS256', file, privateKeys }: KeyFactoryParts): KeyFactory {
   return {
+    algorithms: { preferred: algorithm, withOlderPeers: file === undefined ? 'RS256' : algorithm },
     read: readPublicKey,
-    async make() {
-      const [kid, key] = await (file === undefined ? generate(ids) : fromFile(file));
+    async make(alg) {
+      const [kid, key] = await (file === undefined ? generate(ids, alg) : fromFile(file, alg));
       privateKeys?.add(kid, key);
-      return keyPairOf(kid, key);
+      return keyPairOf(kid, alg, key);
     },
   };
 }
 
-async function generate(ids: IdGenerator): Promise<[string, KeyObject]> {
-  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: MODULUS_BITS_MIN });
+async function generate(ids: IdGenerator, alg: TokenAlgorithm): Promise<[string, KeyObject]> {
+  const [type, options] = ALGORITHMS[alg].generate;
+  const { privateKey } = await (promisify(generateKeyPair) as GenerateKeyPair)(type, options);
   return [ids.uuid(), privateKey];
 }
 
-async function fromFile({ key, kid }: KeyFile): Promise<[string, KeyObject]> {
-  return [kid ?? (await calculateJwkThumbprint(createPublicKey(key))), key];
+/** Its overloads need a literal as the type. */
+type GenerateKeyPair = (type: string, options: object) => Promise<{ readonly privateKey: KeyObject }>;
+
+/**
+ * The id is the `kid` of the file, or else its thumbprint (RFC 7638). That of a key for PS256 differs: the same file may
+ * have signed with RS256, and a key id stands for one algorithm.
+ */
+async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[string, KeyObject]> {
+  if (kid !== undefined) return [kid, key];
+  const thumbprint = await calculateJwkThumbprint(createPublicKey(key));
+  return [alg === 'PS256' ? `${thumbprint}-PS256` : thumbprint, key];
 }
 
-/** The pair of a private RSA key. Throws unless its public half is usable. */
-async function keyPairOf(kid: string, privateKey: KeyObject): Promise<KeyPair> {
-  const { n, e } = createPublicKey(privateKey).export({ format: 'jwk' });
-  if (typeof n !== 'string' || typeof e !== 'string') throw new Error('the private key is not an RSA key');
-  const jwk: PublicKeyJwk = { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e };
-  const publicKey = await readPublicKey(jwk);
-  if (publicKey === undefined) throw new Error(`the private key is not ${KEY_RULE}`);
-  return { kid, publicKey, jwk, sign: rs256(privateKey) };
+/** The pair of a private key. Throws unless its public half is usable. */
+async function keyPairOf(kid: string, alg: TokenAlgorithm, privateKey: KeyObject): Promise<KeyPair> {
+  const jwk = readTokenKey({ ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg });
+  const publicKey = jwk && (await readPublicKey(jwk));
+  if (jwk === undefined || publicKey === undefined) throw new Error(`the private key is not ${KEY_TYPES[alg].rule}`);
+  return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(privateKey) };
 }
 
 /** The pair of a private key in PKCS#8 (DER). Throws unless its public half is usable. */
-export function readSigningKey(kid: string, pkcs8: Uint8Array): Promise<KeyPair> {
-  return keyPairOf(kid, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
+export function readSigningKey(kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array): Promise<KeyPair> {
+  return keyPairOf(kid, alg, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
 }
 
-/** The handle of a public key for RS256, or undefined unless it is usable. */
-export async function readPublicKey({ n, e }: PublicKeyJwk): Promise<KeyHandle | undefined> {
+/** The handle of a public key, or undefined unless it is usable. */
+export async function readPublicKey(jwk: TokenKey): Promise<KeyHandle | undefined> {
   try {
-    const key = await importJWK({ kty: 'RSA', alg: 'RS256', use: 'sig', n, e });
+    const key = await importJWK({ ...jwk });
     return !(key instanceof Uint8Array) && isUsableKey(key) ? key : undefined;
   } catch {
     return undefined;

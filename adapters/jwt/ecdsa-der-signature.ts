@@ -15,6 +15,29 @@ export function ecdsaDerSignature(signature: Buffer): Buffer {
   return Buffer.from([SEQUENCE, members.length, ...members]);
 }
 
+/** The order of P-256 (SEC 2, section 2.4.2). */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+const HALF_ORDER = Buffer.from((ORDER >> 1n).toString(16), 'hex');
+
+/** The signature of a JWS with ES256, from DER: two numbers of 32 bytes. Of the two that are right, `isLowS`. */
+export function es256Signature(der: Buffer): Buffer {
+  const signature = Buffer.alloc(64);
+  // A sequence of two integers, each behind its tag and its length.
+  const first = der[3] ?? 0;
+  signature.set(der.subarray(4 + Math.max(0, first - 32), 4 + first), Math.max(0, 32 - first));
+  const second = der[5 + first] ?? 0;
+  signature.set(der.subarray(6 + first + Math.max(0, second - 32)), Math.max(32, 64 - second));
+  if (isLowS(signature)) return signature;
+  const other = ORDER - BigInt(`0x${signature.toString('hex', 32)}`);
+  signature.write(other.toString(16).padStart(64, '0'), 32, 'hex');
+  return signature;
+}
+
+/** Whether the second number is the smaller one of two: with the order minus it, the signature would be right too. */
+export function isLowS(signature: Uint8Array): boolean {
+  return Buffer.compare(signature.subarray(32), HALF_ORDER) <= 0;
+}
+
 /** Without zeros in front, except one that keeps the number positive. */
 function derInteger(unsigned: Buffer): readonly number[] {
   const first = unsigned.findIndex((byte) => byte !== 0);

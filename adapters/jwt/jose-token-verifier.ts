@@ -3,6 +3,9 @@ import type { VerificationKeys } from '../../application/ports/key-provider.ts';
 import type { TokenDefect, TokenVerifier } from '../../application/ports/token-verifier.ts';
 import { type AccessTokenClaims, readAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { readTokenAlgorithm } from '../../domain/token-key.ts';
+import { algorithmOf } from './algorithms.ts';
+import { isLowS } from './ecdsa-der-signature.ts';
 
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 // An escape that is still there after parsing and writing again: half of a pair of surrogates, which some readers replace.
@@ -26,10 +29,10 @@ export class JoseTokenVerifier implements TokenVerifier {
 }
 
 /**
- * The payload of a compact JWS (RFC 7515 section 5.2) that a trusted key signed with RS256, in its one exact form.
+ * The payload of a compact JWS (RFC 7515 section 5.2) that a trusted key signed, in its one exact form.
  *
- * jose accepts white space in the signature, changed spare bits, which would give one token many spellings, and a missing
- * `kid`; so the form is checked first. The only algorithm is named here, never taken from the token.
+ * jose accepts white space in the signature, changed spare bits, the other signature of ES256, which would give one token
+ * many spellings, and a missing `kid`; so the form is checked first. The algorithm is that of the key, and the token has to name it (RFC 8725 section 3.1).
  */
 export async function verifyCompactJws(
   token: string,
@@ -41,18 +44,25 @@ export async function verifyCompactJws(
   if (header === undefined || typeof header.kid !== 'string') return failure('token_malformed');
   // RFC 8725 section 3.11: a token of another kind that the same key signed is not an access token.
   if (header.typ !== undefined && header.typ !== 'at+jwt') return failure('token_malformed');
-  if (header.alg !== 'RS256') return failure('token_algorithm_refused');
+  if (readTokenAlgorithm(header.alg) === undefined) return failure('token_algorithm_refused');
 
   const key = await keys.verificationKey(header.kid);
   if (key === undefined) return failure('token_key_unknown');
+  const algorithm = algorithmOf(key);
+  if (algorithm === undefined || header.alg !== algorithm) return failure('token_algorithm_refused');
   try {
-    const { payload } = await compactVerify(token, key, { algorithms: ['RS256'] });
-    return success(payload);
+    const { payload } = await compactVerify(token, key, { algorithms: [algorithm] });
+    const isOtherSpelling = algorithm === 'ES256' && !isLowS(signatureOf(token));
+    return isOtherSpelling ? failure('token_malformed') : success(payload);
   } catch (error) {
     if (error instanceof errors.JWSSignatureVerificationFailed) return failure('token_signature_wrong');
     if (error instanceof errors.JOSEError) return failure('token_malformed');
     throw error;
   }
+}
+
+function signatureOf(token: string): Buffer {
+  return Buffer.from(token.slice(token.lastIndexOf('.') + 1), 'base64url');
 }
 
 function isExactForm(token: string): boolean {

@@ -1,27 +1,8 @@
-import { constants, createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
-import { ecdsaDerSignature } from './ecdsa-der-signature.ts';
-
-type Verify = (input: Buffer, key: KeyObject, signature: Buffer) => boolean;
-
-const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
-
-/** How node:crypto verifies each algorithm (RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1). */
-const VERIFY: Readonly<Record<AssertionAlgorithm, Verify>> = {
-  RS256: (input, key, signature) => verify('sha256', input, key, signature),
-  PS256: (input, key, signature) => verify('sha256', input, { key, ...PSS }, signature),
-  ES256: (input, key, signature) => verify('sha256', input, key, ecdsaDerSignature(signature)),
-  ES384: (input, key, signature) => verify('sha384', input, key, ecdsaDerSignature(signature)),
-  EdDSA: (input, key, signature) => verify(null, input, key, signature),
-};
-
-/** Bytes of a signature by each algorithm; for RSA, by the smallest and the largest key. */
-const SIGNATURE_BYTES = { RS256: [256, 512], PS256: [256, 512], ES256: [64, 64], ES384: [96, 96], EdDSA: [64, 64] };
-
-/** log2 of what one key costs, in tenths of a millisecond. */
-const KEY_COST: Readonly<Record<AssertionAlgorithm, number>> = { RS256: 0, PS256: 0, ES256: 0, ES384: 3, EdDSA: 0 };
+import { ALGORITHMS } from './algorithms.ts';
 
 /** The keys that are tried for an assertion without `kid`. Every refusal of one costs so many verifications. */
 export const KEYS_TRIED_MAX = 4;
@@ -68,7 +49,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
     const { alg, kid } = assertion.header;
     const algorithm = readAlgorithm(alg);
     if (algorithm === undefined || !isOfLength(signatureOf(assertion.reveal()), algorithm)) return undefined;
-    return KEY_COST[algorithm] + (kid === undefined ? Math.log2(KEYS_TRIED_MAX) : 0);
+    return ALGORITHMS[algorithm].cost + (kid === undefined ? Math.log2(KEYS_TRIED_MAX) : 0);
   }
 
   async verify(assertion: ClientAssertion, keys: readonly PublicJwk[]): Promise<AssertionVerdict> {
@@ -90,7 +71,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
 
   /** False without a key, after the same work. */
   #isSignedBy({ input, signature }: Signed, algorithm: AssertionAlgorithm, jwk: PublicJwk | undefined): boolean {
-    const isRight = (key: KeyObject) => VERIFY[algorithm](input, key, signature);
+    const isRight = (key: KeyObject) => ALGORITHMS[algorithm].verify(input, key, signature);
     const usable = jwk !== undefined && runsToItsEnd(jwk, signature) ? jwk : undefined;
     const material = usable === undefined ? '' : materialOf(usable);
     const kept = this.#imported.get(material);
@@ -140,7 +121,7 @@ function signatureOf(compact: string): string {
 
 function isOfLength(encoded: string, algorithm: AssertionAlgorithm): boolean {
   const bytes = Math.floor((encoded.length * 3) / 4);
-  const [shortest = 0, longest = 0] = SIGNATURE_BYTES[algorithm];
+  const [shortest, longest] = ALGORITHMS[algorithm].signatureBytes;
   return bytes >= shortest && bytes <= longest;
 }
 

@@ -1,8 +1,9 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
-import { isUsableKey, KEY_RULE } from '../../application/ports/key-provider.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { KEY_TYPES, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { ALGORITHMS, isUsableKey } from './algorithms.ts';
 
-/** A private RSA key from a file. A secret. */
+/** A private key from a file. A secret. */
 export interface KeyFile {
   readonly key: KeyObject;
   /** The `kid` of a JWK; undefined if the file has none. */
@@ -18,49 +19,61 @@ const CONVERT = 'convert it with openssl pkey -in <this file> -out <new file>';
 const KINDS = [
   { label: 'RSA PRIVATE KEY', cure: `; this is PKCS#1: ${CONVERT}` },
   { label: 'ENCRYPTED PRIVATE KEY', cure: `; this one has a passphrase: ${CONVERT}` },
-  { label: 'EC PRIVATE KEY', cure: '; this is an elliptic curve, and tokens need an RSA key' },
+  { label: 'EC PRIVATE KEY', cure: `; this is SEC 1: ${CONVERT}` },
   { label: 'PUBLIC KEY', cure: '; this is the public key' },
   { label: 'CERTIFICATE', cure: '; this is a certificate' },
 ] as const;
 
 /**
  * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517), which must be for signatures with
- * RS256 by its `use`, `alg` and `key_ops`, where it has them. A problem never quotes the file.
+ * this algorithm by its type, and by its `use`, `alg` and `key_ops`, where it has them. A problem never quotes the file.
  */
-export function readKeyFile(text: string): Result<KeyFile, readonly string[]> {
+export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<KeyFile, readonly string[]> {
   const jwk = parseObject(text);
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
   if (key === undefined) {
     const kind = KINDS.find(({ label }) => text.includes(`-----BEGIN ${label}-----`));
     return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.cure ?? ''}`]);
   }
-  if (key.asymmetricKeyType !== 'rsa') return failure(['must be an RSA key']);
+  const { kind, rule } = KEY_TYPES[algorithm];
+  const { generate, handle } = ALGORITHMS[algorithm];
   const publicKey = createPublicKey(key);
-  const handle = publicKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, true, ['verify']);
-  if (!isUsableKey(handle)) return failure([`must be ${KEY_RULE}`]);
-  if (!attempt(() => isPair(key, publicKey))) return failure(['must have d, p and q that belong to n and e']);
-  const { kid, use = 'sig', alg = 'RS256', key_ops: operations = ['sign'] } = jwk ?? {};
+  const isOfType = key.asymmetricKeyType === generate[0];
+  const usable = isOfType ? attempt(() => publicKey.toCryptoKey(handle, true, ['verify'])) : undefined;
+  if (usable === undefined) return failure([`must be ${kind}, since TOKEN_SIGNING_ALG is ${algorithm}`]);
+  if (!isUsableKey(usable)) return failure([`must be ${rule}`]);
+  if (!attempt(() => isPair(key, publicKey, jwk))) {
+    return failure([
+      `must have ${key.asymmetricKeyType === 'rsa' ? 'd, p and q that belong to n and e' : 'a d that belongs to the point'}`,
+    ]);
+  }
+  const { kid, use = 'sig', alg = algorithm, key_ops: operations = ['sign'] } = jwk ?? {};
   const signs = Array.isArray(operations) && operations.includes('sign');
   const problems = [
     kid !== undefined &&
       !(typeof kid === 'string' && KID.test(kid)) &&
       'must have a kid of 1 to 255 printable characters',
     use !== 'sig' && 'must have the use sig, or none',
-    alg !== 'RS256' && 'must have the alg RS256, or none',
+    alg !== algorithm && `must have the alg ${algorithm}, or none`,
     !signs && 'must have key_ops with sign, or none',
   ].filter((problem) => problem !== false);
   return problems.length === 0 ? success({ key, kid: kid as string | undefined }) : failure(problems);
 }
 
-/** Whether the modulus is the product of the primes, `d` is the inverse of `e`, and a signature verifies (RFC 8017 section 3.2). */
-function isPair(key: KeyObject, publicKey: KeyObject): boolean {
+/**
+ * Whether a signature verifies; of RSA, whether the modulus is the product of the primes, and `d` the inverse of `e` (RFC
+ * 8017 section 3.2); of a curve, whether the point is that of the file, which OpenSSL ignores for Ed25519.
+ */
+function isPair(key: KeyObject, publicKey: KeyObject, file: Readonly<Record<string, unknown>> = {}): boolean {
   const members = key.export({ format: 'jwk' });
+  const probe = Buffer.from('probe');
+  const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
+  if (!verify(hash, probe, publicKey, sign(hash, probe, key))) return false;
+  if (members.kty !== 'RSA') return members.x === (file['x'] ?? members.x);
   const [n = 0n, e = 0n, d = 0n, p = 0n, q = 0n] = (['n', 'e', 'd', 'p', 'q'] as const).map((name) =>
     BigInt(`0x${Buffer.from(String(members[name]), 'base64url').toString('hex')}`),
   );
-  const isInverse = (e * d) % (p - 1n) === 1n && (e * d) % (q - 1n) === 1n;
-  const probe = Buffer.from('probe');
-  return n === p * q && isInverse && verify('sha256', probe, publicKey, sign('sha256', probe, key));
+  return n === p * q && (e * d) % (p - 1n) === 1n && (e * d) % (q - 1n) === 1n;
 }
 
 function readPem(text: string): KeyObject | undefined {

@@ -1,11 +1,11 @@
 import type { Clock } from '../../application/ports/clock.ts';
 import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../application/ports/key-directory.ts';
-import type { PublicKeyJwk } from '../../application/ports/key-provider.ts';
+import type { TokenKey } from '../../domain/token-key.ts';
 
 /** A key directory for a single process. Nobody else can reach it, so no key in it is ever revoked. */
 export class InMemoryKeyDirectory implements KeyDirectory {
   readonly #clock: Clock;
-  readonly #keys = new Map<string, { readonly jwk: PublicKeyJwk; readonly trustedUntil: number }>();
+  readonly #keys = new Map<string, { readonly jwk: TokenKey; readonly trustedUntil: number }>();
 
   /** @param clock a clock that only passes. */
   constructor(clock: Clock) {
@@ -26,6 +26,6 @@ export class InMemoryKeyDirectory implements KeyDirectory {
     const keys = [...this.#keys.values()]
       .filter(({ trustedUntil }) => now < trustedUntil)
       .map(({ jwk, trustedUntil }) => ({ jwk: { ...jwk }, trustedSeconds: trustedUntil - now }));
-    return { keys, revoked: [], time: undefined };
+    return { keys, ofOlderVersions: [], revoked: [], time: undefined };
   }
 }

@@ -1,12 +1,13 @@
 import type { KeyRingReplica } from '../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SigningKey } from '../../application/ports/key-provider.ts';
+import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import type { PrimaryFunctions, SentKeys } from './protocol.ts';
 
 const NAME = 'key directory';
 
 /** Reads a private key from PKCS#8. */
-type ReadPrivateKey = (kid: string, pkcs8: Uint8Array) => Promise<SigningKey>;
+type ReadPrivateKey = (kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array) => Promise<SigningKey>;
 
 /** Updates the worker's replica of the key ring with the keys that the primary sends, never with older ones. */
 export class ReceivedKeys {
@@ -42,9 +43,9 @@ export class ReceivedKeys {
   async #takeNext({ version, state, privateKey }: SentKeys): Promise<void> {
     if (version < this.#version) return;
     this.#version = version;
-    const kid = state.signing?.kid;
-    if (kid !== undefined && privateKey !== undefined && this.#signing?.kid !== kid) {
-      this.#signing = await this.#readPrivateKey(kid, privateKey);
+    const { kid, alg } = state.signing ?? {};
+    if (kid !== undefined && alg !== undefined && privateKey !== undefined && this.#signing?.kid !== kid) {
+      this.#signing = await this.#readPrivateKey(kid, alg, privateKey);
     }
     await this.#replica.update(state, this.#signing);
   }

@@ -29,6 +29,7 @@ export class DirectoryKeys {
   readonly #parts: DirectoryKeysParts;
   readonly #keys: TrustedKeys;
   #readAt = -Infinity;
+  #hasOlderPeers = false;
   #clockWindow: ClockWindow | undefined;
   /** As it was at the last publication. */
   #publicationWindow: ClockWindow | undefined;
@@ -47,6 +48,11 @@ export class DirectoryKeys {
   /** When the query for the keys that are in use was sent; -Infinity before the first answer. */
   get readAt(): number {
     return this.#readAt;
+  }
+
+  /** Whether one of the keys in use is of a replica that verifies only RS256. */
+  get hasOlderPeers(): boolean {
+    return this.#hasOlderPeers;
   }
 
   /** How the clock of day is to compare with the monotonic clock; undefined if the directory has no clock, or before it answers. */
@@ -111,7 +117,7 @@ export class DirectoryKeys {
     this.#lastQuery += 1;
     const query = this.#lastQuery;
     try {
-      const { time, revoked, ...answer } = await send();
+      const { time, revoked, ofOlderVersions, ...answer } = await send();
       const receivedAt = clock.seconds();
       const trusted = answer.keys.map(({ jwk, trustedSeconds }) => ({
         jwk,
@@ -123,6 +129,7 @@ export class DirectoryKeys {
         this.#usedQuery = query;
         this.#readAt = at;
         this.#keys.replace(keys);
+        this.#hasOlderPeers = keys.some(({ jwk }) => ofOlderVersions.includes(jwk.kid));
         this.#clockWindow = time === undefined ? undefined : clockWindow(time, sentAt, receivedAt);
         this.#failure = undefined;
       }

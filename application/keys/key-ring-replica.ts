@@ -1,9 +1,10 @@
 import type { ClockWindow } from '../../domain/clock-offset.ts';
 import type { KeySchedule } from '../../domain/key-schedule.ts';
+import type { TokenAlgorithm, TokenKey } from '../../domain/token-key.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
-import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
+import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 import { jwksOf, type TrustedKey, TrustedKeys } from './trusted-keys.ts';
 
 /**
@@ -12,7 +13,9 @@ import { jwksOf, type TrustedKey, TrustedKeys } from './trusted-keys.ts';
  */
 export interface KeyRingState {
   /** The key that signs: from the second `from`, up to and without the second `until`. Undefined before there is one. */
-  readonly signing: { readonly kid: string; readonly from: number; readonly until: number } | undefined;
+  readonly signing:
+    | { readonly kid: string; readonly alg: TokenAlgorithm; readonly from: number; readonly until: number }
+    | undefined;
   /** Every published key, of this process and of the other replicas of the service. */
   readonly trusted: readonly TrustedKey[];
   /** When the next key is published; Infinity if that is not known yet. */
@@ -107,7 +110,7 @@ export class KeyRingReplica implements KeyProvider {
     return this.#trusted.find(kid);
   }
 
-  async publicKeys(): Promise<readonly PublicKeyJwk[]> {
+  async publicKeys(): Promise<readonly TokenKey[]> {
     return jwksOf(this.#trusted.list());
   }
 

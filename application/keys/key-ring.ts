@@ -1,6 +1,7 @@
 import type { ClockWindow } from '../../domain/clock-offset.ts';
+import type { TokenKey } from '../../domain/token-key.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyHandle, KeyProvider, PublicKeyJwk, SigningKey } from '../ports/key-provider.ts';
+import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
 import type { KeyPeriod } from './key-period.ts';
 import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
@@ -106,7 +107,7 @@ export class KeyRing implements KeyProvider {
     return this.#own.find(kid) ?? this.#directory.find(kid);
   }
 
-  async publicKeys(): Promise<readonly PublicKeyJwk[]> {
+  async publicKeys(): Promise<readonly TokenKey[]> {
     return jwksOf(this.state().trusted);
   }
 
@@ -138,6 +139,7 @@ export class KeyRing implements KeyProvider {
       ...own,
       ...others.map(({ jwk, trustedUntil: until }) => ({
         kid: jwk.kid,
+        alg: jwk.alg,
         state: 'trusted' as const,
         from: undefined,
         until,
@@ -165,7 +167,7 @@ export class KeyRing implements KeyProvider {
   }
 
   async #publish(): Promise<void> {
-    await this.#own.makeNext();
+    await this.#own.makeNext(this.#directory.hasOlderPeers);
     const now = this.#parts.clock.now();
     this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
   }
@@ -175,7 +177,9 @@ export class KeyRing implements KeyProvider {
   }
 
   #signingState(): KeyRingState['signing'] {
-    return this.#signing && { kid: this.#signing.pair.kid, from: this.#signing.from, until: this.#signing.until };
+    if (this.#signing === undefined) return undefined;
+    const { pair, from, until } = this.#signing;
+    return { kid: pair.kid, alg: pair.alg, from, until };
   }
 
   #changed(): void {

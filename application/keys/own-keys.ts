@@ -14,6 +14,14 @@ export interface SigningPeriod {
   readonly until: number;
 }
 
+type SigningKeyPair = Pick<SigningPeriod, 'pair' | 'from'>;
+
+/** The key that will sign next; its publication is Infinity until the directory has it. */
+interface NextKeyPair {
+  readonly pair: KeyPair;
+  readonly publishedAt: number;
+}
+
 export interface OwnKeysParts {
   readonly factory: KeyFactory;
   readonly schedule: KeySchedule;
@@ -27,10 +35,9 @@ export interface OwnKeysParts {
  */
 export class OwnKeys {
   readonly #parts: OwnKeysParts;
-  /** The key that will sign next; its publication is Infinity until the directory has it. */
-  #next: { readonly pair: KeyPair; readonly publishedAt: number } | undefined;
+  #next: NextKeyPair | undefined;
   /** The key that signs, or that is published and will be the first to sign. */
-  #signing: { readonly pair: KeyPair; readonly from: number } | undefined;
+  #signing: SigningKeyPair | undefined;
   #retired: readonly { readonly pair: KeyPair; readonly retiredAt: number; readonly trustedUntil: number }[] = [];
   /** When the directory last accepted the keys. */
   #publishedAt = -Infinity;
@@ -46,19 +53,25 @@ export class OwnKeys {
     return this.#revoked;
   }
 
-  /** Makes the first key, or the next one when it is time to publish it. */
-  async makeNext(): Promise<void> {
+  /**
+   * Makes the first key, or the next one: when it is time to publish it, or at once if the current one is not by the
+   * algorithm to sign with. A next key that is not by it never signed, and is dropped.
+   */
+  async makeNext(hasOlderPeers: boolean): Promise<void> {
     const { factory, schedule, clock } = this.#parts;
-    if (this.#next !== undefined) return;
-    if (this.#signing && clock.now() < schedule.successorPublishedAt(this.#signing.from)) return;
-    this.#next = { pair: await factory.make(), publishedAt: Infinity };
+    const [current, { preferred, withOlderPeers }] = [this.#signing, factory.algorithms];
+    const algorithm = hasOlderPeers ? withOlderPeers : preferred;
+    if (this.#next?.pair.alg === algorithm) return;
+    const isFirst = current === undefined || current.pair.alg !== algorithm;
+    if (!isFirst && this.#next === undefined && clock.now() < schedule.successorPublishedAt(current.from)) return;
+    this.#next = { pair: await factory.make(algorithm), publishedAt: Infinity };
   }
 
   /** Lets the next key sign, and retires its predecessor, when it is time. Returns whether it did. */
   rotate(): boolean {
     const { schedule, clock } = this.#parts;
     const [current, next, now] = [this.#signing, this.#next, clock.now()];
-    if (!current || !next || now < schedule.successorSignsAt(current.from, next.publishedAt)) return false;
+    if (!current || !next || now < this.#successorSignsAt(current, next)) return false;
     // Rounded up, since a token may be issued until the end of this second.
     const trustedUntil = schedule.trustedUntil(Math.ceil(clock.seconds()));
     this.#retired = [...this.#trusted(), { pair: current.pair, retiredAt: now, trustedUntil }];
@@ -127,19 +140,23 @@ export class OwnKeys {
     const [signing, next] = [this.#signing, this.#publishedNext()];
     const periods: KeyPeriod[] = this.#trusted().map(({ pair, retiredAt, trustedUntil }) => ({
       kid: pair.kid,
+      alg: pair.alg,
       state: 'retired',
       from: retiredAt,
       until: trustedUntil,
     }));
     if (signing === undefined) return periods;
     const successorSignsAt = this.nextRotation();
-    const { kid } = signing.pair;
+    const { kid, alg } = signing.pair;
     if (this.#parts.clock.now() < signing.from)
-      periods.push({ kid, state: 'published', from: undefined, until: signing.from });
-    else periods.push({ kid, state: 'signing', from: signing.from, until: successorSignsAt });
+      periods.push({ kid, alg, state: 'published', from: undefined, until: signing.from });
+    else periods.push({ kid, alg, state: 'signing', from: signing.from, until: successorSignsAt });
     if (next === undefined) return periods;
     const { pair, publishedAt } = next;
-    return [...periods, { kid: pair.kid, state: 'published', from: publishedAt, until: successorSignsAt }];
+    return [
+      ...periods,
+      { kid: pair.kid, alg: pair.alg, state: 'published', from: publishedAt, until: successorSignsAt },
+    ];
   }
 
   /** When the next key is published; Infinity if that is not known yet. */
@@ -151,7 +168,14 @@ export class OwnKeys {
   /** When the next key is due to sign, in the past if it is late; Infinity without rotation, or before there is a key. */
   nextRotation(): number {
     if (this.#signing === undefined) return Infinity;
-    return this.#parts.schedule.successorSignsAt(this.#signing.from, this.#publishedNext()?.publishedAt ?? -Infinity);
+    return this.#successorSignsAt(this.#signing, this.#publishedNext());
+  }
+
+  /** A successor with another algorithm does not wait for the rotation. */
+  #successorSignsAt(current: SigningKeyPair, next: NextKeyPair | undefined): number {
+    const { schedule } = this.#parts;
+    if (next && next.pair.alg !== current.pair.alg) return schedule.knownToAllAt(next.publishedAt);
+    return schedule.successorSignsAt(current.from, next?.publishedAt ?? -Infinity);
   }
 
   /** Drops revoked keys. The next key takes the place of a revoked one that signs, as soon as every verifier can know it. */

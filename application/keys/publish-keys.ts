@@ -1,9 +1,10 @@
+import type { TokenKey } from '../../domain/token-key.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyProvider, PublicKeyJwk } from '../ports/key-provider.ts';
+import type { KeyProvider } from '../ports/key-provider.ts';
 
 interface PublishedKeys {
   /** A JSON Web Key Set (RFC 7517 section 5). */
-  readonly keySet: { readonly keys: readonly PublicKeyJwk[] };
+  readonly keySet: { readonly keys: readonly TokenKey[] };
   /** How long a reader may cache the set, in whole seconds. */
   readonly maxAgeSeconds: number;
 }

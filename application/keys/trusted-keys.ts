@@ -1,10 +1,11 @@
+import type { TokenKey } from '../../domain/token-key.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
-import type { KeyHandle, PublicKeyJwk } from '../ports/key-provider.ts';
+import type { KeyHandle } from '../ports/key-provider.ts';
 
 /** A public key, and the time until which one of its tokens may be valid, in seconds of this machine's monotonic clock. */
 export interface TrustedKey {
-  readonly jwk: PublicKeyJwk;
+  readonly jwk: TokenKey;
   readonly trustedUntil: number;
 }
 
@@ -50,14 +51,14 @@ export class TrustedKeys {
 
   async #read(key: TrustedKey): Promise<ReadKey | undefined> {
     const previous = this.#keys.get(key.jwk.kid);
-    const isKnown = previous?.jwk.n === key.jwk.n && previous.jwk.e === key.jwk.e;
-    const handle = isKnown ? previous.handle : await this.#factory.read(key.jwk);
+    const isKnown = JSON.stringify(previous?.jwk) === JSON.stringify(key.jwk);
+    const handle = (isKnown && previous?.handle) || (await this.#factory.read(key.jwk));
     return handle && { ...key, handle };
   }
 }
 
 /** Copies of the public keys, sorted by id; of two with one id, the last. */
-export function jwksOf(keys: readonly TrustedKey[]): readonly PublicKeyJwk[] {
+export function jwksOf(keys: readonly TrustedKey[]): readonly TokenKey[] {
   const byId = new Map(keys.map(({ jwk }) => [jwk.kid, { ...jwk }]));
   return [...byId.values()].sort((one, other) => (one.kid < other.kid ? -1 : 1));
 }

@@ -3,6 +3,7 @@ export interface KeyRecord {
   readonly kid: string;
   /** The host and the process that publish it; undefined if its replica runs an older version. */
   readonly replica: string | undefined;
+  readonly algorithm: string;
   /** When it was published first; undefined as above. */
   readonly publishedAt: number | undefined;
   /** Until when its tokens may be valid if it is not published again; undefined if it is revoked. */

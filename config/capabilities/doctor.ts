@@ -68,10 +68,13 @@ async function openInspections(environment: Environment): Promise<readonly Inspe
 }
 
 function inspectSettings({ settings, clients }: Configuration): readonly Finding[] {
-  const { CLIENT_REPOSITORY: repository, BASE_URL: baseUrl, TOKEN_ISSUER: issuer, KEY_DIRECTORY: directory } = settings;
+  const { CLIENT_REPOSITORY: repository, BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
+  const { KEY_DIRECTORY: directory, TOKEN_SIGNING_ALG: algorithm } = settings;
   const plain = clients.filter(({ clientSecret }) => clientSecret.startsWith('{noop}')).length;
   return [
-    fine(`registrations in ${repository}, keys in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}`),
+    fine(
+      `registrations in ${repository}, keys for ${algorithm} in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}`,
+    ),
     ...(repository === 'memory' ? [countOf(clients.length)] : []),
     ...(plain > 0
       ? [

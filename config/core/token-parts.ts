@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken } from '../../application/issue-token.ts';
@@ -19,7 +19,13 @@ const REPLICA_LEEWAY_SECONDS = 1;
 
 /** Signing keys, and the use cases that issue and verify tokens. */
 export function registerTokenParts(parts: DependencyContainer, { configuration, settings }: Service): void {
-  part(parts, PARTS.keyFactory, (get) => createKeyFactory({ ids: get(PARTS.ids), file: configuration.keyFile }));
+  part(parts, PARTS.keyFactory, (get) => {
+    return createKeyFactory({
+      ids: get(PARTS.ids),
+      algorithm: settings.TOKEN_SIGNING_ALG,
+      file: configuration.keyFile,
+    });
+  });
   part(parts, PARTS.keyDirectory, (get) => {
     return get.optional(PARTS.sharedKeyDirectory) ?? new InMemoryKeyDirectory(get(PARTS.monotonicClock));
   });
@@ -41,7 +47,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       authenticateClient: get(PARTS.authenticateClient),
       clientResources: observe.clientResources(get(PARTS.clientResources)),
       policy,
-      signer: observe.signer(new Rs256TokenSigner(get(PARTS.keyProvider), policy.type)),
+      signer: observe.signer(new NodeCryptoTokenSigner(get(PARTS.keyProvider), policy.type)),
       clock: get(PARTS.clock),
       ids: get(PARTS.ids),
       auditLog: get(PARTS.auditLog),

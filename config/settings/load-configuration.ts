@@ -4,6 +4,7 @@ import { HTTP_TIMEOUTS } from '../../adapters/http/server/http-server.ts';
 import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { readTokenAlgorithm } from '../../domain/token-key.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import { readAll } from '../capability.ts';
 import type { Configuration } from './configuration.ts';
@@ -32,9 +33,9 @@ export function loadConfiguration(
     environment['CLIENT_REPOSITORY'] === 'memory'
       ? load('CLIENTS_FILE', jsonReader(readClientsFile))
       : success(undefined);
-  const keyFile = load('KEY_FILE', (text) =>
-    (text.trimStart().startsWith('{') ? jsonReader(readKeyFile) : readKeyFile)(text),
-  );
+  const algorithm = readTokenAlgorithm(environment['TOKEN_SIGNING_ALG']) ?? 'RS256';
+  const readKey = (text: string) => readKeyFile(text, algorithm);
+  const keyFile = load('KEY_FILE', (text) => (text.trimStart().startsWith('{') ? jsonReader(readKey) : readKey)(text));
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
   const own = readAll(CAPABILITIES, {
     environment,

@@ -6,6 +6,7 @@ import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
+import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { withHostOfPlatform } from './platform.ts';
@@ -60,6 +61,7 @@ export const CORE_GROUPS = {
     rows: {
       TOKEN_ISSUER: text().optional().meta({ absent: '`BASE_URL`', description: 'claim `iss`' }),
       TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300).describe('the lifetime of a token. It is `exp - iat`, and `expires_in`'),
+      TOKEN_SIGNING_ALG: oneOf(...TOKEN_ALGORITHMS).default('RS256').describe('the algorithm of signatures. `ES256` and `EdDSA` cost a tenth of `RS256`. [What verifiers need](resource-servers.md#the-algorithm), and [how to change it](keys.md#changing-the-algorithm)'),
       TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default').describe('the form of tokens. `rfc9068` is for strict verifiers: header `typ` = `at+jwt`, claims `client_id` and `scope` (a string). Requires `TOKEN_AUDIENCE`'),
       TOKEN_AUDIENCE: text().optional().meta({ absent: "the client's id", description: "claim `aud` of every token that is requested without a `resource`. The service's own paths require it. Each resource server can have [an audience of its own](resource-servers.md#one-audience-for-each-resource-server)" }),
       TOKEN_SCOPE_CLAIM: trueOrFalse().default(false).describe('`true` adds claim `scope`, an array of strings'),
@@ -72,7 +74,7 @@ export const CORE_GROUPS = {
     rows: {
       KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400).describe('seconds for which a key signs before the next one takes over. `0` is never; otherwise at least twice `KEY_PUBLICATION_SECONDS`'),
       KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60).describe('seconds for which a key is published before it signs'),
-      KEY_FILE: text().optional().describe('file with an RSA key of at least 2048 bits (PKCS#8 PEM or JWK), used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
+      KEY_FILE: text().optional().describe('file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of at least 2048 bits, P-256 or Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
       KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory').describe('where replicas share their public keys. `memory` is for a single replica'),
     },
     contradictions: {

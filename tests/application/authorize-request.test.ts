@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
@@ -13,12 +13,12 @@ import { freshKeyRing } from '../support/fresh-key-ring.ts';
 const { iss: ISSUER, iat: NOW } = CLAIMS;
 const CALLER = { ok: true, value: { clientId: CLAIMS.sub, tokenId: CLAIMS.jti } };
 
-let signer: Rs256TokenSigner;
+let signer: NodeCryptoTokenSigner;
 let verifier: JoseTokenVerifier;
 
 beforeAll(async () => {
   const keys = await freshKeyRing();
-  signer = new Rs256TokenSigner(keys);
+  signer = new NodeCryptoTokenSigner(keys);
   verifier = new JoseTokenVerifier(keys);
 });
 

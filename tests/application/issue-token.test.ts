@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { IssueToken, type TokenRequest } from '../../application/issue-token.ts';
@@ -87,7 +87,7 @@ function world({ policy, client, clients, clientResources, signer, auditNeed }: 
       },
     },
     policy: new TokenPolicy({ ...POLICY, ...policy }),
-    signer: signer ?? new Rs256TokenSigner(keys),
+    signer: signer ?? new NodeCryptoTokenSigner(keys),
     clock,
     ids,
     auditLog,

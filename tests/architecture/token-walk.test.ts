@@ -31,7 +31,7 @@ describe.each([
 
   it('passes the signature and no BCrypt for a client that is cached', async () => {
     const files = await walk.filesFor('a cached client');
-    expect(files).toContain('adapters/jwt/rs256-token-signer.ts');
+    expect(files).toContain('adapters/jwt/node-crypto-token-signer.ts');
     expect(files).not.toContain('adapters/secrets/bcrypt-secret-verifier.ts');
   });
 });

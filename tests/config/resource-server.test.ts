@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
 import type { AccessTokenClaims } from '../../domain/access-token-claims.ts';
 import { CLAIMS } from '../support/claims.ts';
@@ -40,14 +40,14 @@ describe('the resource server, with the service as its issuer', () => {
   const clock = new FixedClock(NOW);
   let service: ServiceUnderTest;
   let server: ResourceServerUnderTest;
-  let signer: Rs256TokenSigner;
+  let signer: NodeCryptoTokenSigner;
   beforeAll(async () => {
     service = await startServiceUnderTest({
       environment: { PUBLIC_METADATA: 'true' },
       override: (container) => container.registerInstance(PARTS.clock, clock),
     });
     server = await startResourceServerUnderTest({ JWKS_URI: `${service.url}/oauth2/jwks` }, clock);
-    signer = new Rs256TokenSigner(service.container.resolve(PARTS.keyProvider));
+    signer = new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider));
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
@@ -98,7 +98,7 @@ describe('the resource server, with the service as its issuer', () => {
     ['that has expired', () => signer.sign({ ...CLAIMS, nbf: NOW - 600, exp: NOW - 300 }), 'token_expired'],
     [
       'of a key that is not published',
-      async () => new Rs256TokenSigner(await freshKeyRing()).sign(CLAIMS),
+      async () => new NodeCryptoTokenSigner(await freshKeyRing()).sign(CLAIMS),
       'token_key_unknown',
     ],
     ['of another key with the id of a published one', () => signedAs({ alg: 'RS256' }), 'token_signature_wrong'],
@@ -157,7 +157,7 @@ describe('the resource server and its issuer', () => {
   beforeEach(async () => {
     clock = new FixedClock(NOW);
     signers = await freshKeyRing();
-    token = await new Rs256TokenSigner(signers).sign(CLAIMS);
+    token = await new NodeCryptoTokenSigner(signers).sign(CLAIMS);
   });
 
   it('keeps accepting tokens of cached keys while the issuer is unavailable', async () => {
@@ -167,7 +167,7 @@ describe('the resource server and its issuer', () => {
     await issuer.leave();
     clock.advance(200);
     expect((await read(server, token)).status).toBe(200);
-    expectUnavailable(await read(server, await new Rs256TokenSigner(await freshKeyRing()).sign(CLAIMS)));
+    expectUnavailable(await read(server, await new NodeCryptoTokenSigner(await freshKeyRing()).sign(CLAIMS)));
     expect(server.logLines()).toContainEqual(expect.objectContaining({ level: 'error', event: 'key_set_unavailable' }));
   });
 
@@ -207,7 +207,7 @@ describe('the resource server and its issuer', () => {
     const next = await freshKeyRing();
     issuer.answer = keySetAnswer({ keys: [...(await signers.publicKeys()), ...(await next.publicKeys())] });
     clock.advance(5);
-    expect((await read(server, await new Rs256TokenSigner(next).sign(CLAIMS))).status).toBe(200);
+    expect((await read(server, await new NodeCryptoTokenSigner(next).sign(CLAIMS))).status).toBe(200);
     expect((await read(server, token)).status).toBe(200);
   });
 

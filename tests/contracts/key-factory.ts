@@ -1,44 +1,86 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import type { KeyFactory } from '../../application/ports/key-factory.ts';
+import type { TokenAlgorithm, TokenKey } from '../../domain/token-key.ts';
+import { isSignedBy, PUBLIC_MEMBERS } from '../support/token-algorithms.ts';
 
-const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const UNUSABLE_RSA: readonly [string, object][] = [
+  ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
+  ['no modulus', { n: '', e: 'AQAB' }],
+  ['invalid base64url', { n: '***', e: '***' }],
+  ['the exponent 1, with which anyone can forge', { e: 'AQ' }],
+  ['the exponent 1 with leading zeros', { e: 'AAAB' }],
+  ['the exponent 2', { e: 'Ag' }],
+  ['the even exponent 65536', { e: 'AQAA' }],
+  ['a key of another type', { kty: 'EC' }],
+];
+
+/** Members that make a key unusable. */
+const UNUSABLE: Readonly<Record<TokenAlgorithm, readonly [string, object][]>> = {
+  RS256: UNUSABLE_RSA,
+  PS256: UNUSABLE_RSA,
+  ES256: [
+    ['a point that is not on the curve', { x: Buffer.alloc(32, 1).toString('base64url') }],
+    ['another curve', { crv: 'P-384' }],
+    ['a key for another algorithm', { alg: 'RS256' }],
+    ['half of a point', { y: '' }],
+  ],
+  EdDSA: [
+    ['a short point', { x: Buffer.alloc(31, 1).toString('base64url') }],
+    ['another curve', { crv: 'X25519' }],
+    ['a key for another algorithm', { alg: 'ES256' }],
+    ['no point', { x: '' }],
+  ],
+};
+
 const DATA = new TextEncoder().encode('to be signed');
 
-export function describeKeyFactory(name: string, fresh: () => Promise<KeyFactory>): void {
-  describe(`${name} as a key factory`, () => {
+/** What every key factory promises. Its keys are for `alg`. */
+export function describeKeyFactory(
+  name: string,
+  fresh: () => Promise<KeyFactory>,
+  alg: TokenAlgorithm = 'RS256',
+): void {
+  describe(`${name} as a key factory for ${alg}`, () => {
     it('generates a matching pair, and reads the public half back', async () => {
       const factory = await fresh();
-      const { kid, publicKey, jwk, sign } = await factory.make();
-      const signature = Buffer.from(sign(DATA));
-      expect(await crypto.subtle.verify(RS256, publicKey, signature, DATA)).toBe(true);
-      const read = await factory.read(jwk);
-      expect(read !== undefined && (await crypto.subtle.verify(RS256, read, signature, DATA))).toBe(true);
-      expect(jwk).toEqual({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: expect.any(String), e: expect.any(String) });
+      const { kid, publicKey, jwk, sign, ...pair } = await factory.make(alg);
+      const signature = sign(DATA);
+      expect(await isSignedBy(alg, publicKey, signature, DATA)).toBe(true);
+      expect(await isSignedBy(alg, await factory.read(jwk), signature, DATA)).toBe(true);
+      expect(await isSignedBy(alg, jwk, signature, DATA)).toBe(true);
+      expect(pair.alg).toBe(alg);
+      expect(jwk).toMatchObject({ use: 'sig', alg, kid });
+      expect(Object.keys(jwk).toSorted()).toEqual(PUBLIC_MEMBERS[alg]);
+    });
+
+    it('makes signatures of one length, whatever they are', async () => {
+      const { sign } = await (await fresh()).make(alg);
+      // The numbers of a signature by ES256 are shorter than their place in one of 128.
+      const lengths = Array.from({ length: alg === 'ES256' ? 2_000 : 20 }, () => sign(DATA).length);
+      expect(new Set(lengths).size).toBe(1);
+    });
+
+    it('prefers this algorithm', async () => {
+      expect((await fresh()).algorithms.preferred).toBe(alg);
     });
 
     it('generates keys whose private half cannot be exported', async () => {
-      expect(inspect(await (await fresh()).make(), { depth: null, showHidden: true })).not.toMatch(/private/i);
+      expect(inspect(await (await fresh()).make(alg), { depth: null, showHidden: true })).not.toMatch(/private/i);
     });
 
-    it.each([
-      ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
-      ['no modulus', { n: '', e: 'AQAB' }],
-      ['invalid base64url', { n: '***', e: '***' }],
-      ['the exponent 1, with which anyone can forge', { e: 'AQ' }],
-      ['the exponent 1 with leading zeros', { e: 'AAAB' }],
-      ['the exponent 2', { e: 'Ag' }],
-      ['the even exponent 65536', { e: 'AQAA' }],
-    ])('reads no key from %s', async (_name, members) => {
+    it.each(UNUSABLE[alg])('reads no key from %s', async (_name, members) => {
       const factory = await fresh();
-      const { jwk } = await factory.make();
-      expect(await factory.read({ ...jwk, ...members })).toBeUndefined();
+      const { jwk } = await factory.make(alg);
+      expect(await factory.read({ ...jwk, ...members } as TokenKey)).toBeUndefined();
     });
 
-    it('reads a key with the exponent 3', async () => {
-      const factory = await fresh();
-      const { jwk } = await factory.make();
-      expect(await factory.read({ ...jwk, e: 'Aw' })).toBeDefined();
-    });
+    if (alg === 'RS256' || alg === 'PS256') {
+      it('reads a key with the exponent 3', async () => {
+        const factory = await fresh();
+        const { jwk } = await factory.make(alg);
+        expect(await factory.read({ ...jwk, e: 'Aw' })).toBeDefined();
+      });
+    }
   });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
 import { startServiceForClients } from '../support/client-snippet.ts';
 import { AUDIENCE, EXAMPLE_PROFILE, startExampleServer } from '../support/example-server.ts';
@@ -44,14 +44,14 @@ describe('docs/resource-servers.md', () => {
 
   describe.each(SERVERS)('%s', (name) => {
     let service: ServiceUnderTest;
-    let signer: Rs256TokenSigner;
+    let signer: NodeCryptoTokenSigner;
     let server: Awaited<ReturnType<typeof startServer>>;
     const ask = (authorization?: string, { url } = server): Promise<HttpAnswer> =>
       send(url, '/things', { headers: authorization === undefined ? {} : { authorization } });
 
     beforeAll(async () => {
       service = await startServiceForClients(EXAMPLE_PROFILE);
-      signer = new Rs256TokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
+      signer = new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
       server = await startServer(name, service.url);
     });
     afterAll(async () => {
@@ -96,8 +96,8 @@ describe('docs/resource-servers.md', () => {
       ['that has expired', () => signer.sign(claims(1_700_000_000))],
       ['of another issuer', () => signer.sign({ ...claims(), iss: `${service.url}/` })],
       ['for another audience', () => signer.sign({ ...claims(), aud: CLIENT_ID })],
-      ['of an unknown key', async () => new Rs256TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
-      ['without a type', () => new Rs256TokenSigner(service.container.resolve(PARTS.keyProvider)).sign(claims())],
+      ['of an unknown key', async () => new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
+      ['without a type', () => new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider)).sign(claims())],
       ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
       const answer = await ask(`Bearer ${await make()}`);

@@ -30,7 +30,7 @@ export class CachingResourceServer {
   async accepts(token: string, issuer: string): Promise<boolean> {
     if (performance.now() >= this.#freshUntil) await this.#keySet.reload();
     try {
-      await jwtVerify(token, this.#keySet, { issuer, algorithms: ['RS256'] });
+      await jwtVerify(token, this.#keySet, { issuer, algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'] });
       return true;
     } catch (problem) {
       const code = problem instanceof Error && 'code' in problem ? String(problem.code) : '';

@@ -25,13 +25,14 @@ export function generateKeyPool(): readonly Buffer[] {
 export function pooledKeyFactory(): KeyFactory {
   let made = 0;
   return {
+    algorithms: { preferred: 'RS256', withOlderPeers: 'RS256' },
     read: readPublicKey,
     make() {
       pool ??= readKeyPool();
       const key = pool[made % pool.length];
       made += 1;
       if (key === undefined) throw new Error('the key pool is empty');
-      return readSigningKey(randomUUID(), key);
+      return readSigningKey(randomUUID(), 'RS256', key);
     },
   };
 }

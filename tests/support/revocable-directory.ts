@@ -9,6 +9,8 @@ export class RevocableDirectory implements KeyDirectory {
   readonly #revoked = new Set<string>();
   /** Seconds by which this clock has advanced while the machine of the replica was suspended. */
   aheadSeconds = 0;
+  /** The ids of keys that replicas published which verify only RS256. */
+  ofOlderVersions: readonly string[] = [];
   /** The ids of the keys that each publication contained. */
   readonly published: (readonly string[])[] = [];
 
@@ -37,6 +39,11 @@ export class RevocableDirectory implements KeyDirectory {
 
   #complete({ keys }: DirectoryAnswer, revoked: readonly string[]): DirectoryAnswer {
     const time = this.#clock.seconds() + this.aheadSeconds;
-    return { keys: keys.filter(({ jwk }) => !this.#revoked.has(jwk.kid)), revoked, time };
+    return {
+      keys: keys.filter(({ jwk }) => !this.#revoked.has(jwk.kid)),
+      ofOlderVersions: this.ofOlderVersions,
+      revoked,
+      time,
+    };
   }
 }

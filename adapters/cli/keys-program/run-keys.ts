@@ -18,7 +18,7 @@ Exit codes: 0 done; 1 refused: no key has this id; 2 wrong usage; 3 the database
 
 const TABLES = 'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing.';
 
-const COLUMNS = ['kid', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
+const COLUMNS = ['kid', 'algorithm', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
 
 /** Opens the key directory, or returns what is wrong with the environment. */
 type OpenKeys = OpenStorage<KeyRecords & { close(): Promise<void> }>;
@@ -38,7 +38,8 @@ function listCommand(open: OpenKeys): CommandDefinition {
   return {
     usage: 'list',
     summary: 'show every key',
-    description: 'Shows every key that is trusted or revoked: its replica, as host and process, and its times in UTC.',
+    description:
+      'Shows every key that is trusted or revoked: its algorithm, its replica, as host and process, and its times in UTC.',
     examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "active").kid'`],
     options: [JSON_OPTION],
     run: () =>
@@ -76,9 +77,10 @@ function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>):
 }
 
 /** A key as `--json` prints it. */
-function documentOf({ kid, replica, publishedAt, trustedUntil, revokedAt }: KeyRecord) {
+function documentOf({ kid, algorithm, replica, publishedAt, trustedUntil, revokedAt }: KeyRecord) {
   return {
     kid,
+    algorithm,
     state: revokedAt === undefined ? 'active' : 'revoked',
     replica: replica ?? null,
     published_at: timeOf(publishedAt),

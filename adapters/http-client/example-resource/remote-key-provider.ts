@@ -1,12 +1,14 @@
 import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { KeyFactory } from '../../../application/ports/key-factory.ts';
 import type { KeyHandle, VerificationKeys } from '../../../application/ports/key-provider.ts';
 import { fetchKeySet, maxAgeOf, readKeySet } from '../fetch-key-set.ts';
 
 export interface RemoteKeyOptions {
   /** The http or https URL of the key set. */
   readonly uri: string;
+  readonly read: KeyFactory['read'];
   /** The longest that a caller waits for it. */
   readonly timeoutMs: number;
   /** Between the starts of two fetches. A set is fresh for at least this long. */
@@ -87,7 +89,7 @@ export class RemoteKeyProvider implements VerificationKeys {
     this.#startedAt = fetchedAt;
     try {
       await this.#set.reload();
-      const keys = await readKeySet(this.#set.jwks()?.keys ?? []);
+      const keys = await readKeySet(this.#set.jwks()?.keys ?? [], this.#options.read);
       if (this.#cached.keys.size === 0 || this.#fault) this.#log({ event: 'key_set_available', keys: keys.size });
       const freshSeconds = Math.max(this.#options.cooldownSeconds, this.#maxAgeSeconds);
       this.#cached = { keys, fetchedAt, freshSeconds };

@@ -65,6 +65,7 @@ export interface StatusQueue {
 
 interface StatusKey {
   readonly kid: string;
+  readonly alg: string;
   /** `trusted`: a key of another replica, whose state only that replica knows. */
   readonly state: 'published' | 'signing' | 'retired' | 'trusted';
   /** Since when it is in this state; a key may be `signing` from a moment that has not come. */

@@ -1,6 +1,7 @@
 import type { SharedKey } from '../../../application/ports/key-directory.ts';
 import { EXACT_NOW, NOW } from '../database-time.ts';
 import type { Statement } from '../runner.ts';
+import { keyRowOf, publisherOf } from './key-rows.ts';
 import { SIGNING_KEYS } from './key-tables.ts';
 
 /**
@@ -34,8 +35,9 @@ const BEGIN_ALONE = `set transaction isolation level read committed;
 function selectAnswer(given: string): string {
   return `select ${EXACT_NOW}::text as "time",
       (select pg_catalog.json_agg(pg_catalog.json_build_object('kid', ${KID}, 'n', ${N}, 'e', ${E},
+          'replica', (select replica from $schema.signing_key_states as states where states.kid = keys.${COMPARABLE_KID}),
           'trustedSeconds', ${COMPARABLE_END} - ${NOW}))
-        from $schema.signing_keys where ${COMPARABLE_END} > ${NOW} and ${COMPARABLE_KID} not in (${REVOKED}))::text as "keys",
+        from $schema.signing_keys as keys where ${COMPARABLE_END} > ${NOW} and ${COMPARABLE_KID} not in (${REVOKED}))::text as "keys",
       (select pg_catalog.json_agg(kid) from (${REVOKED}) as revoked where kid in (${given}))::text as "revoked"`;
 }
 
@@ -47,7 +49,9 @@ export const READ_KEYS: Statement = { name: 'read_keys', text: selectAnswer('nul
  * revoked key prolongs its tombstone.
  */
 export function publishKeys(keys: readonly SharedKey[], replica: string): Statement {
-  const rows = keys.map(({ jwk: { kid, n, e }, trustedSeconds }) => ({ kid, n, e, seconds: trustedSeconds, replica }));
+  const rows = keys.map(({ jwk, trustedSeconds: seconds }) => {
+    return { ...keyRowOf(jwk), seconds, replica: publisherOf(replica, jwk.alg) };
+  });
   const given = `pg_catalog.json_to_recordset(${literal(JSON.stringify(rows))}::json)
     as given (kid text collate "C", n text, e text, seconds bigint, replica text)`;
   return {

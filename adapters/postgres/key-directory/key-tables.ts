@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { defineTable } from '../table.ts';
 
 /**
- * The table `signing_keys`, as the service creates it if it is missing: public RSA keys by their ids, which are compared
- * byte by byte (collation `C`), with modulus and exponent in base64url, and the time until which each is trusted. All times
+ * The table `signing_keys`, as the service creates it if it is missing: public keys by their ids, which are compared
+ * byte by byte (collation `C`), as `keyRowOf` writes them, and the time until which each is trusted. All times
  * are in seconds since the epoch, by the clock of the database.
  */
 export const SIGNING_KEYS = defineTable(

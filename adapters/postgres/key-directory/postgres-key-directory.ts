@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../../application/ports/key-directory.ts';
 import type { Runner, Statement } from '../runner.ts';
+import { type KeyRow, readKeyRow, readPublisher } from './key-rows.ts';
 import { publishKeys, READ_KEYS } from './key-statements.ts';
 
 /** An answer as it is read, all columns as text; without keys they are null. */
@@ -10,8 +11,8 @@ interface AnswerRecord {
   readonly revoked: string | null;
 }
 
-/** A key as it is read. A table that another application created may contain nulls. */
-type KeyRecord = Readonly<Record<'kid' | 'n' | 'e', string | null>> & { readonly trustedSeconds: number };
+/** A key as it is read, and who publishes it. */
+type KeyRecord = KeyRow & { readonly replica: string | null; readonly trustedSeconds: number };
 
 /** Public keys in the table `signing_keys`, which the replicas of the service write, and the program that revokes keys. */
 export class PostgresKeyDirectory implements KeyDirectory {
@@ -34,19 +35,21 @@ export class PostgresKeyDirectory implements KeyDirectory {
     const [answer] = await this.#runner.run<AnswerRecord>(statement);
     if (answer === undefined) throw new Error('a statement that always has a row had none');
     const { time, keys, revoked } = answer;
+    const records: readonly KeyRecord[] = JSON.parse(keys ?? '[]');
+    const older = records.filter(({ replica }) => readPublisher(replica).algorithm === undefined);
     return {
-      keys: sharedKeysOf(JSON.parse(keys ?? '[]')),
+      keys: sharedKeysOf(records),
+      ofOlderVersions: older.map(({ kid }) => String(kid)),
       revoked: JSON.parse(revoked ?? '[]'),
       time: Number(time),
     };
   }
 }
 
-/** The keys of these rows, without rows that contain a null. The reader checks whether a key can be trusted. */
+/** The keys of these rows, without rows that hold none. The reader checks whether a key can be trusted. */
 function sharedKeysOf(records: readonly KeyRecord[]): readonly SharedKey[] {
-  return records.flatMap(({ kid, n, e, trustedSeconds }) =>
-    kid === null || n === null || e === null
-      ? []
-      : [{ jwk: { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e }, trustedSeconds }],
-  );
+  return records.flatMap(({ trustedSeconds, ...row }) => {
+    const jwk = readKeyRow(row);
+    return jwk === undefined ? [] : [{ jwk, trustedSeconds }];
+  });
 }

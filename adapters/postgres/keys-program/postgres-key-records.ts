@@ -4,6 +4,7 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
 import { type Connection, openConnection, type Warn } from '../connection.ts';
 import { loggableFault } from '../fault.ts';
+import { readPublisher } from '../key-directory/key-rows.ts';
 import { LIST_KEYS, revokeKey } from '../key-directory/key-statements.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
 import { commitRecorded } from '../recorded-commit.ts';
@@ -15,7 +16,7 @@ import { probeTable } from '../table.ts';
 const DEADLINE_MS = 10_000;
 
 /** A record as it is read, all columns as text. */
-type KeyRow = { readonly kid: string } & Readonly<Record<keyof Omit<KeyRecord, 'kid'>, string | null>>;
+type KeyRow = { readonly kid: string } & Readonly<Record<keyof Omit<KeyRecord, 'kid' | 'algorithm'>, string | null>>;
 
 /** The tables of the key directory, for an operator. They have to exist: the service creates them. */
 export class PostgresKeyRecords implements KeyRecords {
@@ -82,9 +83,11 @@ export class PostgresKeyRecords implements KeyRecords {
 
 function recordOf({ kid, replica, publishedAt, trustedUntil, revokedAt }: KeyRow): KeyRecord {
   const seconds = (text: string | null) => (text === null ? undefined : Number(text));
+  const { algorithm = 'RS256', ...publisher } = readPublisher(replica);
   return {
     kid,
-    replica: replica ?? undefined,
+    replica: publisher.replica,
+    algorithm,
     publishedAt: seconds(publishedAt),
     trustedUntil: revokedAt === null ? seconds(trustedUntil) : undefined,
     revokedAt: seconds(revokedAt),

@@ -5,6 +5,7 @@ import { locationRoute } from '../../../adapters/http/example-resource/location-
 import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServer, startServer } from '../../../adapters/http/server/running-server.ts';
 import { RemoteKeyProvider } from '../../../adapters/http-client/example-resource/remote-key-provider.ts';
+import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { createStateLog } from '../../../adapters/log/state-log.ts';
 import {
@@ -28,6 +29,7 @@ export async function startResourceServer(
 ): Promise<RunningServer> {
   const keyOptions = {
     uri: settings.JWKS_URI,
+    read: readPublicKey,
     timeoutMs: settings.JWKS_TIMEOUT_MS,
     cooldownSeconds: settings.JWKS_COOLDOWN_SECONDS,
     staleSeconds: settings.JWKS_STALE_SECONDS,

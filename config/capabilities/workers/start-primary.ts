@@ -29,7 +29,12 @@ export async function startPrimary({
 }: Launch): Promise<RunningServer> {
   const { settings } = configuration;
   const privateKeys = new PrivateKeys();
-  const keyFactory = createKeyFactory({ ids: new RandomIdGenerator(), file: configuration.keyFile, privateKeys });
+  const keyFactory = createKeyFactory({
+    ids: new RandomIdGenerator(),
+    algorithm: settings.TOKEN_SIGNING_ALG,
+    file: configuration.keyFile,
+    privateKeys,
+  });
   const workers = new Set<WorkerProcess>();
   const container = await build('primary', (parts) => {
     parts.registerInstance(PARTS.keyFactory, keyFactory);

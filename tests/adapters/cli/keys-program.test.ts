@@ -43,7 +43,9 @@ describe('npm run keys', () => {
   it('lists the keys, revokes one, and shows it as revoked', async () => {
     await directory.publish([aKey('leaked'), aKey('other')]);
     const before = await keys(['list']);
-    expect(before.stdout).toMatch(new RegExp(`│ leaked │ active │ \\S+:${process.pid} +│ ${TIME} +│ ${TIME} +│ +│`));
+    expect(before.stdout).toMatch(
+      new RegExp(`│ leaked │ RS256 +│ active │ \\S+:${process.pid} +│ ${TIME} +│ ${TIME} +│ +│`),
+    );
 
     const revoked = await keys(['revoke', 'leaked']);
     expect(revoked.exitCode).toBe(0);
@@ -57,6 +59,7 @@ describe('npm run keys', () => {
     expect(after).toEqual([
       {
         kid: 'leaked',
+        algorithm: 'RS256',
         state: 'revoked',
         replica: expect.any(String),
         published_at: expect.stringMatching(TIME),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { PARTS } from '../../../config/parts.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { getAccessToken, requestToken, send } from '../../support/http.ts';
@@ -16,9 +16,9 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
   const service = serviceForSuite({
     environment: { TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE, TOKEN_SCOPE_CLAIM: 'true' },
   });
-  let signer: Rs256TokenSigner;
+  let signer: NodeCryptoTokenSigner;
   beforeAll(() => {
-    signer = new Rs256TokenSigner(service().container.resolve(PARTS.keyProvider), 'at+jwt');
+    signer = new NodeCryptoTokenSigner(service().container.resolve(PARTS.keyProvider), 'at+jwt');
   });
   const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 
@@ -58,14 +58,16 @@ describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', ()
     async (type) => {
       const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
       const keys = service().container.resolve(PARTS.keyProvider);
-      const other = await new Rs256TokenSigner(keys, type as TokenType).sign(claims as unknown as AccessTokenClaims);
+      const other = await new NodeCryptoTokenSigner(keys, type as TokenType).sign(
+        claims as unknown as AccessTokenClaims,
+      );
       expect((await read(other)).text).toBe('{"error":"invalid_token"}');
     },
   );
 
   it('accepts a token of its own key without a type, as it was issued in the default profile', async () => {
     const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
-    const untyped = new Rs256TokenSigner(service().container.resolve(PARTS.keyProvider));
+    const untyped = new NodeCryptoTokenSigner(service().container.resolve(PARTS.keyProvider));
     expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims))).status).toBe(200);
   });
 

@@ -2,27 +2,33 @@ import { describe, expect, it } from '@jest/globals';
 import { createKeyFactory, PrivateKeys, readSigningKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair } from '../../../application/ports/key-factory.ts';
+import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
+import { isSignedBy, OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
-const fresh = () => createKeyFactory({ ids: new RandomIdGenerator() });
+const fresh = (algorithm?: TokenAlgorithm) => createKeyFactory({ ids: new RandomIdGenerator(), algorithm });
 
 describeKeyFactory('createKeyFactory in memory', async () => fresh());
+for (const algorithm of OTHER_ALGORITHMS) {
+  describeKeyFactory('createKeyFactory in memory', async () => fresh(algorithm), algorithm);
+}
 
 describe('createKeyFactory in memory', () => {
   it('names its keys by a UUID', async () => {
-    const { kid } = await fresh().make();
+    const { kid } = await fresh().make('RS256');
     expect(kid).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
   });
 
   it('makes another key each time', async () => {
-    const [one, other] = await Promise.all([fresh().make(), fresh().make()]);
+    expect((await fresh().make('ES256')).jwk.x).not.toBe((await fresh().make('ES256')).jwk.x);
+    const [one, other] = await Promise.all([fresh().make('RS256'), fresh().make('RS256')]);
     expect(one.jwk.n).not.toBe(other.jwk.n);
     expect(one.kid).not.toBe(other.kid);
   });
 
   it('makes a modulus of 2048 bits and the exponent 65537', async () => {
-    const { jwk } = await fresh().make();
-    expect(Buffer.from(jwk.n, 'base64url')).toHaveLength(256);
+    const { jwk } = await fresh().make('RS256');
+    expect(Buffer.from(String(jwk.n), 'base64url')).toHaveLength(256);
     expect(jwk.e).toBe('AQAB');
   });
 });
@@ -33,17 +39,18 @@ describe('the private keys for workers', () => {
     const factory = createKeyFactory({ ids: new RandomIdGenerator(), privateKeys });
     const made: KeyPair[] = [];
     // One after the other, since the order decides which of them is older.
-    while (made.length < count) made.push(await factory.make());
+    while (made.length < count) made.push(await factory.make('RS256'));
     return { privateKeys, made };
   };
 
-  it('are given as PKCS#8, from which a worker makes the same key', async () => {
-    const { privateKeys, made } = await withKeys(1);
-    for (const { kid, jwk, sign } of made) {
-      const received = await readSigningKey(kid, privateKeys.signing(kid) ?? new Uint8Array());
-      expect(received.jwk).toEqual(jwk);
-      expect(Buffer.from(received.sign(Buffer.from('data')))).toEqual(Buffer.from(sign(Buffer.from('data'))));
-    }
+  it.each(TOKEN_ALGORITHMS)('are given as PKCS#8, from which a worker makes the same key for %s', async (alg) => {
+    const privateKeys = new PrivateKeys();
+    const factory = createKeyFactory({ ids: new RandomIdGenerator(), algorithm: alg, privateKeys });
+    const { kid, jwk, publicKey } = await factory.make(alg);
+    const received = await readSigningKey(kid, alg, privateKeys.signing(kid) ?? new Uint8Array());
+    expect(received.jwk).toEqual(jwk);
+    const data = Buffer.from('data');
+    expect(await isSignedBy(alg, publicKey, received.sign(data), data)).toBe(true);
   });
 
   it('are dropped when a newer one signs, and a key that was never made is none', async () => {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ecdsaDerSignature } from '../../../adapters/jwt/ecdsa-der-signature.ts';
+import { ecdsaDerSignature, es256Signature, isLowS } from '../../../adapters/jwt/ecdsa-der-signature.ts';
 
 describe.each([
   ['P-256', 'sha256', 32],
@@ -40,4 +40,51 @@ it('of small and large numbers has the shortest form that is positive', () => {
   const encoded = (r: readonly number[], s: readonly number[]) => ecdsaDerSignature(Buffer.from([...r, ...s]));
   expect([...encoded(half(1), half())]).toEqual([0x30, 6, 2, 1, 1, 2, 1, 0]);
   expect([...encoded(half(0x80), half(0x7f, 0))]).toEqual([0x30, 8, 2, 2, 0, 0x80, 2, 2, 0x7f, 0]);
+});
+
+describe('a signature by ES256, from DER', () => {
+  const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const input = Buffer.from('input');
+
+  it('is right, of 64 bytes, and the one of two whose second number is the smaller', () => {
+    const seen = { low: 0, high: 0 };
+    // A number is a byte shorter in one of 256.
+    for (let number = 0; number < 3_000; number += 1) {
+      const der = sign('sha256', input, privateKey);
+      const signature = es256Signature(der);
+      expect(signature).toHaveLength(64);
+      expect(isLowS(signature)).toBe(true);
+      expect(verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)).toBe(true);
+      seen[ecdsaDerSignature(signature).equals(der) ? 'low' : 'high'] += 1;
+    }
+    expect(seen.low).toBeGreaterThan(0);
+    expect(seen.high).toBeGreaterThan(0);
+  });
+
+  it('has the same numbers, if the second is low, with zeros in front of short ones', () => {
+    const number = fc.uint8Array({ minLength: 32, maxLength: 32 });
+    const short = fc
+      .tuple(fc.nat(31), number)
+      .map(([zeros, digits]) => Buffer.concat([Buffer.alloc(zeros), digits]).subarray(0, 32));
+    const low = fc.oneof(number, short).filter((digits) => (digits[0] ?? 0) < 0x7f);
+    fc.assert(
+      fc.property(fc.oneof(number, short), low, (r, s) => {
+        const signature = Buffer.concat([r, s]);
+        expect(es256Signature(ecdsaDerSignature(signature))).toEqual(signature);
+      }),
+    );
+  });
+
+  it.each([
+    ['half of the order', ORDER >> 1n, true],
+    ['one more', (ORDER >> 1n) + 1n, false],
+    ['one', 1n, true],
+    ['the order less one', ORDER - 1n, false],
+  ])('with %s as the second number: low is %s', (_what, s, low) => {
+    const signature = Buffer.from(`${'01'.repeat(32)}${s.toString(16).padStart(64, '0')}`, 'hex');
+    expect(isLowS(signature)).toBe(low);
+    const made = es256Signature(ecdsaDerSignature(signature)).toString('hex', 32);
+    expect(BigInt(`0x${made}`)).toBe(low ? s : ORDER - s);
+  });
 });

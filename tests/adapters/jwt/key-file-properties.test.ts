@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { isUsableKey } from '../../../adapters/jwt/algorithms.ts';
 import { type KeyFile, readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
-import { isUsableKey } from '../../../application/ports/key-provider.ts';
 import type { Result } from '../../../domain/result.ts';
 
 const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -57,7 +57,7 @@ const member = fc.oneof(
 describe('readKeyFile, for every file', () => {
   it('never throws, quotes nothing of the file, and accepts no key that cannot sign: a damaged PEM', () => {
     fc.assert(
-      fc.property(damaged(PEM), (text) => expectSound(readKeyFile(text))),
+      fc.property(damaged(PEM), (text) => expectSound(readKeyFile(text, 'RS256'))),
       RUNS,
     );
   });
@@ -72,7 +72,7 @@ describe('readKeyFile, for every file', () => {
         const der = Buffer.from(DER);
         for (const [at, change] of changes) der[at] = (der[at] ?? 0) ^ change;
         const lines = der.toString('base64').replace(/.{64}/g, '$&\n');
-        expectSound(readKeyFile(`-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`));
+        expectSound(readKeyFile(`-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`, 'RS256'));
       }),
       RUNS,
     );
@@ -80,7 +80,7 @@ describe('readKeyFile, for every file', () => {
 
   it('… a damaged JWK', () => {
     fc.assert(
-      fc.property(damaged(JSON.stringify(JWK)), (text) => expectSound(readKeyFile(text))),
+      fc.property(damaged(JSON.stringify(JWK)), (text) => expectSound(readKeyFile(text, 'RS256'))),
       RUNS,
     );
   });
@@ -89,7 +89,7 @@ describe('readKeyFile, for every file', () => {
     const changes = fc.dictionary(fc.constantFrom(...MEMBERS), member, { minKeys: 1, maxKeys: 4 });
     fc.assert(
       fc.property(changes, fc.constantFrom({}, JWK, OTHER), (more, from) => {
-        expectSound(readKeyFile(JSON.stringify({ ...from, ...more })));
+        expectSound(readKeyFile(JSON.stringify({ ...from, ...more }), 'RS256'));
       }),
       { numRuns: 400 },
     );
@@ -98,8 +98,8 @@ describe('readKeyFile, for every file', () => {
   it('… any JSON, and any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
-        expect(readKeyFile(text).ok).toBe(false);
-        expectSound(readKeyFile(text));
+        expect(readKeyFile(text, 'RS256').ok).toBe(false);
+        expectSound(readKeyFile(text, 'RS256'));
       }),
       RUNS,
     );

@@ -5,6 +5,7 @@ import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyFactory } from '../../../application/ports/key-factory.ts';
+import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
@@ -13,32 +14,54 @@ const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: KeyObject, type: 'pkcs8' | 'pkcs1' | 'sec1' = 'pkcs8') => String(key.export({ type, format: 'pem' }));
 const jwk = (key: KeyObject, more: object = {}) => JSON.stringify({ ...key.export({ format: 'jwk' }), ...more });
 
-function factoryOf(text: string): KeyFactory {
-  const file = readKeyFile(text);
+const KEYS = {
+  PS256: KEY,
+  ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+  EdDSA: generateKeyPairSync('ed25519').privateKey,
+};
+
+function factoryOf(text: string, algorithm: TokenAlgorithm = 'RS256'): KeyFactory {
+  const file = readKeyFile(text, algorithm);
   if (!file.ok) throw new Error(file.problem.join());
-  return createKeyFactory({ ids: new RandomIdGenerator(), file: file.value });
+  return createKeyFactory({ ids: new RandomIdGenerator(), algorithm, file: file.value });
 }
 
 describeKeyFactory('createKeyFactory with a PEM file', async () => factoryOf(pem(KEY)));
 describeKeyFactory('createKeyFactory with a JWK file', async () => factoryOf(jwk(KEY)));
 describeKeyProvider('KeyRing on a key file', () => freshKeyRing({ factory: factoryOf(pem(KEY)) }));
 
+for (const [algorithm, key] of Object.entries(KEYS)) {
+  const alg = algorithm as TokenAlgorithm;
+  describeKeyFactory(`createKeyFactory with a PEM file`, async () => factoryOf(pem(key), alg), alg);
+  describeKeyFactory(`createKeyFactory with a JWK file`, async () => factoryOf(jwk(key), alg), alg);
+  describeKeyProvider(`KeyRing on a key file for ${alg}`, () => freshKeyRing({ factory: factoryOf(jwk(key), alg) }));
+}
+
 describe('createKeyFactory with a key file', () => {
+  it('names the key by another id for PS256, since the same file may have signed with RS256', async () => {
+    const { kid } = await factoryOf(pem(KEY)).make('RS256');
+    expect((await factoryOf(pem(KEY), 'PS256').make('PS256')).kid).toBe(`${kid}-PS256`);
+  });
+
+  it('has one algorithm, also beside replicas that know only RS256', () => {
+    expect(factoryOf(pem(KEYS.ES256), 'ES256').algorithms).toEqual({ preferred: 'ES256', withOlderPeers: 'ES256' });
+  });
+
   it('returns the same key and id each time, from PEM and from a JWK', async () => {
     const pairs = await Promise.all(
-      [factoryOf(pem(KEY)), factoryOf(pem(KEY)), factoryOf(jwk(KEY))].map((factory) => factory.make()),
+      [factoryOf(pem(KEY)), factoryOf(pem(KEY)), factoryOf(jwk(KEY))].map((factory) => factory.make('RS256')),
     );
     expect(new Set(pairs.map((pair) => pair.jwk.n)).size).toBe(1);
     expect(new Set(pairs.map((pair) => pair.kid)).size).toBe(1);
   });
 
   it('names the key by its thumbprint (RFC 7638) if the file has no kid', async () => {
-    const { kid } = await factoryOf(pem(KEY)).make();
+    const { kid } = await factoryOf(pem(KEY)).make('RS256');
     expect(kid).toBe(await calculateJwkThumbprint(KEY.export({ format: 'jwk' })));
   });
 
   it('uses the kid of a JWK', async () => {
-    expect((await factoryOf(jwk(KEY, { kid: 'my-key' })).make()).kid).toBe('my-key');
+    expect((await factoryOf(jwk(KEY, { kid: 'my-key' })).make('RS256')).kid).toBe('my-key');
   });
 });
 
@@ -67,8 +90,8 @@ describe('readKeyFile', () => {
     ],
     ['a public key', String(publicKey.export({ type: 'spki', format: 'pem' })), `${noKey}; this is the public key`],
     ['a public JWK', JSON.stringify(publicKey.export({ format: 'jwk' })), noKey],
-    ['an elliptic curve', pem(curve), 'must be an RSA key'],
-    ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key'],
+    ['an elliptic curve', pem(curve), 'must be an RSA key, since TOKEN_SIGNING_ALG is RS256'],
+    ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key, since TOKEN_SIGNING_ALG is RS256'],
     ['1024 bits', pem(small), weak],
     ['the exponent 1', jwk(KEY, { e: 'AQ', d: 'AQ' }), weak],
     ['an empty kid', jwk(KEY, { kid: '' }), badKid],
@@ -87,11 +110,41 @@ describe('readKeyFile', () => {
     ['the primes of another key', jwk(KEY, { p: OTHER.p, q: OTHER.q }), noPair],
     ['a prime of 1', jwk(KEY, { p: 'AQ' }), noPair],
   ])('refuses %s, without quoting it', (_name, text, problem) => {
-    expect(readKeyFile(text)).toEqual({ ok: false, problem: [problem] });
+    expect(readKeyFile(text, 'RS256')).toEqual({ ok: false, problem: [problem] });
+  });
+
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+  const x25519 = generateKeyPairSync('x25519').privateKey;
+  const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey;
+  const otherCurve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  const otherPoint = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const notP256 = 'must be a P-256 key, since TOKEN_SIGNING_ALG is ES256';
+  const notEd25519 = 'must be an Ed25519 key, since TOKEN_SIGNING_ALG is EdDSA';
+  const noPoint = 'must have a d that belongs to the point';
+
+  it.each([
+    ['an RSA key', 'ES256', pem(KEY), notP256],
+    ['another curve', 'ES256', pem(p384), notP256],
+    ['an Ed25519 key', 'ES256', jwk(KEYS.EdDSA), notP256],
+    ['SEC 1', 'ES256', pem(KEYS.ES256, 'sec1'), `${noKey}; this is SEC 1: ${convert}`],
+    ['the point of another key', 'ES256', jwk(KEYS.ES256, { x: otherCurve.x, y: otherCurve.y }), noPoint],
+    ['a key for another algorithm', 'ES256', jwk(KEYS.ES256, { alg: 'ES384' }), 'must have the alg ES256, or none'],
+    ['an RSA key', 'EdDSA', jwk(KEY), notEd25519],
+    ['a P-256 key', 'EdDSA', pem(KEYS.ES256), notEd25519],
+    ['a key for key agreement', 'EdDSA', pem(x25519), notEd25519],
+    ['the point of another key', 'EdDSA', jwk(KEYS.EdDSA, { x: otherPoint.x }), noPoint],
+    ['a P-256 key', 'PS256', pem(KEYS.ES256), 'must be an RSA key, since TOKEN_SIGNING_ALG is PS256'],
+    ['a key that its type restricts to PSS', 'PS256', pem(pss), 'must be an RSA key, since TOKEN_SIGNING_ALG is PS256'],
+    ['a key for RS256', 'PS256', jwk(KEY, { alg: 'RS256' }), 'must have the alg PS256, or none'],
+    ['1024 bits', 'PS256', pem(small), weak],
+  ] as const)('refuses %s for %s, without quoting it', (_name, algorithm, text, problem) => {
+    expect(readKeyFile(text, algorithm)).toEqual({ ok: false, problem: [problem] });
   });
 
   it('reports every problem of a JWK', () => {
-    expect(readKeyFile(jwk(KEY, { kid: '', use: 'enc', alg: 'RSA-OAEP', key_ops: ['decrypt'] }))).toMatchObject({
+    expect(
+      readKeyFile(jwk(KEY, { kid: '', use: 'enc', alg: 'RSA-OAEP', key_ops: ['decrypt'] }), 'RS256'),
+    ).toMatchObject({
       problem: [badKid, expect.stringMatching(/use/), expect.stringMatching(/alg/), expect.stringMatching(/key_ops/)],
     });
   });
@@ -101,6 +154,6 @@ describe('readKeyFile', () => {
     ['with spaces and letters of any language', { kid: 'ключ 1' }],
     ['for signatures with RS256', { kid: 'k', use: 'sig', alg: 'RS256', key_ops: ['sign', 'verify'] }],
   ])('accepts a JWK with a kid %s', (_name, members) => {
-    expect(readKeyFile(jwk(KEY, members))).toMatchObject({ ok: true, value: { kid: members.kid } });
+    expect(readKeyFile(jwk(KEY, members), 'RS256')).toMatchObject({ ok: true, value: { kid: members.kid } });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SignatureBatch } from '../../../adapters/jwt/rs256-token-signer.ts';
+import { SignatureBatch } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import type { SigningKey } from '../../../application/ports/key-provider.ts';
 
 const bytes = (number: number) => Uint8Array.of(number);
@@ -15,6 +15,7 @@ function recordingKey(refused?: number) {
   setImmediate(count);
   const key: SigningKey = {
     kid: 'a-key',
+    alg: 'RS256',
     sign(data) {
       if (data[0] === refused) throw new Error('refused');
       passes.push(pass);

@@ -4,7 +4,7 @@ import { AlwaysOnSampler, type ReadableSpan } from '@opentelemetry/sdk-trace';
 import bcrypt from 'bcrypt';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import { Rs256TokenSigner } from '../../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
@@ -65,14 +65,14 @@ describeSecretVerifier('BcryptSecretVerifier, traced,', () => ({
 describeAssertionVerifier('NodeCryptoAssertionVerifier, traced,', () =>
   requested(ports.assertions(new NodeCryptoAssertionVerifier()), 'verify'),
 );
-describeTokenSigner('Rs256TokenSigner, traced,', async () => {
+describeTokenSigner('NodeCryptoTokenSigner, traced,', async () => {
   const keys = await freshKeyRing();
-  return { signer: requested(ports.signer(new Rs256TokenSigner(keys)), 'sign'), keys };
+  return { signer: requested(ports.signer(new NodeCryptoTokenSigner(keys)), 'sign'), keys };
 });
 describeTokenVerifier('JoseTokenVerifier, traced,', async () => {
   const keys = await freshKeyRing();
   return {
-    signer: new Rs256TokenSigner(keys),
+    signer: new NodeCryptoTokenSigner(keys),
     verifier: requested(ports.tokens(new JoseTokenVerifier(keys)), 'verify'),
   };
 });

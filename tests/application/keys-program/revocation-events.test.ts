@@ -8,7 +8,7 @@ import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 it('records who revoked which key, and which revocation was not confirmed', () => {
   const [auditLog, clock] = [new InMemoryAuditLog(), new FixedClock()];
   const recorder = new RecordChanges({ auditLog, clock, ids: new RandomIdGenerator() }, revocationEvents);
-  const key = { publishedAt: 5, revokedAt: undefined };
+  const key = { algorithm: 'RS256', publishedAt: 5, revokedAt: undefined };
   recorder.record({ ...key, kid: 'a', trustedUntil: 7, replica: 'r' }, 'operator');
   recorder.record({ ...key, kid: 'b', trustedUntil: undefined, replica: undefined }, undefined);
   recorder.unconfirmed();

@@ -14,13 +14,20 @@ describe('the periods of keys', () => {
     const clock = new FixedClock(START);
     const ring = await freshKeyRing({ clock, ...TIMES });
     const [first] = ring.periods();
-    expect(first).toEqual({ kid: expect.any(String), state: 'signing', from: START, until: START + ROTATION });
+    expect(first).toEqual({
+      kid: expect.any(String),
+      alg: 'RS256',
+      state: 'signing',
+      from: START,
+      until: START + ROTATION,
+    });
 
     clock.advance(ROTATION - PUBLICATION);
     await ring.advance();
     const [, second] = ring.periods();
     expect(second).toEqual({
       kid: expect.any(String),
+      alg: 'RS256',
       state: 'published',
       from: START + ROTATION - PUBLICATION,
       until: START + ROTATION,
@@ -39,7 +46,9 @@ describe('the periods of keys', () => {
 
   it('have no end without rotation', async () => {
     const ring = await freshKeyRing({ clock: new FixedClock(START) });
-    expect(ring.periods()).toEqual([{ kid: expect.any(String), state: 'signing', from: START, until: undefined }]);
+    expect(ring.periods()).toEqual([
+      { kid: expect.any(String), alg: 'RS256', state: 'signing', from: START, until: undefined },
+    ]);
   });
 
   it('are in the time of day', async () => {
@@ -57,7 +66,7 @@ describe('the periods of keys', () => {
     const own = other.periods().find(({ state }) => state === 'published');
     expect(own).toMatchObject({ from: undefined, until: START + PUBLICATION });
     expect(other.periods().filter(({ state }) => state === 'trusted')).toEqual([
-      { kid: one.periods()[0]?.kid, state: 'trusted', from: undefined, until: expect.any(Number) },
+      { kid: one.periods()[0]?.kid, alg: 'RS256', state: 'trusted', from: undefined, until: expect.any(Number) },
     ]);
   });
 });

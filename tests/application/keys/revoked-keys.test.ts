@@ -118,7 +118,7 @@ describe('a revoked key', () => {
 
   it('of a key file never signs and never verifies again, and is recorded once', async () => {
     const { clock, directory } = world();
-    const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make();
+    const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make('RS256');
     const factory = { ...createKeyFactory({ ids: new RandomIdGenerator() }), make: async () => pair };
     const auditLog = new InMemoryAuditLog();
     const ring = await freshKeyRing({ clock, directory, factory, auditLog, ...TIMES, rotationSeconds: 0 });
@@ -140,7 +140,7 @@ describe('a revoked key', () => {
 describe('a key that is not published', () => {
   it('verifies nothing: it may be the revoked key of a key file', async () => {
     const { clock, directory } = world();
-    const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make();
+    const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make('RS256');
     const factory = { ...createKeyFactory({ ids: new RandomIdGenerator() }), make: async () => pair };
     directory.revoke(pair.kid);
     const found: unknown[] = [];

@@ -6,7 +6,7 @@ import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
 const NOW = 1_000;
 
 async function aKey(trustedUntil: number): Promise<TrustedKey> {
-  return { jwk: (await pooledKeyFactory().make()).jwk, trustedUntil };
+  return { jwk: (await pooledKeyFactory().make('RS256')).jwk, trustedUntil };
 }
 
 describe('TrustedKeys', () => {
@@ -36,7 +36,7 @@ describe('TrustedKeys', () => {
 
   it('reads a key once, and again when it has changed under the same id', async () => {
     const factory = pooledKeyFactory();
-    const seen: string[] = [];
+    const seen: unknown[] = [];
     const watched: typeof factory = {
       ...factory,
       read(jwk) {
@@ -45,16 +45,16 @@ describe('TrustedKeys', () => {
       },
     };
     const keys = new TrustedKeys(watched, new FixedClock(NOW));
-    const [one, other] = [(await factory.make()).jwk, (await factory.make()).jwk];
+    const [one, other] = [(await factory.make('RS256')).jwk, (await factory.make('RS256')).jwk];
     const trusted = { jwk: one, trustedUntil: NOW + 1 };
     keys.replace(await keys.read([trusted]));
     const handle = keys.find(one.kid);
     keys.replace(await keys.read([trusted]));
     expect(keys.find(one.kid)).toBe(handle);
     expect(seen).toEqual([one.n]);
-    keys.replace(await keys.read([{ ...trusted, jwk: { ...one, n: other.n } }]));
+    keys.replace(await keys.read([{ ...trusted, jwk: { ...one, n: String(other.n) } }]));
     expect(seen).toEqual([one.n, other.n]);
-    keys.replace(await keys.read([{ ...trusted, jwk: { ...one, n: other.n, e: 'Aw' } }]));
+    keys.replace(await keys.read([{ ...trusted, jwk: { ...one, n: String(other.n), e: 'Aw' } }]));
     expect(seen).toHaveLength(3);
     expect(keys.find(one.kid)).toBeDefined();
     expect(keys.find(one.kid)).not.toBe(handle);

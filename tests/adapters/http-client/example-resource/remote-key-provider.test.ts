@@ -5,8 +5,9 @@ import {
   type RemoteKeyOptions,
   RemoteKeyProvider,
 } from '../../../../adapters/http-client/example-resource/remote-key-provider.ts';
+import { readPublicKey } from '../../../../adapters/jwt/create-key-factory.ts';
 import { JoseTokenVerifier } from '../../../../adapters/jwt/jose-token-verifier.ts';
-import { Rs256TokenSigner } from '../../../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../../../adapters/jwt/node-crypto-token-signer.ts';
 import type { KeyRing } from '../../../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import { describeTokenVerifier } from '../../../contracts/token-verifier.ts';
@@ -52,7 +53,14 @@ async function remote(options: Partial<RemoteKeyOptions> = {}, headers = {}): Pr
   const clock = new FixedClock();
   const events: KeySetEvent[] = [];
   const keys = new RemoteKeyProvider(
-    { uri: issuer.url, timeoutMs: LONG_TIMEOUT_MS, cooldownSeconds: COOLDOWN, staleSeconds: STALE, ...options },
+    {
+      uri: issuer.url,
+      read: readPublicKey,
+      timeoutMs: LONG_TIMEOUT_MS,
+      cooldownSeconds: COOLDOWN,
+      staleSeconds: STALE,
+      ...options,
+    },
     clock,
     (event) => events.push(event),
   );
@@ -78,7 +86,7 @@ describeTokenVerifier('JoseTokenVerifier by URL', async () => {
   const own = await freshKeyRing();
   const { keys, issuer } = await remote();
   issuer.answer = keySetAnswer({ keys: await own.publicKeys() });
-  return { signer: new Rs256TokenSigner(own), verifier: new JoseTokenVerifier(keys) };
+  return { signer: new NodeCryptoTokenSigner(own), verifier: new JoseTokenVerifier(keys) };
 });
 
 describe('RemoteKeyProvider', () => {
@@ -304,7 +312,8 @@ describe('RemoteKeyProvider', () => {
       ['with the even exponent 65536', { ...strong, e: 'AQAA' }],
       ['for encryption', { ...strong, use: 'enc' }],
       ['for another algorithm', { ...strong, alg: 'RS512' }],
-      ['for another padding', { ...strong, alg: 'PS256' }],
+      ['for PS384', { ...strong, alg: 'PS384' }],
+      ['of RSA for ES256', { ...strong, alg: 'ES256' }],
       ['for encryption by its operations', { ...strong, key_ops: ['encrypt'] }],
       ['to sign with', { ...strong, key_ops: ['sign'] }],
       ['for no operation', { ...strong, key_ops: [] }],
@@ -317,8 +326,23 @@ describe('RemoteKeyProvider', () => {
       expect(await accepted({ ...jwk, kid: 'k' })).toEqual([false]);
     });
 
-    it('ignores an elliptic curve, a secret, and a key without an id', async () => {
-      const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+    it('accepts keys for the other algorithms of tokens, by `alg` or by their type, and one id for one algorithm', async () => {
+      const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+      const ed25519 = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+      const keys = [p256, ed25519].flatMap((key, at) => [
+        { ...key, kid: `${at}` },
+        { ...key, kid: `named-${at}`, alg: ['ES256', 'EdDSA'][at] ?? '' },
+      ]);
+      expect(await accepted(...keys, { ...strong, kid: 'pss', alg: 'PS256' })).toEqual([true, true, true, true, true]);
+      const both = [
+        { ...strong, kid: 'k', alg: 'PS256' },
+        { ...strong, kid: 'k', alg: 'RS256' },
+      ];
+      expect(await accepted(...both)).toEqual([false, false]);
+    });
+
+    it('ignores another elliptic curve, a secret, and a key without an id', async () => {
+      const curve = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' });
       const secret = { kty: 'oct', k: Buffer.alloc(32).toString('base64url'), alg: 'HS256' };
       expect(await accepted({ ...curve, kid: 'a' }, { ...secret, kid: 'b' }, strong, { ...strong, kid: 7 })).toEqual([
         false,

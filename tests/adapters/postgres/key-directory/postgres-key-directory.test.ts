@@ -1,9 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { importJWK } from 'jose';
+import { createKeyFactory } from '../../../../adapters/jwt/create-key-factory.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../../adapters/postgres/key-directory/key-tables.ts';
 import { PostgresKeyDirectory } from '../../../../adapters/postgres/key-directory/postgres-key-directory.ts';
 import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
-import { SystemMonotonicClock } from '../../../../adapters/system/system.ts';
+import { RandomIdGenerator, SystemMonotonicClock } from '../../../../adapters/system/system.ts';
+import type { KeyHandle } from '../../../../application/ports/key-provider.ts';
+import { TOKEN_ALGORITHMS } from '../../../../domain/token-key.ts';
 import { aKey, describeKeyDirectory, kidsIn } from '../../../contracts/key-directory.ts';
 import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
@@ -131,5 +135,73 @@ describe('PostgresKeyDirectory', () => {
     expect(await kidsIn(directory)).toEqual(['no-key']);
     const ring = await freshKeyRing({ clock: new SystemMonotonicClock(), directory });
     expect(await ring.publicKeys()).toHaveLength(1);
+  });
+
+  it('keeps keys of every type, each with its algorithm', async () => {
+    const [directory, other] = [await open(), await open()];
+    const keys = await Promise.all(
+      TOKEN_ALGORITHMS.map(async (alg) => (await createKeyFactory({ ids: new RandomIdGenerator() }).make(alg)).jwk),
+    );
+    await directory.publish(keys.map((jwk) => ({ jwk, trustedSeconds: 100 })));
+    const { keys: read, ofOlderVersions } = await other.read();
+    expect(read.map(({ jwk }) => jwk)).toEqual(expect.arrayContaining(keys));
+    expect(read).toHaveLength(keys.length);
+    expect(ofOlderVersions).toEqual([]);
+  });
+
+  it('writes keys for RS256 as older versions do, and others so that these ignore the row', async () => {
+    const directory = await open();
+    const factory = createKeyFactory({ ids: new RandomIdGenerator() });
+    const keys = await Promise.all(TOKEN_ALGORITHMS.map(async (alg) => (await factory.make(alg)).jwk));
+    await directory.publish(keys.map((jwk) => ({ jwk, trustedSeconds: 100 })));
+    const rows = await database.query('select kid, n, e from signing_keys');
+    const readable: unknown[] = [];
+    for (const { kid, n, e } of rows) {
+      // As version 0.2.0 reads a row.
+      const older = { kty: 'RSA', use: 'sig', alg: 'RS256', n: String(n), e: String(e) };
+      const key = await importJWK(older).catch(() => undefined);
+      const { modulusLength, publicExponent = [] } = Object((key as KeyHandle | undefined)?.algorithm);
+      if ((publicExponent.at(-1) ?? 0) % 2 === 1 && Number(modulusLength) >= 2048) readable.push(kid);
+    }
+    expect(rows).toHaveLength(keys.length);
+    expect(readable).toEqual([keys.find(({ alg }) => alg === 'RS256')?.kid]);
+    // No column is null: there the older version would have ignored the row too, but our table forbids it.
+    expect(rows.find(({ kid }) => kid === readable[0])).toEqual({ kid: keys[0]?.kid, n: keys[0]?.n, e: 'AQAB' });
+  });
+
+  it('tells which keys are of replicas that verify only RS256: older versions write no algorithm', async () => {
+    const directory = await open();
+    await directory.publish([aKey('new')]);
+    await database.query(
+      `insert into signing_keys values ('old', 'n', 'AQAB', $1), ('oldest', 'n', 'AQAB', $1)`,
+      [4_000_000_000],
+    );
+    await database.query(
+      `insert into signing_key_states (kid, replica, published_at, kept_until) values ('old', 'auth-1:7', 1, $1)`,
+      [4_000_000_000],
+    );
+    expect((await directory.read()).ofOlderVersions.toSorted()).toEqual(['old', 'oldest']);
+  });
+
+  it.each([
+    ['no JSON', 'no JSON'],
+    ['null', 'null'],
+    ['an array', '[]'],
+    ['a key without a type', '{"alg":"ES256"}'],
+    ['a symmetric key', '{"kty":"oct","alg":"HS256","k":"AAAA"}'],
+    ['a key whose members are numbers', '{"kty":"EC","crv":"P-256","alg":"ES256","x":1,"y":2}'],
+    ['a key for another algorithm', '{"kty":"EC","crv":"P-384","alg":"ES384","x":"AA","y":"AA"}'],
+  ])('ignores a row with %s', async (_what, n) => {
+    const directory = await open();
+    await database.query(`insert into signing_keys values ('odd', $1, '', 4000000000)`, [n]);
+    expect(await kidsIn(directory)).toEqual([]);
+  });
+
+  it('takes from a row only the public members of a key', async () => {
+    const directory = await open();
+    const { jwk } = await createKeyFactory({ ids: new RandomIdGenerator() }).make('ES256');
+    const row = JSON.stringify({ ...jwk, d: 'secret', kid: 'another', use: 'sig', x5u: 'https://attacker.test' });
+    await database.query(`insert into signing_keys values ('mine', $1, '', 4000000000)`, [row]);
+    expect((await directory.read()).keys.map(({ jwk: read }) => read)).toEqual([{ ...jwk, kid: 'mine' }]);
   });
 });

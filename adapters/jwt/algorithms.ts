@@ -1,0 +1,84 @@
+import { constants, type KeyObject, sign, verify } from 'node:crypto';
+import type { KeyHandle, SigningKey } from '../../application/ports/key-provider.ts';
+import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
+import { MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
+
+/** What node:crypto needs to verify by an algorithm. */
+interface Verification {
+  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer) => boolean;
+  /** Bytes of the shortest and the longest signature; for RSA, by the smallest and the largest key of a client. */
+  readonly signatureBytes: readonly [number, number];
+  /** log2 of what one verification costs, in tenths of a millisecond. */
+  readonly cost: number;
+}
+
+/** What it needs to sign tokens by it. */
+interface Signature {
+  /** For generateKeyPair. */
+  readonly generate: readonly ['rsa' | 'ec' | 'ed25519', object];
+  /** Of a key in the Web Cryptography API. The name belongs to one algorithm. */
+  readonly handle: { readonly name: string; readonly hash?: string; readonly namedCurve?: string };
+  readonly sign: (key: KeyObject) => SigningKey['sign'];
+}
+
+const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
+const RSA = {
+  generate: ['rsa', { modulusLength: MODULUS_BITS_MIN }],
+  signatureBytes: [256, 512],
+  cost: 0,
+} as const;
+
+/** How node:crypto signs and verifies by each algorithm (RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1). */
+export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Record<TokenAlgorithm, Signature>> = {
+  RS256: {
+    ...RSA,
+    handle: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+    sign: (key) => (data) => sign('sha256', data, key),
+    verify: (input, key, signature) => verify('sha256', input, key, signature),
+  },
+  PS256: {
+    ...RSA,
+    handle: { name: 'RSA-PSS', hash: 'SHA-256' },
+    sign: (key) => (data) => sign('sha256', data, { key, ...PSS }),
+    verify: (input, key, signature) => verify('sha256', input, { key, ...PSS }, signature),
+  },
+  ES256: {
+    generate: ['ec', { namedCurve: 'P-256' }],
+    handle: { name: 'ECDSA', namedCurve: 'P-256' },
+    sign: (key) => (data) => es256Signature(sign('sha256', data, key)),
+    verify: (input, key, signature) => verify('sha256', input, key, ecdsaDerSignature(signature)),
+    signatureBytes: [64, 64],
+    cost: 0,
+  },
+  ES384: {
+    verify: (input, key, signature) => verify('sha384', input, key, ecdsaDerSignature(signature)),
+    signatureBytes: [96, 96],
+    cost: 3,
+  },
+  EdDSA: {
+    generate: ['ed25519', {}],
+    handle: { name: 'Ed25519' },
+    sign: (key) => (data) => sign(null, data, key),
+    verify: (input, key, signature) => verify(null, input, key, signature),
+    signatureBytes: [64, 64],
+    cost: 0,
+  },
+};
+
+/** The one algorithm that this key verifies by. */
+export function algorithmOf({ algorithm: { name } }: KeyHandle): TokenAlgorithm | undefined {
+  return TOKEN_ALGORITHMS.find((algorithm) => ALGORITHMS[algorithm].handle.name === name);
+}
+
+/**
+ * Whether a public key may verify tokens: RSA with a large enough modulus and a valid public exponent (RFC 8017 section
+ * 3.1), or any point. With the exponent 1, every padded hash is its own signature, so anyone could forge tokens.
+ */
+export function isUsableKey({ algorithm }: KeyHandle): boolean {
+  if (!('modulusLength' in algorithm && 'publicExponent' in algorithm)) return true;
+  const exponent = algorithm.publicExponent as Uint8Array;
+  const last = exponent.at(-1) ?? 0;
+  const isOddAndAtLeast3 = last % 2 === 1 && (exponent.length > 1 || last >= 3);
+  return Number(algorithm.modulusLength) >= MODULUS_BITS_MIN && isOddAndAtLeast3;
+}

@@ -1,0 +1,22 @@
+import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
+import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { describeTokenSigner } from '../../contracts/token-signer.ts';
+import { freshKeyRing } from '../../support/fresh-key-ring.ts';
+import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
+
+describeTokenSigner('NodeCryptoTokenSigner', async () => {
+  const keys = await freshKeyRing();
+  return { signer: new NodeCryptoTokenSigner(keys), keys };
+});
+
+for (const algorithm of OTHER_ALGORITHMS) {
+  describeTokenSigner(
+    'NodeCryptoTokenSigner',
+    async () => {
+      const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator(), algorithm }) });
+      return { signer: new NodeCryptoTokenSigner(keys), keys };
+    },
+    algorithm,
+  );
+}

@@ -1,0 +1,36 @@
+import type { KeyHandle } from '../../application/ports/key-provider.ts';
+import { TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
+
+/** Each algorithm of the Web Cryptography API, from its specification: for importKey and for verify. */
+const WEB_CRYPTO = {
+  RS256: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  PS256: { name: 'RSA-PSS', hash: 'SHA-256', saltLength: 32 },
+  ES256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+  EdDSA: { name: 'Ed25519' },
+} as const satisfies Record<TokenAlgorithm, object>;
+
+/** The public members of a key for each algorithm, in order (RFC 7518 section 6, RFC 8037 section 2). */
+export const PUBLIC_MEMBERS: Readonly<Record<TokenAlgorithm, readonly string[]>> = {
+  RS256: ['alg', 'e', 'kid', 'kty', 'n', 'use'],
+  PS256: ['alg', 'e', 'kid', 'kty', 'n', 'use'],
+  ES256: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'],
+  EdDSA: ['alg', 'crv', 'kid', 'kty', 'use', 'x'],
+};
+
+/** Every algorithm but the default, for tests of what it changes. */
+export const OTHER_ALGORITHMS = TOKEN_ALGORITHMS.filter((name) => name !== 'RS256');
+
+/** Whether this is a signature of a JWS by the algorithm, found without the code of the service. */
+export async function isSignedBy(
+  alg: TokenAlgorithm,
+  key: KeyHandle | TokenKey | undefined,
+  signature: Uint8Array,
+  data: Uint8Array,
+): Promise<boolean> {
+  if (key === undefined) return false;
+  const params = WEB_CRYPTO[alg];
+  const { use, kid, alg: _named, ...material } = key as TokenKey;
+  const handle =
+    key instanceof CryptoKey ? key : await crypto.subtle.importKey('jwk', material, params, true, ['verify']);
+  return crypto.subtle.verify(params, handle, Buffer.from(signature), Buffer.from(data));
+}
