@@ -40,13 +40,13 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
   });
 
   part(parts, PARTS.routes, (get) => {
-    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, METADATA_SCOPES: scopes } = settings;
+    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, TOKEN_SIGNING_ALG: algorithm, METADATA_SCOPES: scopes } = settings;
     return publicRoutes({
       issueToken: get(PARTS.issueToken),
       publishKeys: new PublishKeys(get(PARTS.keyProvider)),
       load: get(PARTS.loadLimit),
       methods: settings.CLIENT_AUTHENTICATION_METHODS,
-      metadata: { issuer, baseUrl, scopes, compatibility: settings.METADATA_COMPATIBILITY },
+      metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
       publicMetadata: settings.PUBLIC_METADATA,
       furtherRoutes: get.all(LISTS.publicRoutes).flat(),
     });

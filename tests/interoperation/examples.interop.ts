@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Rs256TokenSigner } from '../../adapters/jwt/rs256-token-signer.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { exampleEnvironment, startServiceForClients } from '../support/client-snippet.ts';
 import { EXAMPLE_PROFILE, startExampleServer } from '../support/example-server.ts';
 import { freePort } from '../support/free-port.ts';
@@ -97,7 +97,7 @@ describe.each(EXAMPLES)('$name', ({ name, client, server, away }) => {
     const { exp, ...claims } = JSON.parse(
       Buffer.from((await token('read')).split('.')[1] ?? '', 'base64url').toString(),
     );
-    const foreign = await new Rs256TokenSigner(await freshKeyRing(), 'at+jwt').sign({ ...claims, exp });
+    const foreign = await new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign({ ...claims, exp });
     expect(await ask()).toEqual([401, expect.stringMatching(/^Bearer/)]);
     expect(await ask('Bearer no-token')).toEqual([401, expect.stringContaining('error="invalid_token"')]);
     expect(await ask(`Bearer ${foreign}`)).toEqual([401, expect.stringContaining('error="invalid_token"')]);

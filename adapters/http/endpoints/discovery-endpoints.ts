@@ -3,6 +3,7 @@ import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE } from '../../../domain/client-registration.ts';
 import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
+import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
@@ -18,6 +19,8 @@ export interface MetadataOptions {
   readonly issuer: string;
   /** Without a trailing slash. */
   readonly baseUrl: string;
+  /** That new tokens are signed with. */
+  readonly algorithm: TokenAlgorithm;
   /** The scopes to publish, which need not be all of them (RFC 8414 section 2). */
   readonly scopes?: readonly string[] | undefined;
   /** The client authentication methods that are switched on. */
@@ -40,7 +43,7 @@ type MetadataCompatibility = (typeof METADATA_COMPATIBILITIES)[number];
  * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
  */
 export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
-  const { issuer, baseUrl, scopes, methods, cacheability, compatibility = [] } = options;
+  const { issuer, baseUrl, algorithm, scopes, methods, cacheability, compatibility = [] } = options;
   const authorization_endpoint = `${baseUrl}${AUTHORIZATION_PATH}`;
   const metadata = {
     issuer,
@@ -59,7 +62,8 @@ export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | '
       authorization_endpoint,
       // The `sub` of a client is the same for every resource server.
       subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: ['RS256'],
+      // Discovery 1.0 requires RS256 among them. Verifiers take the algorithms of access tokens from here.
+      id_token_signing_alg_values_supported: [...new Set(['RS256', algorithm])],
     }),
     ...(compatibility.includes('mcp') && {
       authorization_endpoint,

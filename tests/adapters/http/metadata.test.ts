@@ -144,6 +144,12 @@ describe('METADATA_COMPATIBILITY=oidc', () => {
     expect((await send(service.url, '/oauth2/authorize')).json()['error']).toBe('unsupported_response_type');
   });
 
+  it('names the algorithm of tokens beside RS256, which it has to name', async () => {
+    await using service = await start({ METADATA_COMPATIBILITY: 'oidc', TOKEN_SIGNING_ALG: 'ES256' });
+    const { id_token_signing_alg_values_supported: algorithms } = (await send(service.url, OPENID)).json();
+    expect(algorithms).toEqual(['RS256', 'ES256']);
+  });
+
   it('leaves the metadata of RFC 8414 as it is', async () => {
     await using plain = await start({});
     await using service = await start({ METADATA_COMPATIBILITY: 'oidc' });
