@@ -6,6 +6,9 @@ import { settingMeantBy } from './similar-names.ts';
 
 const RULE = 'must be a URL such as postgresql://role:password@host:5432/database';
 
+const ONE_HOST =
+  'must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"';
+
 /** In role and password these characters have another meaning (RFC 3986 sections 2.1 and 3.2). */
 const RESERVED = 'in the role and the password write # as %23, / as %2F, ? as %3F, @ as %40 and % as %25';
 
@@ -16,6 +19,9 @@ export function databaseUrlProblem(value: string): string | undefined {
   // A reserved character in the password ends the authority, so that the @ stands behind it: before the name of a parameter
   // ends, or in the path, where a password in base64 has = too.
   const isCut = /^[^/?#@]*(?:[/?#][^=]*|[/#][^?]*)@/.test(rest);
+  const [authority = ''] = rest.split(/[/?#]/);
+  // A list of hosts, as libpq has it.
+  if (!isCut && authority.split('@').at(-1)?.includes(',')) return ONE_HOST;
   return isCut || !URL.canParse(value) || !isDecodable(rest) ? `${RULE}: ${RESERVED}` : undefined;
 }
 

@@ -160,5 +160,16 @@ describe('the URL of a database', () => {
     'postgresql://role@db.test/auth?sslmode=require',
     'postgresql:///auth?host=/run/postgresql&user=a@b',
     'postgres://role:its@secret@db.test/auth',
+    'postgresql://role:its,secret@db.test/auth',
   ])('accepts %s', (url) => expect(problemOf(url)).toBe(''));
+
+  it.each(['role:secret@a,b', 'role:secret@a:5432,b:5432'])(
+    'with several hosts, %s: says that it takes one',
+    (hosts) => {
+      const problem = problemOf(`postgresql://${hosts}/auth?target_session_attrs=read-write`);
+      expect(problem).toBe(
+        'DATABASE_URL: must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"',
+      );
+    },
+  );
 });
