@@ -179,6 +179,15 @@ describe('the public port with TLS', () => {
     await expect(exchange(service.port, post(FORM))).rejects.toThrow('certificate has expired');
   });
 
+  it('starts with an expired certificate, and says so at once', async () => {
+    install(authority.issueExpired('DNS:auth.test'));
+    await using started = await start();
+    expect((await exchange(started.port, post(FORM), { rejectUnauthorized: false })).statuses).toEqual([200]);
+    expect(events(started, 'tls_certificate_loaded')).toEqual([
+      expect.objectContaining({ problem: expect.stringContaining('has expired') }),
+    ]);
+  });
+
   it('survives clients that reset or end at each step of a handshake', async () => {
     const hello = await clientHello();
     for (let end = 0; end <= hello.length; end += 7) {
