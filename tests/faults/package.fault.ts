@@ -74,6 +74,7 @@ describe('the package, in an empty folder', () => {
       'deploy',
       'dist',
       'docs',
+      'examples',
       'package.json',
     ]);
     const files = readdirSync(join(home, 'dist'), { recursive: true, encoding: 'utf8' });

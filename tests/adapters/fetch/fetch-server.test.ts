@@ -29,13 +29,16 @@ const post = (body: NonNullable<RequestInit['body']>, more: RequestInit = {}) =>
   } as RequestInit);
 
 /** A body that sends these parts, and then does what `end` does. */
-const streamed = (parts: readonly string[], end: (controller: ReadableStreamDefaultController) => void) => {
+const streamed = (
+  parts: readonly string[],
+  end: (controller: ReadableStreamDefaultController) => void | Promise<void>,
+) => {
   const rest = parts.map((part) => new TextEncoder().encode(part));
   return new ReadableStream({
     pull(controller) {
       const part = rest.shift();
-      if (part === undefined) end(controller);
-      else controller.enqueue(part);
+      if (part === undefined) return end(controller);
+      controller.enqueue(part);
     },
   });
 };
@@ -84,7 +87,7 @@ it.each<[string, () => Request]>([
     'that the caller abandons',
     () =>
       post(
-        streamed(['grant_type='], () => new Promise(() => {})),
+        streamed(['grant_type='], () => Promise.withResolvers<void>().promise),
         { signal: AbortSignal.timeout(50) },
       ),
   ],
