@@ -1,5 +1,5 @@
 import { openAuditFile } from '../adapters/log/audit-file.ts';
-import { JsonAuditLog } from '../adapters/log/json-audit-log.ts';
+import { type AuditLines, JsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { programAuditLines } from '../adapters/log/program-audit-lines.ts';
 import { currentOperator } from '../adapters/system/operator.ts';
 import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
@@ -10,7 +10,20 @@ import type { ProgramStreams } from './program-streams.ts';
 import { type Environment, readEnvironment } from './settings/read-environment.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 
-/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. */
+/** Nobody collects what is written to a terminal: what was done, and how to keep a record of it. */
+function linesForPeople(stderr: ProgramStreams['stderr']): AuditLines {
+  return {
+    write(line) {
+      const { event, change_id } = JSON.parse(line) as { readonly event: string; readonly change_id: string };
+      writeForPeople(
+        stderr,
+        `Change ${change_id} (${event}) is not recorded: AUDIT_FILE names a file that keeps such records.\n`,
+      );
+    },
+  };
+}
+
+/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. A terminal gets less. */
 export function openProgramAudit(
   environment: Environment,
   stderr: ProgramStreams['stderr'],
@@ -23,6 +36,7 @@ export function openProgramAudit(
     isRequired,
     onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),
   });
-  const auditLog = new JsonAuditLog(lines, { ...currentOperator() });
+  const isForPeople = path === undefined && !isRequired && stderr.isTTY === true;
+  const auditLog = new JsonAuditLog(isForPeople ? linesForPeople(stderr) : lines, { ...currentOperator() });
   return success({ auditLog, clock: new SystemClock(), ids: new RandomIdGenerator() });
 }

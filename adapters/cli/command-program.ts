@@ -20,6 +20,8 @@ interface CommandHelp {
 /** A command, its help page and its work. */
 export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> extends CommandHelp {
   readonly options: readonly Option[];
+  /** What a person is asked before it runs, at a terminal; undefined if nothing is lost. `--yes` answers it. */
+  asks?(options: Options, ...args: readonly string[]): string | undefined;
   run(options: Options, ...args: readonly string[]): Promise<Outcome> | AnswerStream;
 }
 
@@ -84,7 +86,7 @@ export async function runProgram(program: Command, args: readonly string[], term
 function defineCommand(
   program: Command,
   terminal: Terminal,
-  { group, usage, summary, description, examples, options, run }: CommandDefinition,
+  { group, usage, summary, description, examples, options, asks, run }: CommandDefinition,
 ): void {
   const command = (group === undefined ? program : groupOf(program, group))
     .command(usage)
@@ -92,8 +94,13 @@ function defineCommand(
     .description(description)
     .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
   for (const option of options) command.addOption(option);
+  if (asks !== undefined) command.option('--yes', 'do not ask, at a terminal');
   command.action(async () => {
-    const given = command.opts<AnswerOptions>();
+    const given = command.opts<AnswerOptions & { readonly yes?: true }>();
+    const question = given.yes ? undefined : asks?.(given, ...command.args);
+    if (question !== undefined && !(await terminal.confirms(question))) {
+      return terminal.fail(EXIT.refused, ['Nothing was changed.']);
+    }
     const answer = run(given, ...command.args);
     if (Symbol.asyncIterator in answer) await terminal.writeAll(answer);
     else await terminal.finish(await answer, given);

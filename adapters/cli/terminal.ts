@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { type AnswerStream, EXIT, type ExitCode, type Outcome } from './outcome.ts';
 import { printable, printableJson } from './printable.ts';
@@ -7,8 +9,8 @@ import type { Input } from './read-secret.ts';
 export interface TerminalStreams {
   readonly stdin: Input;
   /** With the width of the terminal, if it is one. */
-  readonly stdout: Writable & { readonly columns?: number };
-  readonly stderr: Writable;
+  readonly stdout: Writable & { readonly columns?: number; readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
 /** The width of what is no terminal, such as a file. */
@@ -23,7 +25,7 @@ export interface AnswerOptions {
 export class Terminal {
   readonly stdin: Input;
   readonly #stdout: TerminalStreams['stdout'];
-  readonly #stderr: Writable;
+  readonly #stderr: TerminalStreams['stderr'];
   #exitCode: ExitCode = EXIT.done;
 
   constructor({ stdin, stdout, stderr }: TerminalStreams) {
@@ -48,6 +50,18 @@ export class Terminal {
     const shown = json === undefined ? text() : printableJson(document);
     this.say(messages);
     if (shown !== '') await this.#write(`${shown}\n`);
+  }
+
+  /** Asks a person. True without one: where a stream is no terminal, a script waits for no answer. */
+  async confirms(question: string): Promise<boolean> {
+    if (![this.stdin, this.#stdout, this.#stderr].every(({ isTTY }) => isTTY)) return true;
+    this.#stderr.write(`${printable(question)} [y/N] `);
+    const lines = createInterface({ input: this.stdin });
+    const ended = once(lines, 'close').then(() => ['']);
+    const [answer] = await Promise.race([once(lines, 'line'), ended]);
+    // Otherwise the program would wait for more.
+    lines.close();
+    return /^\s*y(es)?\s*$/i.test(answer);
   }
 
   /** Writes the parts as they come, and no faster than they are read. Ends the stream if nobody reads any more. */

@@ -4,19 +4,46 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 const ASCII = /^[\x20-\x7e]*$/;
 
+type Row = readonly string[];
+
 /** A table with lines around its cells, for people. The first row is the heading if there is one. Rows have equally many cells. */
-export function textTable(rows: readonly (readonly string[])[], { heading }: { readonly heading: boolean }): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((max, row) => Math.max(max, widthOf(row[column] ?? '')), 0),
-  );
-  const line = (left: string, middle: string, right: string) =>
-    left + widths.map((width) => '─'.repeat(width + 2)).join(middle) + right;
-  const lines = rows.map(
-    (row) =>
-      `│${row.map((cell, column) => ` ${cell}${' '.repeat((widths[column] ?? 0) - widthOf(cell))} `).join('│')}│`,
-  );
-  const body = heading ? [lines[0], line('├', '┼', '┤'), ...lines.slice(1)] : lines;
-  return [line('┌', '┬', '┐'), ...body, line('└', '┴', '┘')].join('\n');
+export function textTable(rows: readonly Row[], { heading }: { readonly heading: boolean }): string {
+  const table = new GrowingTable(heading);
+  return `${table.add(rows)}${table.end()}`;
+}
+
+/** A table of any length, which is written part by part. Its columns are as wide as the cells so far. */
+export class GrowingTable {
+  readonly #heading: boolean;
+  #widths: readonly number[] | undefined;
+
+  constructor(heading: boolean) {
+    this.#heading = heading;
+  }
+
+  /** The lines of these rows, behind those of the rows before. */
+  add(rows: readonly Row[]): string {
+    const isFirst = this.#widths === undefined;
+    const before = this.#widths ?? (rows[0] ?? []).map(() => 0);
+    this.#widths = before.map((least, column) =>
+      rows.reduce((max, row) => Math.max(max, widthOf(row[column] ?? '')), least),
+    );
+    const lines = rows.map((row) => `│${row.map((cell, column) => ` ${this.#padded(cell, column)} `).join('│')}│\n`);
+    if (isFirst && this.#heading) lines.splice(1, 0, this.#line('├', '┼', '┤\n'));
+    return `${isFirst ? this.#line('┌', '┬', '┐\n') : ''}${lines.join('')}`;
+  }
+
+  end(): string {
+    return this.#line('└', '┴', '┘');
+  }
+
+  #padded(cell: string, column: number): string {
+    return cell + ' '.repeat((this.#widths?.[column] ?? 0) - widthOf(cell));
+  }
+
+  #line(left: string, middle: string, right: string): string {
+    return left + (this.#widths ?? []).map((width) => '─'.repeat(width + 2)).join(middle) + right;
+  }
 }
 
 /** How many cells of a terminal the text takes. */

@@ -19,6 +19,9 @@ const VALID_SECRETS_MAX = 2;
 /** Entries to add. */
 export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
 
+/** What replaces the name or the scope; undefined for what stays. */
+type Names = Readonly<Record<'clientName' | 'scope', string | undefined>>;
+
 /** The entry to remove, by the members that identify it. */
 type RemovedDetail =
   | { readonly key_id: string }
@@ -43,7 +46,7 @@ export type ChangeRequest =
   | { readonly remove: RemovedDetail }
   | { readonly give: SecretRequest | OverlapRequest | NamedSecretRequest }
   | { readonly state: 'enabled' | 'disabled' }
-  | { readonly set: Partial<Pick<ClientEdit, 'clientName' | 'scope'>> };
+  | { readonly set: Names };
 
 /**
  * `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
@@ -135,7 +138,7 @@ function editOf(request: Exclude<ChangeRequest, { readonly give: unknown }>): Ed
 }
 
 /** Other fields of the client may break a rule already, which `show` reports. */
-function renamed({ clientName, scope }: Partial<Pick<ClientEdit, 'clientName' | 'scope'>>): Edit {
+function renamed({ clientName, scope }: Names): Edit {
   const given = { ...(clientName !== undefined && { clientName }), ...(scope !== undefined && { scope }) };
   const registration = ClientRegistration.of({
     ...{ id: 'any', clientId: 'any', clientSecret: NO_SECRET, clientName: 'any', scope: 'any' },

@@ -1,3 +1,4 @@
+import { closestTo } from '../../domain/edit-distance.ts';
 import { AddClient, type AddClientParts } from './add-client.ts';
 import { ChangeClient } from './change-client.ts';
 import { describeClient, describeWithCredentials } from './describe-client.ts';
@@ -18,5 +19,16 @@ export function createClientManagement(parts: AddClientParts) {
     /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
     removeClient: async (clientId: string) => describeClient(await store.remove(clientId)),
     importClients: new ImportClients(store, encoder),
+    /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */
+    similarId: async (clientId: string) => {
+      const ids: string[] = [];
+      for (const prefix of ['', clientId.slice(0, 2)]) {
+        for await (const page of store.list({ prefix })) {
+          ids.push(...page.map((client) => client.clientId));
+          break;
+        }
+      }
+      return closestTo(clientId, ids);
+    },
   };
 }

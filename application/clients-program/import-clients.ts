@@ -20,8 +20,8 @@ export interface ImportOptions {
   readonly cost: number;
   /** If a client is stored already: refuse the import, or give the client the imported secret, name and scope. */
   readonly existing: 'refuse' | 'replace';
-  /** What was read, for the audit log; called when all entries have been read. */
-  readonly file: () => ImportedFile;
+  /** What was read, for the audit log; called when all entries have been read. Undefined for a rehearsal, which stores nothing. */
+  readonly file: (() => ImportedFile) | undefined;
 }
 
 /** What an import has done. The ids can be read until the store is closed. */
@@ -49,19 +49,19 @@ export class ImportClients {
     { cost, existing, file }: ImportOptions,
   ): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
     const clients = await this.#store.startImport();
-    const problems = await this.#addAll(clients, batches, cost);
+    const problems = await this.#addAll(clients, batches, file && cost);
     if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
-    const saved = await clients.save(file(), existing === 'replace' ? replaceSecret : undefined);
+    const saved = await clients.save(file?.(), existing === 'replace' ? replaceSecret : undefined);
     if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
     const text = `${MEMBER_NAMES.clientId} is registered already`;
     return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
   }
 
-  /** The problems of the entries. After the first problem, entries are only checked. */
+  /** The problems of the entries. After the first problem, entries are only checked. Without a cost, secrets are not hashed. */
   async #addAll(
     clients: ClientImport,
     batches: AsyncIterable<readonly ImportEntry[]>,
-    cost: number,
+    cost: number | undefined,
   ): Promise<readonly ImportProblem[]> {
     const problems: ImportProblem[] = [];
     let position = 0;
@@ -82,9 +82,9 @@ export class ImportClients {
     return problems;
   }
 
-  async #encode(client: NewClient, cost: number): Promise<NewClient> {
+  async #encode(client: NewClient, cost: number | undefined): Promise<NewClient> {
     const secret = StoredSecret.parse(client.clientSecret);
-    if (secret.kind !== 'plain') return client;
+    if (secret.kind !== 'plain' || cost === undefined) return client;
     return { ...client, clientSecret: await this.#encoder.encode(secret.reveal(), cost) };
   }
 }

@@ -49,9 +49,12 @@ export interface ClientImport {
    * clients, in ascending order: at least one, and not all of them if there are many. Of several imports that are saved at
    * the same time, each waits for the one before.
    *
-   * @param file is recorded with the change.
+   * @param file is recorded with the change. Undefined for a rehearsal: everything is tried, and nothing stored; it has no `ids`.
    */
-  save(file: ImportedFile, replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>>;
+  save(
+    file: ImportedFile | undefined,
+    replacement?: SecretReplacement,
+  ): Promise<Result<ImportCounts, readonly number[]>>;
 
   /** The client ids of what `save` did, in order, byte by byte. `locked` ones are among the `replaced` ones. */
   ids(kind: keyof ImportCounts): AsyncIterable<readonly string[]>;

@@ -1,3 +1,5 @@
+import { editDistance } from '../../domain/edit-distance.ts';
+
 /** What the names of settings end in. Somebody who forgets the unit, or takes another, means the same setting. */
 const UNIT = /_(SECONDS|MS|MINUTES|HOURS|DAYS|PER_MINUTE|SIZE|MAX)$/;
 
@@ -46,29 +48,4 @@ function isTypoOfWord(given: string, word: string): boolean {
 /** Whether the texts differ in at most that many letters. Most are told apart by their lengths, since every start compares every variable. */
 function isWithin(most: number, one: string, other: string): boolean {
   return Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most;
-}
-
-/**
- * How many letters have to be inserted, deleted, replaced or swapped with their neighbor to make one text of the other
- * (optimal string alignment distance).
- */
-export function editDistance(one: string, other: string): number {
-  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)];
-  const cell = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
-  for (let row = 1; row <= one.length; row += 1) {
-    rows.push([row]);
-    for (let column = 1; column <= other.length; column += 1) {
-      const isSame = one[row - 1] === other[column - 1];
-      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
-      rows[row]?.push(
-        Math.min(
-          cell(row - 1, column) + 1,
-          cell(row, column - 1) + 1,
-          cell(row - 1, column - 1) + (isSame ? 0 : 1),
-          isSwapped ? cell(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-        ),
-      );
-    }
-  }
-  return cell(one.length, other.length);
 }

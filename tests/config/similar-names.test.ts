@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { editDistance, settingMeantBy } from '../../config/settings/similar-names.ts';
+import { settingMeantBy } from '../../config/settings/similar-names.ts';
+import { closestTo, editDistance } from '../../domain/edit-distance.ts';
 import { readSettings, SETTING_NAMES } from '../support/all-settings.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
@@ -104,6 +105,19 @@ describe('a name that is almost that of a setting', () => {
     for (const name of SETTING_NAMES) {
       expect(settingMeantBy(name, SETTING_NAMES)).toBe(name.length < 6 ? undefined : name);
     }
+  });
+});
+
+describe('closestTo', () => {
+  it.each([
+    ['biling', 'billing'],
+    ['BILLING', 'billing'],
+    ['repotrs-nihgtly', 'reports-nightly'],
+    ['bill', undefined],
+    ['payments', undefined],
+    ['', undefined],
+  ])('takes %j for %j', (given, meant) => {
+    expect(closestTo(given, ['reports', 'billing', 'billing-2', 'reports-nightly'])).toBe(meant);
   });
 });
 

@@ -39,7 +39,10 @@ export class InMemoryClientImport implements ClientImport {
     });
   }
 
-  async save(file: ImportedFile, replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
+  async save(
+    file: ImportedFile | undefined,
+    replacement?: SecretReplacement,
+  ): Promise<Result<ImportCounts, readonly number[]>> {
     const given = [...this.#given.values()];
     const taken = given.filter(({ client }) => this.#stored.has(client.clientId));
     if (replacement === undefined && taken.length > 0) return failure(taken.map(({ position }) => position));
@@ -51,6 +54,7 @@ export class InMemoryClientImport implements ClientImport {
     }
     const { added, replaced, locked } = this.#done;
     const counts = { added: added.length, replaced: replaced.length, locked: locked.length };
+    if (file === undefined) return success(counts);
     this.#record(counts, file);
     for (const client of next) this.#stored.set(client.clientId, client);
     return success(counts);

@@ -65,9 +65,9 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
     async run(options, clientId) {
       const request = await requestOf(options, stdin, clock);
       if (!request.ok) return request;
-      return withStorage(open, async ({ addClient }) => {
-        const added = await addClient.execute({ clientId, ...request.value });
-        return added.ok ? answerFor(added.value, options) : refusal(added.problem, clientId ?? '');
+      return withStorage(open, async (clients) => {
+        const added = await clients.addClient.execute({ clientId, ...request.value });
+        return added.ok ? answerFor(added.value, options) : refusal(clients, added.problem, clientId ?? '');
       });
     },
   };

@@ -6,7 +6,16 @@ import type { Answer } from '../outcome.ts';
 import { printable, shortened } from '../printable.ts';
 import { textTable } from '../text-table.ts';
 
-const COLUMNS = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost', 'authentication_methods'] as const;
+/** The columns of a list. */
+export const LIST_COLUMNS = [
+  'id',
+  'client_id',
+  'client_name',
+  'scope',
+  'state',
+  'bcrypt_cost',
+  'authentication_methods',
+] as const;
 
 /** The longest value in a list for people, in characters. `--json` shows more. */
 const CELL_MAX = 200;
@@ -49,12 +58,10 @@ export function secretsAnswer({ secrets }: CredentialsDocument): Success<Answer>
   return success({ document: secrets, text: () => textTable(table, { heading: true }), messages: [] });
 }
 
-/** A page of a list: a table with a heading. */
-export function pageOf(clients: readonly ListedClient[]): string {
-  const rows = clients
-    .map((client) => ({ ...client, authentication_methods: client.authentication_methods.join(', ') }))
-    .map((client) => COLUMNS.map((column) => printable(shortened(String(client[column] ?? ''), CELL_MAX))));
-  return `${textTable([COLUMNS, ...rows], { heading: true })}\n`;
+/** The row of a client in a list. */
+export function listedRow({ authentication_methods, ...client }: ListedClient): readonly string[] {
+  const shown = { ...client, authentication_methods: authentication_methods.join(', ') };
+  return LIST_COLUMNS.map((column) => printable(shortened(String(shown[column] ?? ''), CELL_MAX)));
 }
 
 /** What is wrong with clients of a list, which is not part of its table: a line for each. */

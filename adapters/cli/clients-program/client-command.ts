@@ -39,17 +39,17 @@ export function clientCommands<Options extends AnswerOptions>(
 
 /** Changes what a client has, and shows it. `said` of the client afterwards. */
 export async function changed(
-  { changeClient }: ClientUseCases,
+  clients: ClientUseCases,
   clientId: string,
   request: ChangeRequest,
   said: string,
 ): Promise<Outcome> {
-  const result = await changeClient.execute(clientId, request);
+  const result = await clients.changeClient.execute(clientId, request);
   if (result.ok) return clientAnswer(result.value, [`Client ${clientId} ${said}.`]);
   const { problem: reason } = result;
   return typeof reason === 'object' && 'kind' in reason
     ? problem(EXIT.refused, `${describeDetailsProblem(reason)} Nothing was changed.`)
-    : refusal(reason, clientId);
+    : refusal(clients, reason, clientId);
 }
 
 const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {
@@ -66,8 +66,16 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
 };
 
 /** The refusal of a use case in words. Details and fields that break a rule were given on the command line. */
-export function refusal(reason: AddClientProblem | ChangeProblem, clientId: string): Failure<Problem> {
-  if (typeof reason === 'string') return problem(EXIT.refused, REFUSALS[reason](clientId));
+export async function refusal(
+  { similarId }: ClientUseCases,
+  reason: AddClientProblem | ChangeProblem,
+  clientId: string,
+): Promise<Failure<Problem>> {
+  if (typeof reason === 'string') {
+    const similar = reason === 'client_unknown' ? await similarId(clientId) : undefined;
+    const hints = similar === undefined ? [] : [`Did you mean ${similar}?`];
+    return problem(EXIT.refused, REFUSALS[reason](clientId), ...hints);
+  }
   return problem(EXIT.usage, 'kind' in reason ? describeDetailsProblem(reason) : `${describeProblem(reason)}.`);
 }
 

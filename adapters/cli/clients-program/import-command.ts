@@ -23,6 +23,7 @@ export type StreamClientsFile = (chunks: AsyncIterable<Uint8Array>) => AsyncIter
 
 interface Options extends CostOptions {
   readonly replace?: true;
+  readonly dryRun?: true;
 }
 
 /** `import <file>`: registers the clients of a clients file, all or none. */
@@ -32,9 +33,14 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
     summary: 'register every client of a clients file, or none',
     description:
       'Registers the clients of a JSON file in the format of CLIENTS_FILE, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file; disabled ones stay disabled.',
-    examples: [`${PROGRAM_NAME} import clients.json`, `${PROGRAM_NAME} import clients.json --replace --json`],
+    examples: [
+      `${PROGRAM_NAME} import clients.json --dry-run`,
+      `${PROGRAM_NAME} import clients.json`,
+      `${PROGRAM_NAME} import clients.json --replace --json`,
+    ],
     options: [
       new Option('--replace', 'change existing clients instead of refusing the file'),
+      new Option('--dry-run', 'change nothing, and say what would be changed').conflicts('json'),
       COST_OPTION,
       JSON_OPTION,
     ],
@@ -57,7 +63,7 @@ async function* importFile(
   { importClients }: ClientUseCases,
   file: FileHandle,
   path: string,
-  { replace, cost, json }: Options,
+  { replace, dryRun, cost, json }: Options,
   streamClientsFile: StreamClientsFile,
 ): AsyncGenerator<Result<AnswerPart, Problem>> {
   const hash = createHash('sha256');
@@ -65,9 +71,12 @@ async function* importFile(
   const imported = await importClients.execute(streamClientsFile(chunks), {
     cost,
     existing: replace ? 'replace' : 'refuse',
-    file: () => ({ name: basename(path), sha256: hash.digest('hex') }),
+    file: dryRun ? undefined : () => ({ name: basename(path), sha256: hash.digest('hex') }),
   });
   if (!imported.ok) return yield refusal(path, imported.problem);
+  const { added, replaced, locked } = imported.value.counts;
+  const said = `${added} would be added, ${replaced} replaced, ${locked} of them still disabled. Nothing was changed.`;
+  if (dryRun) return yield success({ message: said });
   yield* messages(imported.value);
   if (json) yield* documentOf(imported.value);
 }

@@ -5,9 +5,13 @@ import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import type { AnswerPart } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import type { AnswerOptions } from '../terminal.ts';
+import { GrowingTable } from '../text-table.ts';
 import { streamWithStorage } from '../with-storage.ts';
-import { pageOf, problemsOf } from './client-answer.ts';
+import { LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+
+/** The columns are as wide as the first rows need; rows of a longer list follow when they are read. */
+const ROWS_AT_ONCE = 500;
 
 interface Options extends AnswerOptions {
   readonly prefix: string;
@@ -37,20 +41,30 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
     ],
     run: (options) =>
       streamWithStorage(open, (clients) =>
-        options.json ? listAsJson(clients, options) : listAsTables(clients, options),
+        options.json ? listAsJson(clients, options) : listAsTable(clients, options),
       ),
   };
 }
 
-async function* listAsTables({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
+async function* listAsTable({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
+  const table = new GrowingTable(true);
+  let rows: (readonly string[])[] = [];
+  let messages: string[] = [];
   let count = 0;
   let last: string | undefined;
   for await (const page of listClients.execute(options)) {
-    yield success({ text: pageOf(page) });
-    for (const message of problemsOf(page)) yield success({ message });
+    if (count === 0) rows.push(LIST_COLUMNS);
+    rows.push(...page.map(listedRow));
+    messages.push(...problemsOf(page));
     count += page.length;
     last = page.at(-1)?.client_id;
+    if (rows.length < ROWS_AT_ONCE) continue;
+    yield success({ text: table.add(rows) });
+    for (const message of messages) yield success({ message });
+    [rows, messages] = [[], []];
   }
+  if (count > 0) yield success({ text: `${table.add(rows)}${table.end()}\n` });
+  for (const message of messages) yield success({ message });
   if (count === 0) yield success({ message: isSelection(options) ? 'No client matches.' : 'No client is registered.' });
   if (count === options.limit) yield success({ message: `Stopped at --limit ${count}; continue with --after ${last}` });
 }

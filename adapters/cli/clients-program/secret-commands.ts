@@ -43,14 +43,18 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
         .conflicts('secretStdin'),
       ...SECRET_OPTIONS,
     ],
+    asks: ({ keepOldFor, secretStdin }, clientId) =>
+      keepOldFor === undefined && !secretStdin
+        ? `Every secret of client ${clientId} is refused from now on. Give it a new one?`
+        : undefined,
     async run({ keepOldFor: keepOldSeconds, ...options }, clientId = '') {
       const { cost, secretStdin } = options;
       const given = await givenSecret(options, stdin);
       if (!given.ok) return given;
-      return withStorage(open, async ({ changeClient }) => {
+      return withStorage(open, async (clients) => {
         const give = keepOldSeconds === undefined ? { secret: given.value, cost } : { keepOldSeconds, cost };
-        const rotated = await changeClient.execute(clientId, { give });
-        if (!rotated.ok) return refusal(rotated.problem, clientId);
+        const rotated = await clients.changeClient.execute(clientId, { give });
+        if (!rotated.ok) return refusal(clients, rotated.problem, clientId);
         const { client, credentials, secret } = rotated.value;
         const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
         const shown = keepOldSeconds === undefined ? { client } : { client, credentials };
@@ -87,11 +91,11 @@ function addSecret(clock: Clock): ClientCommand<NamedOptions> {
       ...EXPIRY_OPTIONS,
       COST_OPTION,
     ],
-    async run({ changeClient }, { name, cost, ...options }, clientId) {
+    async run(clients, { name, cost, ...options }, clientId) {
       const expiresAt = expiryOf(options, clock);
       if (!expiresAt.ok) return expiresAt;
-      const added = await changeClient.execute(clientId, { give: { name, expiresAt: expiresAt.value, cost } });
-      if (!added.ok) return refusal(added.problem, clientId);
+      const added = await clients.changeClient.execute(clientId, { give: { name, expiresAt: expiresAt.value, cost } });
+      if (!added.ok) return refusal(clients, added.problem, clientId);
       return clientAnswer(added.value, [`Client ${clientId} has another secret.`], added.value.secret);
     },
   };
@@ -104,9 +108,9 @@ const LIST_SECRETS: ClientCommand<NamedOptions> = {
   description: 'Shows the secrets of a client by their ids and names. Never a hash.',
   examples: [`${PROGRAM_NAME} secrets list billing`],
   options: [],
-  async run({ showClient }, _options, clientId) {
-    const shown = await showClient(clientId);
-    return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(shown.problem, clientId);
+  async run(clients, _options, clientId) {
+    const shown = await clients.showClient(clientId);
+    return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(clients, shown.problem, clientId);
   },
 };
 
@@ -120,15 +124,15 @@ const REMOVE_SECRET: ClientCommand<NamedOptions> = {
     `${PROGRAM_NAME} secrets remove billing --without-id`,
   ],
   options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
-  async run({ changeClient }, { withoutId }, clientId, secretId) {
+  async run(clients, { withoutId }, clientId, secretId) {
     if ((secretId === undefined) !== (withoutId === true)) {
       return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
     }
-    const removed = await changeClient.execute(clientId, { remove: { secret_id: secretId } });
+    const removed = await clients.changeClient.execute(clientId, { remove: { secret_id: secretId } });
     if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
     return removed.problem === 'entry_unknown'
       ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)
-      : refusal(removed.problem, clientId);
+      : refusal(clients, removed.problem, clientId);
   },
 };
 

@@ -1,12 +1,22 @@
+import { Option } from 'commander';
 import { success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { answerOf } from '../document-answer.ts';
+import { EXIT, problem } from '../outcome.ts';
+import type { AnswerOptions } from '../terminal.ts';
 import { clientAnswer } from './client-answer.ts';
-import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import {
+  type ClientCommand,
+  changed,
+  clientCommands,
+  type OpenClients,
+  PROGRAM_NAME,
+  refusal,
+} from './client-command.ts';
 
-/** `show`, `disable`, `enable` and `remove`. */
-export function stateCommands(open: OpenClients): readonly CommandDefinition[] {
-  return clientCommands(open, [SHOW, ...CHANGES.map(changeCommand), REMOVE]);
+/** `show`, `update`, `disable`, `enable` and `remove`. */
+export function stateCommands(open: OpenClients): readonly CommandDefinition<UpdateOptions>[] {
+  return clientCommands(open, [SHOW, UPDATE, ...CHANGES.map(changeCommand), REMOVE]);
 }
 
 const SHOW: ClientCommand = {
@@ -16,9 +26,33 @@ const SHOW: ClientCommand = {
     'Shows one client: how it authenticates, what expires when, and what is wrong with it if the service refuses it. Never its hash.',
   examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
   options: [],
-  async run({ showClient }, _options, clientId) {
-    const shown = await showClient(clientId);
-    return shown.ok ? clientAnswer(shown.value, []) : refusal(shown.problem, clientId);
+  async run(clients, _options, clientId) {
+    const shown = await clients.showClient(clientId);
+    return shown.ok ? clientAnswer(shown.value, []) : refusal(clients, shown.problem, clientId);
+  },
+};
+
+interface UpdateOptions extends AnswerOptions {
+  readonly name?: string;
+  readonly scope?: string;
+}
+
+const UPDATE: ClientCommand<UpdateOptions> = {
+  usage: 'update <client-id>',
+  summary: 'change name or scopes of a client',
+  description:
+    'Replaces the name of a client, its scopes, or both, and nothing else. For its credentials see rotate, secrets, keys, subjects and resources.',
+  examples: [
+    `${PROGRAM_NAME} update billing --scope 'read write'`,
+    `${PROGRAM_NAME} update billing --name 'Billing 2'`,
+  ],
+  options: [
+    new Option('--name <name>', 'name of the client, for people'),
+    new Option('--scope <scopes>', 'all scopes that it may request, separated by single spaces'),
+  ],
+  async run(clients, { name: clientName, scope }, clientId) {
+    if (clientName === undefined && scope === undefined) return problem(EXIT.usage, 'Give --name, --scope or both.');
+    return changed(clients, clientId, { set: { clientName, scope } }, 'is changed');
   },
 };
 
@@ -27,11 +61,12 @@ const REMOVE: ClientCommand = {
   summary: 'delete a client',
   description:
     'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
-  examples: [`${PROGRAM_NAME} remove billing`],
+  examples: [`${PROGRAM_NAME} remove billing`, `${PROGRAM_NAME} remove billing --yes`],
   options: [],
-  async run({ removeClient }, _options, clientId) {
-    const removed = await removeClient(clientId);
-    if (!removed.ok) return refusal(removed.problem, clientId);
+  asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
+  async run(clients, _options, clientId) {
+    const removed = await clients.removeClient(clientId);
+    if (!removed.ok) return refusal(clients, removed.problem, clientId);
     return success(answerOf({ ...removed.value, state: 'removed' }, [`Client ${clientId} is removed.`]));
   },
 };
@@ -68,11 +103,11 @@ function changeCommand({ change, state, unchanged, ...help }: StateChange): Clie
     usage: `${change} <client-id>`,
     examples: [`${PROGRAM_NAME} ${change} billing`],
     options: [],
-    async run({ changeClient }, _options, clientId) {
-      const result = await changeClient.execute(clientId, { state });
-      if (!result.ok) return refusal(result.problem, clientId);
-      const { client, changed } = result.value;
-      return clientAnswer({ client }, [`Client ${clientId} ${changed ? `is ${state}.` : unchanged}`]);
+    async run(clients, _options, clientId) {
+      const result = await clients.changeClient.execute(clientId, { state });
+      if (!result.ok) return refusal(clients, result.problem, clientId);
+      const { client, changed: isChanged } = result.value;
+      return clientAnswer({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   };
 }

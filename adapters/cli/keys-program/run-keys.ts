@@ -1,4 +1,5 @@
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
+import { closestTo } from '../../../domain/edit-distance.ts';
 import { success } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { answerOf } from '../document-answer.ts';
@@ -62,7 +63,11 @@ function revokeCommand(open: OpenKeys): CommandDefinition {
     run: (_options, kid = '') =>
       withKeys(open, async (keys) => {
         const record = await keys.revoke(kid);
-        if (record === undefined) return problem(EXIT.refused, `No key has the id ${kid}.`);
+        if (record === undefined) {
+          const kids = (await keys.list()).map((key) => key.kid);
+          const hints = [closestTo(kid, kids) ?? []].flat().map((similar) => `Did you mean ${similar}?`);
+          return problem(EXIT.refused, `No key has the id ${kid}.`, ...hints);
+        }
         const messages = [
           `The key ${kid} is revoked. Replicas that reach the directory drop it within 15 s.`,
           'A resource server that caches the key set accepts tokens of this key until it fetches the set again.',

@@ -84,7 +84,10 @@ export class PostgresClientImport implements ClientImport {
     });
   }
 
-  save(file: ImportedFile, replacement?: SecretReplacement): Promise<Result<ImportCounts, readonly number[]>> {
+  save(
+    file: ImportedFile | undefined,
+    replacement?: SecretReplacement,
+  ): Promise<Result<ImportCounts, readonly number[]>> {
     return this.#run(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
@@ -118,7 +121,7 @@ export class PostgresClientImport implements ClientImport {
   }
 
   async #saveOnce(
-    file: ImportedFile,
+    file: ImportedFile | undefined,
     replacement: SecretReplacement | undefined,
   ): Promise<Result<ImportCounts, readonly number[]>> {
     // pg accepts a time limit for one statement here, although its types do not declare it.
@@ -138,7 +141,8 @@ export class PostgresClientImport implements ClientImport {
       counts.locked += replaced.filter(({ secret }) => isLocked(secret)).length;
       last = batch.last;
     }
-    await commitRecorded(this.#connection, { kind: 'import', counts, file }, this.#recorder);
+    if (file === undefined) await this.#connection.query('rollback');
+    else await commitRecorded(this.#connection, { kind: 'import', counts, file }, this.#recorder);
     return success(counts);
   }
 

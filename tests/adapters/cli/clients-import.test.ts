@@ -59,6 +59,22 @@ describe('clients import', () => {
     expect(await rows()).toEqual(before);
   });
 
+  it('says with --dry-run what it would do, refuses what it would refuse, and stores and records nothing', async () => {
+    await importClients([GOOD_CLIENT]);
+    const before = await rows();
+    const entries = [PLAIN_CLIENT, { ...GOOD_CLIENT, client_name: 'Renamed' }];
+    expect(await importClients(entries, '--dry-run')).toMatchObject({
+      exitCode: 1,
+      stderr: `The file ${file} is refused; nothing was changed:\n  entry 1: client_id is registered already\n`,
+    });
+    const stderr = '1 would be added, 1 replaced, 0 of them still disabled. Nothing was changed.\n';
+    const rehearsed = await importClients(entries, '--dry-run', '--replace');
+    expect(rehearsed).toMatchObject({ exitCode: 0, stdout: '', stderr, audit: [] });
+    expect(await rows()).toEqual(before);
+    expect(await importClients(entries, '--dry-run', '--json')).toMatchObject({ exitCode: 2 });
+    expect((await importClients(entries, '--replace')).stderr).toBe('1 added, 1 replaced.\n');
+  });
+
   it('replaces existing clients with --replace, and keeps disabled clients disabled', async () => {
     await importClients([GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'locked' }]);
     await clients(['disable', 'locked']);

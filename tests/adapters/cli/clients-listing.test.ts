@@ -45,6 +45,16 @@ describe('clients list', () => {
     expect(run.stderr).toContain('client no-name: client_name must not be empty; it gets no token.\n');
   });
 
+  it('shows all clients in one table', async () => {
+    const lines = (await clients(['list'])).stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => !line.startsWith('│'))).toEqual([
+      expect.stringMatching(/^┌/),
+      expect.stringMatching(/^├/),
+      expect.stringMatching(/^└/),
+    ]);
+    expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+  });
+
   it('prints every client as JSON, broken ones too', async () => {
     const run = await clients(['list', '--json']);
     const rows = JSON.parse(run.stdout) as Record<string, unknown>[];
@@ -170,7 +180,10 @@ describe('a table of another application', () => {
   it('is searched byte by byte, even if the type of its ids ignores spaces', async () => {
     await database.query('alter table clients alter client_id type char(300)');
     expect((await clients(['show', 'good'])).exitCode).toBe(0);
-    expect(await clients(['remove', 'good '])).toMatchObject({ exitCode: 1, stderr: 'No client has the id good .\n' });
+    expect(await clients(['remove', 'good '])).toMatchObject({
+      exitCode: 1,
+      stderr: 'No client has the id good .\nDid you mean good?\n',
+    });
   });
 
   it('is reported with its own rule if a client breaks it', async () => {

@@ -71,6 +71,45 @@ describe('clients disable and enable', () => {
   });
 });
 
+describe('clients update', () => {
+  it('changes name and scopes, records both, and leaves everything else as it is', async () => {
+    const hash = await storedSecret();
+    const run = await clients(['update', 'billing', '--scope', 'read write', '--name', 'Invoices', '--json']);
+    expect(run).toMatchObject({ exitCode: 0, stderr: 'Client billing is changed.\n' });
+    expect(run.json()).toMatchObject({ client_name: 'Invoices', scope: 'read write', state: 'enabled' });
+    expect(run.audit).toMatchObject([
+      {
+        event: 'client_changed',
+        changed: ['client_name', 'scope'],
+        before: { client_name: 'Billing', scope: 'read' },
+        after: { client_name: 'Invoices', scope: 'read write' },
+      },
+    ]);
+    await clients(['update', 'billing', '--name', 'Billing again']);
+    expect((await clients(['show', 'billing', '--json'])).json()).toMatchObject({
+      client_name: 'Billing again',
+      scope: 'read write',
+    });
+    expect(await storedSecret()).toBe(hash);
+  });
+
+  it.each([
+    [['--scope', 'a  b'], 2, 'scope must be one or more scope tokens'],
+    [['--name', ''], 2, 'client_name must not be empty.\n'],
+    [[], 2, 'Give --name, --scope or both.\n'],
+  ])('refuses %j', async (options, exitCode, stderr) => {
+    const run = await clients(['update', 'billing', ...options]);
+    expect(run).toMatchObject({ exitCode, stdout: '', audit: [], stderr: expect.stringContaining(stderr) });
+  });
+});
+
+describe('an id that no client has', () => {
+  it.each(['show', 'rotate', 'disable', 'remove'])('is answered by %s with the id that is like it', async (command) => {
+    const stderr = 'No client has the id biling.\nDid you mean billing?\n';
+    expect(await clients([command, 'biling'])).toMatchObject({ exitCode: 1, stdout: '', stderr });
+  });
+});
+
 describe('clients remove', () => {
   it('deletes the client, and reports the second time that there is none', async () => {
     const run = await clients(['remove', 'billing', '--json']);

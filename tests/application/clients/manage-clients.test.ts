@@ -178,9 +178,9 @@ describe('ChangeClient that sets name and scope', () => {
   it('replaces what is given and nothing else, of a disabled client too', async () => {
     await use.add.execute(NEW);
     await use.change.execute('c', { state: 'disabled' });
-    const renamed = await use.change.execute('c', { set: { clientName: 'Renamed' } });
+    const renamed = await use.change.execute('c', { set: { clientName: 'Renamed', scope: undefined } });
     expect(renamed).toMatchObject({ value: { client: { ...ENABLED, state: 'disabled', client_name: 'Renamed' } } });
-    const narrowed = await use.change.execute('c', { set: { scope: 'read' } });
+    const narrowed = await use.change.execute('c', { set: { clientName: undefined, scope: 'read' } });
     expect(narrowed).toMatchObject({ value: { client: { client_name: 'Renamed', scope: 'read', state: 'disabled' } } });
   });
 
@@ -189,7 +189,7 @@ describe('ChangeClient that sets name and scope', () => {
     const refused = await use.change.execute('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
     expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
     expect(await use.show('c')).toMatchObject({ value: { client: ENABLED } });
-    expect(await use.change.execute('unknown', { set: { scope: 'read' } })).toEqual(UNKNOWN);
+    expect(await use.change.execute('unknown', { set: { clientName: 'x', scope: 'read' } })).toEqual(UNKNOWN);
   });
 });
 

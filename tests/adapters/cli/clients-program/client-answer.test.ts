@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { pageOf, problemsOf } from '../../../../adapters/cli/clients-program/client-answer.ts';
+import { LIST_COLUMNS, listedRow, problemsOf } from '../../../../adapters/cli/clients-program/client-answer.ts';
+import { textTable } from '../../../../adapters/cli/text-table.ts';
 import type { ListedClient } from '../../../../application/clients-program/list-clients.ts';
 
 const CLIENT: ListedClient = {
@@ -12,6 +13,9 @@ const CLIENT: ListedClient = {
   problem: null,
   authentication_methods: ['private_key_jwt', 'federated_jwt'],
 };
+
+const pageOf = (clients: readonly ListedClient[]) =>
+  `${textTable([LIST_COLUMNS, ...clients.map(listedRow)], { heading: true })}\n`;
 
 describe('a page of a list', () => {
   it('has columns that are as wide as their widest value, as a terminal shows it', () => {
