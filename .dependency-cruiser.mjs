@@ -9,6 +9,7 @@ const PACKAGES = { path: '^node_modules/' };
 /** The packages that each adapter may use. */
 const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
+  fetch: 'none',
   files: 'zod',
   http: 'koa|@koa/router|uplot',
   'http-client': 'jose',
@@ -28,7 +29,9 @@ const PACKAGES_OF_ADAPTERS = {
 /** What a setting or a command adds to the core: a file in config/capabilities/, and a folder of its name in each layer that needs one. */
 const CAPABILITIES = readdirSync(new URL('config/capabilities/', import.meta.url))
   .filter((name) => name.endsWith('.ts'))
-  .map((name) => basename(name, '.ts'));
+  .map((name) => basename(name, '.ts'))
+  // An entry point of the package, which nothing registers.
+  .concat('fetch');
 const OF_A_CAPABILITY = `/(${CAPABILITIES.join('|')})/`;
 
 /** A rule that forbids the files of `folder` to import anything except the allowed paths. */

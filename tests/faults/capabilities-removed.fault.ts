@@ -16,6 +16,7 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   'clients-program': ['config/clients.ts', 'config/clients-program-extensions.ts'],
   doctor: ['config/doctor.ts'],
   'example-resource': ['config/locations.ts'],
+  fetch: ['config/fetch.ts'],
   'key-directory': ['config/keys.ts'],
   'keys-program': ['config/keys.ts'],
 };
@@ -23,10 +24,11 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
 /** The program of the keys is about the directory, and goes with it. */
 const TOGETHER: Readonly<Record<string, readonly string[]>> = { 'key-directory': ['keys-program'] };
 
-/** Each has a file of its name. */
+/** Each has a file of its name, except the function, which nothing registers. */
 const CAPABILITIES = readdirSync(join(ROOT, 'config/capabilities'))
   .filter((name) => name.endsWith('.ts'))
-  .map((name) => basename(name, '.ts'));
+  .map((name) => basename(name, '.ts'))
+  .concat('fetch');
 
 const trees: string[] = [];
 afterEach(async () => {
