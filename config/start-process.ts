@@ -7,6 +7,7 @@ import { LISTS, PARTS } from './parts.ts';
 import type { ProcessRole } from './process-role.ts';
 import { getFrom } from './registration.ts';
 import { hostHint } from './settings/platform.ts';
+import { settingDoubts } from './settings/setting-doubts.ts';
 import type { Settings } from './settings/settings.ts';
 
 /** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
@@ -26,6 +27,7 @@ export function startProcess(
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
   const hint = role === 'worker' ? undefined : hostHint(process.env);
+  const doubts = role === 'worker' ? [] : settingDoubts(process.env);
   return startServer({
     management:
       MANAGEMENT_PORT === 0
@@ -60,7 +62,9 @@ export function startProcess(
     log: (event, address) => {
       const more = pool !== undefined && event === 'started' ? { workers } : {};
       log.info({ event: role === 'worker' ? `worker_${event}` : event, ...address, ...more });
-      if (event === 'started' && hint !== undefined) log.warn({ event: 'host_not_set', hint });
+      if (event !== 'started') return;
+      if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
+      for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });
     },
   });
 }

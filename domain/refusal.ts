@@ -160,7 +160,7 @@ export const REASONS = {
   },
   scope_not_registered: {
     code: 'invalid_scope',
-    description: 'the client is not registered for a scope that it asks for',
+    description: 'the client is not registered for a scope that it asks for; scopes are separated by single spaces',
     meaning:
       'The client asks for a scope that it is not registered for. Correct the request, or add the scope to its registration.',
   },

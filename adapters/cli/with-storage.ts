@@ -43,6 +43,8 @@ export async function* streamWithStorage<Storage extends Closable>(
   }
 }
 
+const GRANT =
+  'Grant this role select, insert, update and delete: docs/operations.md, "Roles and grants", has the statements.';
 const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
 
 /**
@@ -65,9 +67,11 @@ export function problemOf(
     return problem(EXIT.refused, `Nothing was changed: the audit log cannot be written: ${detailsOf(cause)}`);
   }
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const details = detailsOf(cause);
   // A table that cannot be used has no code. The doctor knows the grants of the service only (class 42).
-  const hint = code === '' ? aboutTables : code.startsWith('42') ? [] : [DOCTOR];
-  return problem(EXIT.databaseUnavailable, `${text}: ${detailsOf(cause)}`, ...hint);
+  const about = aboutTables.length > 0 || details.includes('npm run') ? aboutTables : [DOCTOR];
+  const hint = code === '' ? about : code === '42501' ? [GRANT] : code.startsWith('42') ? [] : [DOCTOR];
+  return problem(EXIT.databaseUnavailable, `${text}: ${details}`, ...hint);
 }
 
 /** Message and code of a fault. Adapters keep values, statements and URLs out of both. */

@@ -2,6 +2,8 @@ import { failure, type Result } from '../../domain/result.ts';
 
 /** The texts that a JSON value may be besides an array, an object and a string (RFC 8259 sections 3 and 6). */
 const PLAIN_VALUE = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y;
+/** The beginning of a document, a list or a mapping. */
+const YAML = /^\s*(---|- |[A-Za-z_]+:\s)/;
 const SPACE = /[\t\n\r ]*/y;
 const STRING_CHARACTERS = /[^"\\\p{Cc}]+|[\x7f-\x9f]/uy;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
@@ -24,6 +26,7 @@ class Fault extends Error {
  */
 export function jsonFault(text: string): string | undefined {
   if (text.trim() === '') return 'the text is empty';
+  if (YAML.test(text)) return 'line 1, column 1: this looks like YAML: write it as JSON';
   try {
     const end = skipSpace(text, skipValue(text, 0, 0));
     return end === text.length ? undefined : at(text, end, 'more text after the end of the value');

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
 import { availableCores, memoryLimit, memoryOf, workersWithin } from './host-limits.ts';
 import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
-import { isWritableByOthers } from './read-text-file.ts';
+import { isReadableByOthers, isWritableByOthers } from './read-text-file.ts';
 
 const MB = 1_000_000;
 
@@ -12,9 +12,6 @@ const DISK_MIN_BYTES = 500 * MB;
 
 /** Below this it is full. */
 const DISK_FULL_BYTES = MB;
-
-/** Everybody but the owner. */
-const READABLE_BY_OTHERS = 0o044;
 
 /** Whether the memory of this machine, or of the container, is enough for the processes, and whether each has a core. */
 export function inspectProcesses(workers: number, limit = memoryLimit(), cores = availableCores()): readonly Finding[] {
@@ -44,8 +41,8 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
 export function inspectKeyFile(path: string, harm: string): readonly Finding[] {
   const whole = resolve(path);
   if (isWritableByOthers(path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
-  const isReadable = process.platform !== 'win32' && (statSync(path).mode & READABLE_BY_OTHERS) !== 0;
-  if (isReadable) return [note(`other users can read ${whole}, and with it ${harm}`, `chmod 600 ${whole}`)];
+  if (isReadableByOthers(path))
+    return [note(`other users can read ${whole}, and with it ${harm}`, `chmod 600 ${whole}`)];
   return [fine(`${whole} is a usable key, and only its owner can read it`)];
 }
 

@@ -35,18 +35,19 @@ export async function namePortProblem<Started>(
  * @param fault the error of Node.js, with the address and the port that it tried.
  */
 export function listenProblem(fault: unknown, places: readonly ListeningPlace[]): string | undefined {
-  const { code, syscall, port, hostname } = (fault ?? {}) as NodeJS.ErrnoException & ListenFault;
+  const { code, syscall, port = 0, hostname } = (fault ?? {}) as NodeJS.ErrnoException & ListenFault;
   const place = places.find((known) => (syscall === 'listen' ? known.port === port : known.host === hostname));
   if (place === undefined || (syscall !== 'listen' && syscall !== 'getaddrinfo')) return undefined;
   const { portSetting, hostSetting } = place;
-  if (syscall === 'getaddrinfo') return `${hostSetting}: the name ${place.host} has no address (${code})`;
+  if (syscall === 'getaddrinfo')
+    return `${hostSetting}: the name ${place.host} has no address (${code}): write an address of this machine, or 0.0.0.0 for all of them`;
   switch (code) {
     case 'EADDRINUSE':
       return `${portSetting}: another program uses port ${port} (${code}): stop it, or set ${portSetting} to another port`;
     case 'EACCES':
       return `${portSetting}: the user of this process may not listen on port ${port} (${code}): take a port from 1024 on`;
     case 'EADDRNOTAVAIL':
-      return `${hostSetting}: ${place.host} is no address of this machine (${code})`;
+      return `${hostSetting}: ${place.host} is no address of this machine (${code}): write one that it has, or 0.0.0.0 for all of them`;
     default:
       return `${portSetting}: port ${port} cannot be opened (${code})`;
   }

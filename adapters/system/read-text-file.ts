@@ -19,12 +19,23 @@ const NOT_SHOWN = 'it must be the path of a file, not what the file contains; a 
 /** The text of a file in UTF-8. Fails with the whole path and the code of the system, in words for an operator. */
 export function readTextFile(path: string, flag: number = constants.O_RDONLY): Result<string, string> {
   try {
-    return success(readFileSync(path, { encoding: 'utf8', flag }));
+    return decode(readFileSync(path, { flag }));
   } catch (fault) {
     const { code = 'no code' } = fault as NodeJS.ErrnoException;
     return failure(
       `cannot be read: ${code === 'EISDIR' || isPath(path) ? causeOf(code, path) : `${NOT_SHOWN} ${process.cwd()}`} (${code})`,
     );
+  }
+}
+
+/** The text in UTF-8, with a byte order mark if it has one. */
+function decode(bytes: Buffer): Result<string, string> {
+  const isUtf16 = /^(fffe|feff)/.test(bytes.toString('hex', 0, 2)) || bytes.subarray(0, 4).includes(0);
+  if (isUtf16) return failure('is in UTF-16: save it as UTF-8');
+  try {
+    return success(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return failure('is not in UTF-8: save it as UTF-8');
   }
 }
 
@@ -54,14 +65,24 @@ function isPath(text: string): boolean {
 
 /** Group and others. */
 const WRITABLE_BY_OTHERS = 0o022;
+const READABLE_BY_OTHERS = 0o044;
 
 /** The rule of files that others must not change, in words for an operator. */
 export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';
 
 /** Whether other users than the owner may write to a file. False on Windows, whose modes do not say, and where it cannot be read. */
 export function isWritableByOthers(path: string): boolean {
+  return isForOthers(path, WRITABLE_BY_OTHERS);
+}
+
+/** Whether other users than the owner may read it. */
+export function isReadableByOthers(path: string): boolean {
+  return isForOthers(path, READABLE_BY_OTHERS);
+}
+
+function isForOthers(path: string, rights: number): boolean {
   try {
-    return process.platform !== 'win32' && (statSync(path).mode & WRITABLE_BY_OTHERS) !== 0;
+    return process.platform !== 'win32' && (statSync(path).mode & rights) !== 0;
   } catch {
     return false;
   }

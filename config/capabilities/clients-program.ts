@@ -17,6 +17,7 @@ import { openProgramAudit } from '../open-program-audit.ts';
 import type { ProgramStreams } from '../program-streams.ts';
 import { databaseUrlOf } from '../settings/database-url.ts';
 import type { Environment } from '../settings/read-environment.ts';
+import { npmHint } from '../settings/setting-doubts.ts';
 
 /** The program of `npm run clients`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function manageClients(
@@ -24,6 +25,7 @@ export function manageClients(
   streams: ProgramStreams,
   environment: Environment,
 ): Promise<number> {
+  const terminal = new Terminal(streams);
   const encoder = new BcryptSecretEncoder();
   const clock = new SystemClock();
 
@@ -41,7 +43,7 @@ export function manageClients(
     if (!audit.ok) return audit;
     // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
     const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
-    const warn = (message: string) => new Terminal(streams).say([message]);
+    const warn = (message: string) => terminal.say([message]);
     const store = await PostgresClientStore.open(url.value, new RecordChanges(audit.value, clientChangeEvents), warn);
     const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
     const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
@@ -51,5 +53,9 @@ export function manageClients(
 
   const more = (program: string, stdin: Input) =>
     CLIENTS_PROGRAM_EXTENSIONS.flatMap(({ commands }) => commands(environment, program, stdin));
+  const hint = npmHint('clients', ['name', 'scope', 'json', 'cost', 'client-id', 'expires-in'], environment);
+  if (hint !== undefined) terminal.say([hint]);
+  const scope = /^--scope(?:=|\n)(.*,.*)$/m.exec(args.join('\n'));
+  if (scope !== null) terminal.say(['A comma is part of a scope: separate scopes by spaces.']);
   return runClients(args, streams, { open, more, encoder, clock, streamClientsFile, version: programVersion() });
 }

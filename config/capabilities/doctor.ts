@@ -20,12 +20,17 @@ import { DATABASES } from '../../application/ports/telemetry.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { invisibleEnd } from '../settings/invisible-ends.ts';
 import { listeningPlaces } from '../settings/listening-places.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import { lookUpConnections, openFilesPlan } from '../settings/open-files-plan.ts';
 import { hostHint } from '../settings/platform.ts';
 import type { Environment } from '../settings/read-environment.ts';
+import { settingDoubts } from '../settings/setting-doubts.ts';
 import type { Settings } from '../settings/settings.ts';
+
+/** Entries of CLIENTS_FILE that are named one by one. */
+const DOUBTS_MAX = 10;
 
 /** The program of `npm run doctor`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function inspectService(
@@ -51,7 +56,7 @@ async function openInspections(environment: Environment): Promise<readonly Inspe
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
   return [
-    { name: 'settings', inspect: async () => inspectSettings(loaded.value) },
+    { name: 'settings', inspect: async () => [...inspectSettings(loaded.value), ...doubtsOf(environment)] },
     { name: 'service', inspect: async () => inspectRunning(running, settings) },
     {
       name: 'ports',
@@ -84,7 +89,37 @@ function inspectSettings({ settings, clients }: Configuration): readonly Finding
           ),
         ]
       : []),
+    ...clients
+      .flatMap(({ clientId, clientSecret, scope }, position) => [
+        ...(scope.includes(',')
+          ? [
+              note(
+                `CLIENTS_FILE: entry ${position}: scope has a comma, which is part of a scope`,
+                'separate scopes by spaces',
+              ),
+            ]
+          : []),
+        ...Object.entries({ client_id: clientId, client_secret: clientSecret }).flatMap(([member, value]) => {
+          const text = invisibleEnd(value);
+          return text === undefined
+            ? []
+            : [
+                note(
+                  `CLIENTS_FILE: entry ${position}: ${member} ends in something that is not seen`,
+                  `it ${text}, unless callers send it too`,
+                ),
+              ];
+        }),
+      ])
+      .slice(0, DOUBTS_MAX),
   ];
+}
+
+function doubtsOf(environment: Environment): readonly Finding[] {
+  return settingDoubts(environment).map((doubt) => {
+    const [, text = '', cure = ''] = /^(.*?): ([^:]*)$/s.exec(doubt) ?? [];
+    return note(text, cure);
+  });
 }
 
 function inspectHost(environment: Environment): readonly Finding[] {

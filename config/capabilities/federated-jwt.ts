@@ -38,6 +38,9 @@ const SETTINGS = settingsGroup({
   contradictions: {
     'CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt': (given) => given['CLIENT_AUTHENTICATION_METHODS']?.includes('federated_jwt') && !given['CLIENT_ASSERTION_ISSUERS_FILE'],
   },
+  doubts: {
+    'CLIENT_ASSERTION_ISSUERS_FILE: has no effect: add federated_jwt to CLIENT_AUTHENTICATION_METHODS, or leave it out': (given) => given['CLIENT_ASSERTION_ISSUERS_FILE'] && !given['CLIENT_AUTHENTICATION_METHODS']?.includes('federated_jwt'),
+  },
   ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],
   methods: ['federated_jwt'],
 });

@@ -9,6 +9,7 @@ import { openProgramAudit } from '../open-program-audit.ts';
 import type { ProgramStreams } from '../program-streams.ts';
 import { databaseUrlOf } from '../settings/database-url.ts';
 import type { Environment } from '../settings/read-environment.ts';
+import { npmHint } from '../settings/setting-doubts.ts';
 
 /** The program of `npm run keys`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function manageKeys(
@@ -28,5 +29,7 @@ export function manageKeys(
     return success(await PostgresKeyRecords.open(url.value, new RecordChanges(audit.value, revocationEvents), warn));
   }
 
+  const hint = npmHint('keys', ['json'], environment);
+  if (hint !== undefined) new Terminal(streams).say([hint]);
   return runKeys(args, streams, { open, version: programVersion() });
 }

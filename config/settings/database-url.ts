@@ -1,6 +1,7 @@
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { invisibleEnd } from './invisible-ends.ts';
 import type { Environment } from './read-environment.ts';
 import { settingMeantBy } from './similar-names.ts';
 
@@ -8,6 +9,11 @@ const RULE = 'must be a URL such as postgresql://role:password@host:5432/databas
 
 const ONE_HOST =
   'must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"';
+const IPV6_RULE = 'must have an IPv6 address in brackets: postgresql://role:password@[::1]:5432/database';
+
+/** Those of the driver. */
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+const SSL_RULE = `must have one of these for sslmode: ${SSL_MODES.join(' ')}`;
 
 /** In role and password these characters have another meaning (RFC 3986 sections 2.1 and 3.2). */
 const RESERVED = 'in the role and the password write # as %23, / as %2F, ? as %3F, @ as %40 and % as %25';
@@ -15,14 +21,20 @@ const RESERVED = 'in the role and the password write # as %23, / as %2F, ? as %3
 /** What is wrong with the URL of a database; undefined if nothing is. Never quotes it. */
 export function databaseUrlProblem(value: string): string | undefined {
   const [, rest] = /^postgres(?:ql)?:\/\/([^\r\n]*)$/.exec(value) ?? [];
+  const invisible = invisibleEnd(value);
+  if (invisible !== undefined) return invisible;
   if (rest === undefined) return RULE;
+  if (/^(?:[^/?#@]*@)?[\da-f]*(?::[\da-f.]*){2,}(?=[/?#]|$)/i.test(rest)) return IPV6_RULE;
   // A reserved character in the password ends the authority, so that the @ stands behind it: before the name of a parameter
   // ends, or in the path, where a password in base64 has = too.
   const isCut = /^[^/?#@]*(?:[/?#][^=]*|[/#][^?]*)@/.test(rest);
   const [authority = ''] = rest.split(/[/?#]/);
   // A list of hosts, as libpq has it.
   if (!isCut && authority.split('@').at(-1)?.includes(',')) return ONE_HOST;
-  return isCut || !URL.canParse(value) || !isDecodable(rest) ? `${RULE}: ${RESERVED}` : undefined;
+  if (isCut || !URL.canParse(value) || !isDecodable(rest)) return `${RULE}: ${RESERVED}`;
+  // The driver ignores a mode that it does not know: the connection would not be encrypted.
+  const mode = new URL(value).searchParams.getAll('sslmode').at(-1);
+  return mode === undefined || SSL_MODES.includes(mode) ? undefined : SSL_RULE;
 }
 
 /** As the driver decodes it: if a `%` begins no escape, all of them are characters of the text. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { invisibleEnd } from './invisible-ends.ts';
 import { settingClosestTo, settingMeantBy } from './similar-names.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,6 +12,8 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   readonly rows: Rows;
   /** Texts that must not be together, by the problem that is reported. They may have other problems too. */
   readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
+  /** The same for what is allowed and hardly meant: the service starts, and says `SETTING: what is wrong: what to do`. */
+  readonly doubts?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
   /** The problems of values that are right by themselves. */
   conflicts?(values: ValuesOf<Rows>): readonly string[];
   /** Settings with a file that only its owner may be able to write to. */
@@ -56,11 +59,18 @@ export function readEnvironment<Rows extends z.ZodRawShape>(
       if (!isOwn && meant === undefined) return [];
       return [`${name}: is not a setting of this service${meant === undefined ? '' : `: did you mean ${meant}?`}`];
     });
+  const refused = new Set(parsed.error?.issues.map(({ path }) => path[0]));
+  const invisible = settings.flatMap((name) => {
+    const problem = refused.has(name) ? undefined : invisibleEnd(given[name] ?? '');
+    return problem === undefined ? [] : [`${name}: ${problem}`];
+  });
   const problems = [
     ...(parsed.error?.issues.map(({ path, message }) => {
       const name = path.join('.');
-      return `${name}: ${message}${hintFor(given[name] ?? '')}`;
+      const value = given[name] ?? '';
+      return `${name}: ${invisibleEnd(value) ?? `${message}${hintFor(value)}`}`;
     }) ?? []),
+    ...invisible,
     ...Object.keys(contradictions).filter((problem) => contradictions[problem]?.(given)),
     ...unknown,
   ];
@@ -74,6 +84,5 @@ function isOfKubernetes(name: string, value: string): boolean {
 /** What often is wrong with a value besides the rule that it breaks. */
 function hintFor(value: string): string {
   if (/^(["']).*\1$/s.test(value)) return '; its quotation marks are part of it: files for docker --env-file have none';
-  if (value.endsWith('\r')) return '; it ends in a carriage return: save the file that sets it with Unix line ends';
   return URL_OF_KUBERNETES.test(value) ? '; Kubernetes sets it for a Service: switch enableServiceLinks off' : '';
 }

@@ -6,7 +6,14 @@ import type { Network } from '../../adapters/http/parsing/client-address.ts';
 // `values` is what pages and help texts say of the values that are allowed.
 
 export function text() {
-  return z.string('must be set').refine((value) => value.trim() === value, 'must not begin or end with a space');
+  return z.string('must be set');
+}
+
+/** Where a program listens. */
+export function listeningHost() {
+  const rule =
+    'must be an IP address or a host name alone: no http://, no port (that is a setting of its own), IPv6 without brackets; 0.0.0.0 or :: is every address';
+  return z.string().refine((value) => isIP(value) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(value), rule);
 }
 
 export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {

@@ -17,7 +17,17 @@ import {
   settingsGroup,
   type ValuesOf,
 } from './read-environment.ts';
-import { hostNames, isHttpUrl, listOf, networks, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+import {
+  hostNames,
+  isHttpUrl,
+  listeningHost,
+  listOf,
+  networks,
+  oneOf,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
@@ -43,6 +53,10 @@ export const CORE_GROUPS = {
       'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory': ({ CLIENT_REPOSITORY, CLIENTS_FILE }) => CLIENT_REPOSITORY === 'memory' && !CLIENTS_FILE,
       'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres': (given) => given['CLIENT_REPOSITORY'] === 'postgres' && !given['DATABASE_URL'] && !given['DATABASE_URL_FILE'],
       'DATABASE_URL: must not be set if DATABASE_URL_FILE is set': ({ DATABASE_URL, DATABASE_URL_FILE }) => DATABASE_URL && DATABASE_URL_FILE,
+    },
+    doubts: {
+      'CLIENTS_FILE: has no effect with CLIENT_REPOSITORY=postgres: leave it out, or npm run clients -- import <file>': (given) => given['CLIENT_REPOSITORY'] === 'postgres' && given['CLIENTS_FILE'],
+      'DATABASE_URL: has no effect with CLIENT_REPOSITORY=memory and KEY_DIRECTORY=memory: set CLIENT_REPOSITORY=postgres, or leave it out': (given) => given['CLIENT_REPOSITORY'] === 'memory' && given['KEY_DIRECTORY'] !== 'postgres' && (given['DATABASE_URL'] || given['DATABASE_URL_FILE']),
     },
   }),
   authentication: settingsGroup({ rows: {
@@ -89,16 +103,20 @@ export const CORE_GROUPS = {
   }),
   listening: settingsGroup({
     rows: {
-      HOST: text().default('127.0.0.1').describe('address to listen on. The image sets `0.0.0.0`; on Cloud Run, Render and Heroku that is the default, and on Fly.io `::`'),
+      HOST: listeningHost().default('127.0.0.1').describe('address to listen on. The image sets `0.0.0.0`; on Cloud Run, Render and Heroku that is the default, and on Fly.io `::`'),
       PORT: wholeNumber(0, 65_535).default(8080).describe('port to listen on. `0` is any free port, and then `BASE_URL` is required'),
       BASE_URL: baseUrl().optional().meta({ absent: '`http://localhost:PORT`', description: 'the URL under which callers reach the service. It is never taken from a request' }),
       TRUSTED_PROXIES: networks().optional().describe("address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a proxy](operations.md#behind-a-proxy)"),
-      MANAGEMENT_HOST: text().default('127.0.0.1').describe('address of the management port. The image sets `0.0.0.0`; do not publish the port'),
+      MANAGEMENT_HOST: listeningHost().default('127.0.0.1').describe('address of the management port. The image sets `0.0.0.0`; do not publish the port'),
       MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081).describe('port that serves `/livez`, `/readyz`, `/readyz/verification` and `/metrics` without authentication. `0` switches it off'),
       MANAGEMENT_ALLOWED_HOSTS: hostNames().optional().describe('names, separated by commas, by which Prometheus and operators reach the management port, such as `auth.internal`. Beside them, it answers as `MANAGEMENT_HOST`, `localhost`, `*.localhost` and by IP address; every other `Host` gets [421](monitoring.md)'),
     },
     contradictions: {
       'BASE_URL: is required if PORT is 0, any free port': ({ PORT, BASE_URL }) => PORT === '0' && !BASE_URL,
+    },
+    doubts: {
+      'BASE_URL: no caller reaches 0.0.0.0 or [::], which mean every address of this machine: write the name by which callers reach the service, and 0.0.0.0 into HOST': ({ BASE_URL = '' }) => /\/\/(0\.0\.0\.0|\[::\])([:/]|$)/.test(BASE_URL),
+      'BASE_URL: ends in the path of an endpoint, which the service adds itself: write what comes before /oauth2 or /.well-known': ({ BASE_URL = '' }) => /\/(oauth2|\.well-known)(\/|$)/.test(BASE_URL),
     },
     conflicts({ PORT: port, MANAGEMENT_PORT, HOST, MANAGEMENT_HOST }) {
       const isTaken = port !== 0 && port === MANAGEMENT_PORT && overlap(HOST, MANAGEMENT_HOST);
@@ -122,6 +140,10 @@ export const CORE_GROUPS = {
     },
     contradictions: {
       'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token': (given) => given['METADATA_COMPATIBILITY']?.includes('mcp') && given['PUBLIC_METADATA'] !== 'true',
+    },
+    doubts: {
+      'METADATA_COMPATIBILITY: oidc has no effect for clients without a token: set PUBLIC_METADATA=true': (given) => given['METADATA_COMPATIBILITY']?.includes('oidc') && given['PUBLIC_METADATA'] !== 'true',
+      'METADATA_SCOPES: a comma is part of a scope: separate scopes by spaces': ({ METADATA_SCOPES }) => METADATA_SCOPES?.includes(','),
     },
   }),
 };

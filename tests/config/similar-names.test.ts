@@ -142,7 +142,6 @@ describe('editDistance', () => {
 describe('a value', () => {
   it.each([
     ['"8080"', '; its quotation marks are part of it: files for docker --env-file have none'],
-    ['8080\r', '; it ends in a carriage return: save the file that sets it with Unix line ends'],
     ['tcp://10.0.0.1:8080', '; Kubernetes sets it for a Service: switch enableServiceLinks off'],
     ['x', ''],
   ])('%j: says what often is wrong with it', (PORT, hint) => {

@@ -17,7 +17,8 @@ tables with KEY_DIRECTORY=postgres. Private keys are not in it.
 
 Exit codes: 0 done; 1 refused: no key has this id; 2 wrong usage; 3 the database cannot be used.`;
 
-const TABLES = 'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing.';
+const TABLES =
+  'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing. If they are there: grant select, insert, update, delete on signing_keys, signing_key_states to this role.';
 
 const COLUMNS = ['kid', 'algorithm', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
 

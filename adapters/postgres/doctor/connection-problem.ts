@@ -48,8 +48,15 @@ const CURES: Readonly<Record<string, readonly [text: string, cure: string]>> = {
   '57P03': ['the server is starting or stopping', 'wait, then run the doctor again'],
 };
 
-/** Faults whose code does not say enough, by a part of the message. */
+/** Faults whose code does not say enough, by a part of the message: before the codes. */
 const BY_MESSAGE: readonly (readonly [RegExp, readonly [text: string, cure: string]])[] = [
+  [
+    /no encryption|SSL off/,
+    [
+      'the server demands TLS',
+      'add ?sslmode=verify-full&sslrootcert=<file of its authority> to DATABASE_URL, or allow connections without it in pg_hba.conf',
+    ],
+  ],
   [
     /unsupported startup parameter/,
     [
@@ -90,11 +97,10 @@ export function connectionProblem(fault: unknown, url: string): Finding {
   const { code, message = 'unknown fault', cert } = (fault ?? {}) as NodeJS.ErrnoException & { cert?: PeerCertificate };
   const names = cert ? `: it names ${cert.subjectaltname ?? `only CN:${cert.subject.CN}`}` : '';
   const place = placeOf(url);
-  const [text, cure] = CURES[code ?? ''] ??
-    BY_MESSAGE.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] ?? [
-      message,
-      'look at the log of PostgreSQL, and correct DATABASE_URL',
-    ];
+  const [text, cure] = BY_MESSAGE.find(
+    ([pattern]) => pattern.test(`${code} ${message}`) && !(code ?? '').includes('ALTNAME'),
+  )?.[1] ??
+    CURES[code ?? ''] ?? [message, 'look at the log of PostgreSQL, and correct DATABASE_URL'];
   return problem(`${place}: ${text}${names}${code === undefined ? '' : ` (${code})`}`, cure);
 }
 

@@ -71,7 +71,8 @@ async function inspectTable(
   } catch (fault) {
     if (!(fault instanceof TableUnusable)) throw fault;
     const isShape = / lacks the column /.test(fault.message);
-    const change = 'add it: no program of the service changes a table that exists';
+    const change =
+      'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
     return problem(fault.message, isShape ? change : grant);
   }
 }

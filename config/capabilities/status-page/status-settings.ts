@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SecretText } from '../../../adapters/system/secret-text.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
+import { invisibleEnd } from '../../settings/invisible-ends.ts';
 import { type Environment, settingsGroup } from '../../settings/read-environment.ts';
 import { text } from '../../settings/setting-kinds.ts';
 
@@ -37,5 +38,6 @@ function managementToken() {
 /** The token in a file of one line, as container engines mount secrets. Fails with the rule, never with the text. */
 export function readManagementToken(content: string): Result<SecretText, readonly string[]> {
   const token = content.replace(/[\r\n]+$/, '');
-  return FORM.test(token) ? success(new SecretText(token)) : failure([`must contain one line of ${FORM_IN_WORDS}`]);
+  const rule = invisibleEnd(token) ?? `must contain one line of ${FORM_IN_WORDS}`;
+  return FORM.test(token) ? success(new SecretText(token)) : failure([rule]);
 }

@@ -83,14 +83,17 @@ describe('npm run clients, on a database that cannot be used', () => {
     const clients = clientsInProcess(role.url);
     expect(await clients(['list'])).toMatchObject({
       exitCode: 3,
-      stderr: 'The database cannot be used: table clients does not exist, and the database role may not create it\n',
+      stderr:
+        'The database cannot be used: table clients does not exist, and the database role may not create it\nCLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.\n',
     });
     await clientsInProcess(database.url)(['list']);
     await database.query(`grant select on clients to ${role.name}`);
     expect((await clients(['list'])).exitCode).toBe(0);
     const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
     expect(run).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(run.stderr).toBe('The database cannot be used: permission denied for table clients (42501)\n');
+    expect(run.stderr).toBe(
+      'The database cannot be used: permission denied for table clients (42501)\nGrant this role select, insert, update and delete: docs/operations.md, "Roles and grants", has the statements.\n',
+    );
     await database.query(`revoke all on clients from ${role.name}`);
   });
 

@@ -120,7 +120,7 @@ describe('npm run keys', () => {
       expect(exitCode).toBe(3);
       expect(stderr).toBe(
         'The key directory cannot be used: table signing_keys does not exist\n' +
-          'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing.\n',
+          'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing. If they are there: grant select, insert, update, delete on signing_keys, signing_key_states to this role.\n',
       );
     } finally {
       await other.drop();

@@ -35,12 +35,18 @@ describe('namePortProblem', () => {
     // TEST-NET-1 of RFC 5737: nobody has it.
     expect(await problemOf('192.0.2.1')).toEqual({
       ok: false,
-      problem: ['HOST: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL)'],
+      problem: [
+        'HOST: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL): write one that it has, or 0.0.0.0 for all of them',
+      ],
     });
   });
 
   it('names the setting of a name without an address', async () => {
-    const problem = [expect.stringMatching(/^HOST: the name no-such-host\.invalid has no address \(E\w+\)$/)];
+    const problem = [
+      expect.stringMatching(
+        /^HOST: the name no-such-host\.invalid has no address \(E\w+\): write an address of this machine, or 0\.0\.0\.0/,
+      ),
+    ];
     expect(await problemOf('no-such-host.invalid')).toEqual({ ok: false, problem });
   });
 
