@@ -10,3 +10,13 @@ export const AUTHENTICATION_METHODS = [
 ] as const;
 
 export type AuthenticationMethod = (typeof AUTHENTICATION_METHODS)[number];
+
+/** Whether one of the methods sends the secret of a client. */
+export function usesSecrets(methods: readonly AuthenticationMethod[]): boolean {
+  return methods.includes('client_secret_post') || methods.includes('client_secret_basic');
+}
+
+/** Whether one of the methods sends a signed assertion. */
+export function usesAssertions(methods: readonly AuthenticationMethod[]): boolean {
+  return methods.includes('private_key_jwt') || methods.includes('federated_jwt');
+}

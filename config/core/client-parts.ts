@@ -15,6 +15,7 @@ import { availableCores } from '../../adapters/system/host-limits.ts';
 import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import { VerifyAssertion } from '../../application/verify-assertion.ts';
+import { usesSecrets } from '../../domain/authentication-method.ts';
 import { StoredSecret } from '../../domain/stored-secret.ts';
 import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
@@ -76,8 +77,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   });
   part(parts, PARTS.authenticateClient, (get) => {
     const methods = settings.CLIENT_AUTHENTICATION_METHODS;
-    const hasSecrets = methods.includes('client_secret_post') || methods.includes('client_secret_basic');
-    const bySecret = hasSecrets ? get(PARTS.authenticateBySecret) : undefined;
+    const bySecret = usesSecrets(methods) ? get(PARTS.authenticateBySecret) : undefined;
     const byKey = get.optional(PARTS.authenticateByKey);
     const byIdentity = get.optional(PARTS.authenticateByIdentity);
     if (bySecret !== undefined && byKey === undefined && byIdentity === undefined) return bySecret;

@@ -2,6 +2,7 @@ import { IMPORTED_KEYS_MAX } from '../../adapters/jwt/node-crypto-assertion-veri
 import type { ServiceState } from '../../adapters/prom-client/service-metrics.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { availableCores, memoryLimit } from '../../adapters/system/host-limits.ts';
+import { usesAssertions } from '../../domain/authentication-method.ts';
 import type { ExpiringCredentials } from '../../domain/client-details.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -34,7 +35,7 @@ export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Sett
     read: () => audit().bufferedBytes,
     max: () => audit().bufferedBytesMax,
   });
-  if (['private_key_jwt', 'federated_jwt'].some((name) => CLIENT_AUTHENTICATION_METHODS.some((on) => on === name))) {
+  if (usesAssertions(CLIENT_AUTHENTICATION_METHODS)) {
     metrics.measure({
       name: 'auth_assertion_keys',
       help: 'Public keys that have verified an assertion and are kept ready for the next one.',

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
 import type { RequestOrigin } from '../../../application/ports/audit-log.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
-import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import { type AuthenticationMethod, usesAssertions } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { Countable, CountableCaller, LoadLimit } from '../admission/load-limit.ts';
@@ -36,7 +36,7 @@ export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts)
     methods,
     secretInBody: methods.includes('client_secret_post'),
     secretInHeader: methods.includes('client_secret_basic'),
-    assertion: methods.includes('private_key_jwt') || methods.includes('federated_jwt'),
+    assertion: usesAssertions(methods),
   };
   return async (ctx) => {
     const challenge = challengeOf(ctx.state.head.authorization);
