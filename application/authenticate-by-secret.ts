@@ -57,7 +57,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     const presented: PresentedSecret = { clientId, clientSecret, secretId: secretIdOf(clientSecret) };
 
     const cached = verifiedSecrets.lookUp(presented);
-    if (cached.state() !== 'absent' && slots.hasAttemptsLeft(clientId, caller.address)) {
+    if (cached.state() !== 'absent' && slots.hasAttemptsLeft(clientId, caller.network)) {
       const registration = await this.#findVerified(presented, cached, caller);
       if (registration !== undefined) return success(registration);
     }
@@ -119,12 +119,12 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
   }
 
   /** Verifies a cached secret again before it expires, so that a client in steady use never waits for a slot. */
-  async #renew(presented: PresentedSecret, cached: CachedVerification, { address }: Caller): Promise<void> {
+  async #renew(presented: PresentedSecret, cached: CachedVerification, { network }: Caller): Promise<void> {
     const { clientId } = presented;
     if (this.#renewing.has(clientId)) return;
     this.#renewing.add(clientId);
     try {
-      const caller = { address, disconnected: NEVER_ABORTED };
+      const caller = { network, disconnected: NEVER_ABORTED };
       await this.#attempt(presented, cached, { caller, purpose: 'renewal' });
     } catch {
       // No slot was free. The next request of this client tries again, or waits for a verification once the entry expires.

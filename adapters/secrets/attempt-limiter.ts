@@ -75,15 +75,15 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     return this.#pairsMax;
   }
 
-  hasAttemptsLeft(clientId: string, address: string): boolean {
+  hasAttemptsLeft(clientId: string, network: string): boolean {
     if (this.#availableAt.size === 0) return true;
-    const pair = pairOf(clientId, address);
+    const pair = pairOf(clientId, network);
     return this.#isAvailable(pair);
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
     if (request.purpose === 'renewal') return this.#slots.acquire(request);
-    const pair = pairOf(request.clientId, request.caller.address);
+    const pair = pairOf(request.clientId, request.caller.network);
     if (this.#isAvailable(pair)) {
       this.#take(pair);
       const slot = await this.#acquireBehind(request, pair);
@@ -185,7 +185,7 @@ function exhaustedIfLate(fault: unknown): 'attempts_exhausted' {
   throw fault;
 }
 
-/** A digest, which has the same size for every pair and refers to no text of the request. An address has no space, so no two pairs are one text. */
-function pairOf(clientId: string, address: string): string {
-  return hash('sha256', `${address} ${clientId}`, 'base64');
+/** A digest, which has the same size for every pair and refers to no text of the request. A network has no space, so no two pairs are one text. */
+function pairOf(clientId: string, network: string): string {
+  return hash('sha256', `${network} ${clientId}`, 'base64');
 }

@@ -81,7 +81,7 @@ function clientOf({ client }: Waiting): ClientShare {
 }
 
 function addressOf({ request }: Waiting): string {
-  return request.caller.address;
+  return request.caller.network;
 }
 
 /** The items of the key that most of them have; of the key that came first, if several have as many. */

@@ -36,7 +36,7 @@ export function tracedPorts(tracing: RequestTracing): ObservedPorts {
         ),
     }),
     slots: (port) => ({
-      hasAttemptsLeft: (clientId, address) => port.hasAttemptsLeft(clientId, address),
+      hasAttemptsLeft: (clientId, network) => port.hasAttemptsLeft(clientId, network),
       acquire: (request) => tracing.step('wait for slot', () => port.acquire(request)),
     }),
     secrets: (port) => ({

@@ -31,7 +31,7 @@ export function sentFaultOf(reason: unknown): SentFault {
 }
 
 /** A slot request as it is sent. Separate messages report that the caller has disconnected, and ask for the registration. */
-type SentSlotRequest = Omit<SlotRequest, 'caller' | 'waitMs' | 'isRegistered'> & { readonly address: string };
+type SentSlotRequest = Omit<SlotRequest, 'caller' | 'waitMs' | 'isRegistered'> & { readonly network: string };
 
 /** The state of the key ring, and its signing key in PKCS#8. The key is a secret: it is sent over the pipes of this service only. */
 export interface SentKeys {

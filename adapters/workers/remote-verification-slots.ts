@@ -46,7 +46,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     const stopListening = () => caller.disconnected.removeEventListener('abort', onDisconnected);
     caller.disconnected.addEventListener('abort', onDisconnected);
     this.#requests.set(id, request);
-    const asked = this.#primary.acquireSlot(id, { clientId, cost, purpose, address: caller.address });
+    const asked = this.#primary.acquireSlot(id, { clientId, cost, purpose, network: caller.network });
     const answer = await this.#orClosed(asked)
       .catch((reason) => {
         stopListening();
@@ -123,7 +123,7 @@ export class SlotsForWorker implements SlotFunctions, Pick<PrimaryFunctions, 'ab
     this.#isRegistered = isRegistered;
   }
 
-  readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { address, ...request }) => {
+  readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { network, ...request }) => {
     // Messages of a worker can arrive after it has ended.
     if (this.#closed) return { unavailable: 'the worker has ended' };
     const disconnect = new AbortController();
@@ -131,7 +131,7 @@ export class SlotsForWorker implements SlotFunctions, Pick<PrimaryFunctions, 'ab
     try {
       const slot = await this.#slots.acquire({
         ...request,
-        caller: { address, disconnected: disconnect.signal },
+        caller: { network, disconnected: disconnect.signal },
         isRegistered: async () => {
           const answer = await this.#isRegistered(id);
           if (typeof answer === 'object') throw faultOf(answer);

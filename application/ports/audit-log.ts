@@ -17,13 +17,6 @@ export interface KeyEvent {
   readonly key_id: string;
 }
 
-/** Where a token request came from, and the id under which it is in the request log. */
-export interface RequestOrigin {
-  readonly requestId: string;
-  /** The address of the caller, or of a proxy that is not trusted. */
-  readonly remoteAddress: string;
-}
-
 interface TokenRequest {
   readonly at: number;
   /** X-Request-Id of the answer, and of its line in the request log. */

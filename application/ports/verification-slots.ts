@@ -60,10 +60,10 @@ export interface VerificationSlot {
 /** Limits how many verifications run at once, who runs one next, and how many attempts a caller has. */
 export interface VerificationSlots {
   /**
-   * Whether a secret of this client id that comes from this address may be compared with the cache of verified secrets
+   * Whether a secret of this client id that comes from this network may be compared with the cache of verified secrets
    * without a slot. If not, too many attempts failed there. Costs nothing and never fails.
    */
-  hasAttemptsLeft(clientId: string, address: string): boolean;
+  hasAttemptsLeft(clientId: string, network: string): boolean;
 
   /**
    * Resolves when a slot is free, or with `attempts_exhausted` if too many attempts failed and this one was not selected

@@ -1,10 +1,9 @@
-import type { RequestOrigin } from '../../application/ports/audit-log.ts';
-import type { Caller } from '../../application/ports/caller.ts';
+import type { Caller, RequestOrigin } from '../../application/ports/caller.ts';
 
 /** A caller that never disconnects. */
 export const A_CALLER: Caller & RequestOrigin = {
   requestId: '6f1c1d2e-0000-4000-8000-000000000001',
   remoteAddress: '192.0.2.1',
-  address: '192.0.2.1',
+  network: '192.0.2.1',
   disconnected: new AbortController().signal,
 };

@@ -76,7 +76,7 @@ export class LoadLimit {
    */
   withUncountedWaits(slots: VerificationSlots): VerificationSlots {
     return {
-      hasAttemptsLeft: (clientId, address) => slots.hasAttemptsLeft(clientId, address),
+      hasAttemptsLeft: (clientId, network) => slots.hasAttemptsLeft(clientId, network),
       acquire: async (attempt) => {
         const { caller } = attempt;
         // A renewal runs in the background, where no request is counted.

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
-import type { RequestOrigin } from '../../../application/ports/audit-log.ts';
+import type { RequestOrigin } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
 import { type AuthenticationMethod, usesAssertions } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
@@ -156,7 +156,7 @@ function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRe
 class ResponseCaller implements CountableCaller, RequestOrigin {
   readonly requestId: string;
   readonly remoteAddress: string;
-  readonly address: string;
+  readonly network: string;
   readonly request: Countable;
   readonly #response: ServerResponse;
   #disconnected: AbortSignal | undefined;
@@ -164,7 +164,7 @@ class ResponseCaller implements CountableCaller, RequestOrigin {
   constructor({ res, state }: Exchange) {
     this.requestId = state.requestId;
     this.remoteAddress = state.clientAddress;
-    this.address = networkOf(state.clientAddress);
+    this.network = networkOf(state.clientAddress);
     this.request = state;
     this.#response = res;
   }

@@ -87,7 +87,7 @@ describe('a request that waits for a verification', () => {
 
   function countedCaller(load: LoadLimit) {
     const disconnect = new AbortController();
-    const caller: CountableCaller = { address: '192.0.2.1', disconnected: disconnect.signal, request: {} };
+    const caller: CountableCaller = { network: '192.0.2.1', disconnected: disconnect.signal, request: {} };
     expect(load.enter(caller.request)).toBe(true);
     return { caller, disconnect };
   }

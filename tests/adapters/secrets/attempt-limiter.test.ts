@@ -33,15 +33,15 @@ function world({ paced = new PacedAttempts(PACED), queue = QUEUE, pairsMax = 100
   const options = { failuresPerMinute: FAILURES, paced, pairsMax, now: () => time.ms };
   const slots = new AttemptLimiter(new VerificationQueue(queue), options);
   let verifications = 0;
-  const attempt = (verdict: SecretVerdict, clientId = 'a-client', address = '192.0.2.1', registered = true) =>
-    verifyInSlot(slots, slotRequest({ clientId, registered, caller: { ...A_CALLER, address } }), async () => {
+  const attempt = (verdict: SecretVerdict, clientId = 'a-client', network = '192.0.2.1', registered = true) =>
+    verifyInSlot(slots, slotRequest({ clientId, registered, caller: { ...A_CALLER, network } }), async () => {
       verifications += 1;
       return verdict;
     });
-  const exhaust = async (clientId = 'a-client', address = '192.0.2.1') => {
-    for (let count = 0; count < FAILURES; count += 1) await attempt('mismatch', clientId, address);
+  const exhaust = async (clientId = 'a-client', network = '192.0.2.1') => {
+    for (let count = 0; count < FAILURES; count += 1) await attempt('mismatch', clientId, network);
   };
-  const hasAttemptsLeft = (clientId = 'a-client', address = '192.0.2.1') => slots.hasAttemptsLeft(clientId, address);
+  const hasAttemptsLeft = (clientId = 'a-client', network = '192.0.2.1') => slots.hasAttemptsLeft(clientId, network);
   return { slots, paced, attempt, exhaust, hasAttemptsLeft, time, verifications: () => verifications };
 }
 
@@ -77,7 +77,7 @@ describe('AttemptLimiter', () => {
   it('counts an attempt when it arrives, before its secret is compared with anything', async () => {
     const { slots, hasAttemptsLeft } = world();
     for (let count = 0; count < FAILURES; count += 1) void slots.acquire(slotRequest()).catch(() => {});
-    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+    expect(hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
     slots.close();
   });
 
@@ -124,7 +124,7 @@ describe('AttemptLimiter', () => {
       });
       await expect(left).rejects.toThrow(DependencyUnavailable);
     }
-    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+    expect(hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
   });
 
   it('counts a caller who disconnects while waiting for a slot, and grants none', async () => {
@@ -137,7 +137,7 @@ describe('AttemptLimiter', () => {
       await expect(waiting).rejects.toThrow(DependencyUnavailable);
     }
     if (held !== 'attempts_exhausted') held.release();
-    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+    expect(hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
   });
 
   it('counts a request that found the queue full', async () => {
@@ -148,10 +148,10 @@ describe('AttemptLimiter', () => {
     };
     const slots = new AttemptLimiter(full, { failuresPerMinute: 2 });
     for (let count = 0; count < 2; count += 1) {
-      expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
+      expect(slots.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
       await expect(slots.acquire(slotRequest())).rejects.toThrow(SlotsExhausted);
     }
-    expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+    expect(slots.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
   });
 
   it('does not count an attempt that found out nothing because of a fault', async () => {
@@ -160,12 +160,12 @@ describe('AttemptLimiter', () => {
       const failing = verifyInSlot(slots, slotRequest(), () => Promise.reject(new Error('a bug')));
       await expect(failing).rejects.toThrow('a bug');
     }
-    expect(hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
+    expect(hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
   });
 
   it('grants a slot for the renewal of a verified secret, however many attempts failed at that address', async () => {
     const { slots, exhaust } = world({ paced: new PacedAttempts({ ...PACED, intervalMsMax: 60_000 }) });
-    await exhaust('a-client', A_CALLER.address);
+    await exhaust('a-client', A_CALLER.network);
     const renewal = slotRequest({ purpose: 'renewal' });
     expect(await verifyInSlot(slots, renewal, async () => 'match')).toBe('match');
   });
@@ -216,7 +216,7 @@ describe('AttemptLimiter', () => {
     for (let count = 0; count < 3; count += 1) {
       expect(await verifyInSlot(slots, slotRequest(), async () => 'mismatch')).toBe('mismatch');
     }
-    expect(slots.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+    expect(slots.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
   });
 
   it.each(['attempts_exhausted', 'slow_down'] as const)(
@@ -235,11 +235,11 @@ describe('AttemptLimiter', () => {
       };
       const share = new AttemptLimiter(behind, { failuresPerMinute: 600, now: () => time.ms });
       expect(await verifyInSlot(share, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
-      expect(share.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+      expect(share.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
       time.ms += 4_900;
-      expect(share.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(false);
+      expect(share.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
       time.ms += 200;
-      expect(share.hasAttemptsLeft('a-client', A_CALLER.address)).toBe(true);
+      expect(share.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
     },
   );
 
@@ -300,9 +300,9 @@ describe('AttemptLimiter', () => {
     const { slots, attempt, paced } = world({
       paced: new PacedAttempts({ ...PACED, intervalMsMax: 59_000 }),
     });
-    for (let count = 1; count < FAILURES; count += 1) await attempt('mismatch', 'a-client', A_CALLER.address);
+    for (let count = 1; count < FAILURES; count += 1) await attempt('mismatch', 'a-client', A_CALLER.network);
     const held = await slots.acquire(slotRequest());
-    const waiting = attempt('match', 'a-client', A_CALLER.address);
+    const waiting = attempt('match', 'a-client', A_CALLER.network);
     await settled();
     expect(paced.size).toBe(1);
     if (held !== 'attempts_exhausted') await held.settle('match');

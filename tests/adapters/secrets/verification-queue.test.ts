@@ -58,7 +58,7 @@ function world(limits: Partial<VerificationQueueLimits> = {}) {
 }
 
 /** A caller at this address. */
-const at = (address: string) => ({ ...A_CALLER, address });
+const at = (network: string) => ({ ...A_CALLER, network });
 
 const opened: VerificationQueue[] = [];
 afterEach(() => {

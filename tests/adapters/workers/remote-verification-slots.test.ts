@@ -173,7 +173,7 @@ describe('RemoteVerificationSlots', () => {
     const slots = new SlotsForWorker(queue, notCalled);
     slots.close();
     const { caller: _caller, isRegistered: _isRegistered, ...request } = slotRequest();
-    expect(await slots.acquireSlot(1, { ...request, address: '192.0.2.1' })).toEqual({
+    expect(await slots.acquireSlot(1, { ...request, network: '192.0.2.1' })).toEqual({
       unavailable: 'the worker has ended',
     });
     expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
