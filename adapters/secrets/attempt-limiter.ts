@@ -15,8 +15,8 @@ const EVICTION_CANDIDATES = 8;
 
 const MINUTE_MS = 60_000;
 
-/** How long a share has no attempts left after the limiter behind it had none, in milliseconds. */
-const SHARE_BLOCKED_MS = 5_000;
+/** How long the limiter of a worker has no attempts left after that of the primary had none, in milliseconds. */
+const WORKER_BLOCKED_MS = 5_000;
 
 /** How long an attempt may wait in all, in milliseconds: for its selection and then for a slot. */
 const WAIT_MS = 2_000;
@@ -41,6 +41,8 @@ interface AttemptLimiterOptions {
  *
  * The limit paces attempts and never locks a client out: beyond it, attempts wait, and one of them at a time is selected at
  * random, at the rate that the limit allows.
+ *
+ * Each worker has one too, with limit / WORKERS, in front of that of the primary.
  *
  * The count of a pair is kept as one number, the time at which all of its attempts are available again (GCRA, the generic
  * cell rate algorithm of ITU-T I.371).
@@ -103,11 +105,11 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
   }
 
-  /** Where the primary has no attempts left, a share has none either: otherwise its guesses would come on top. */
+  /** Where the primary has no attempts left, a worker has none either: otherwise its guesses would come on top. */
   async #acquireBehind(request: SlotRequest, pair: string): Promise<VerificationSlot | 'attempts_exhausted'> {
     const slot = await this.#slots.acquire(request);
     const isExhausted = slot === 'attempts_exhausted' || slot.refusals === 'slow_down';
-    if (isExhausted) this.#set(pair, this.#now() + this.#burstMs + SHARE_BLOCKED_MS);
+    if (isExhausted) this.#set(pair, this.#now() + this.#burstMs + WORKER_BLOCKED_MS);
     return slot;
   }
 

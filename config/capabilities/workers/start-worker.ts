@@ -105,8 +105,8 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
 }
 
 /**
- * The primary limits the attempts at all workers together. A worker has a share of them, until whose end it may answer from
- * its cache without asking.
+ * The primary limits the attempts at all workers together. Until its own limit is reached, a worker may answer from its cache
+ * without asking.
  */
 function limited(slots: RemoteVerificationSlots, settings: Settings): ClosableVerificationSlots {
   const { CLIENT_FAILURES_PER_MINUTE: limit, WORKERS: workers } = settings;

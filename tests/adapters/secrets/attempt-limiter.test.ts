@@ -220,7 +220,7 @@ describe('AttemptLimiter', () => {
   });
 
   it.each(['attempts_exhausted', 'slow_down'] as const)(
-    'has no attempts left in its share for 5 s after the limiter behind it had none: %s',
+    'has no attempts left in a worker for 5 s after the limiter behind it had none: %s',
     async (answer) => {
       const time = { ms: 1_000_000 };
       const slot: VerificationSlot = {
@@ -233,13 +233,13 @@ describe('AttemptLimiter', () => {
         acquire: async () => (answer === 'slow_down' ? slot : answer),
         close: () => {},
       };
-      const share = new AttemptLimiter(behind, { failuresPerMinute: 600, now: () => time.ms });
-      expect(await verifyInSlot(share, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
-      expect(share.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
+      const ofWorker = new AttemptLimiter(behind, { failuresPerMinute: 600, now: () => time.ms });
+      expect(await verifyInSlot(ofWorker, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
+      expect(ofWorker.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
       time.ms += 4_900;
-      expect(share.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
+      expect(ofWorker.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
       time.ms += 200;
-      expect(share.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
+      expect(ofWorker.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
     },
   );
 
