@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
-import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
+import { RefusalDelay } from '../../../adapters/http/admission/refusal-delay.ts';
 import { locationRoute } from '../../../adapters/http/example-resource/location-route.ts';
 import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServer, startServer } from '../../../adapters/http/server/running-server.ts';
@@ -37,7 +37,7 @@ export async function startResourceServer(
   const keys = new RemoteKeyProvider(keyOptions, clock, createStateLog(log));
   const findLocation = new FindLocation(new InMemoryLocationCatalog(PLACES));
   const server = new HttpServer({
-    rejectionDelay: new RejectionDelay(),
+    refusalDelay: new RefusalDelay(),
     load: new LoadLimit(LOAD_LIMITS),
     routes: [locationRoute(findLocation, settings.LOCATION_FIELD_ORDER)],
     authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(keys), clock, {
