@@ -61,8 +61,8 @@ interface ServiceWorkers extends HealthCheck {
   /** How many of them listen, and which. */
   readonly listening: number;
   states(): readonly { readonly id: number; readonly listening: boolean }[];
-  /** Their health, with that of what they share with this process. */
-  healthChecks(shared: readonly HealthCheck[]): readonly HealthCheck[];
+  /** Their health, each check in its worst state, with those of this process. */
+  healthChecks(own: readonly HealthCheck[]): readonly HealthCheck[];
   start(): Promise<void>;
   listen(): Promise<Address>;
   /** Kills those that have not ended in time. */

@@ -105,9 +105,9 @@ export class WorkerPool implements HealthCheck {
     return listening === size ? { ready: true } : { ready: true, note: `${listening} of ${size} workers listen` };
   }
 
-  /** The pool itself, and each dependency of the workers in its worst state. `shared` are dependencies of this process too. */
-  healthChecks(shared: readonly HealthCheck[] = []): readonly HealthCheck[] {
-    return [this, ...worstHealth([statesOf(shared), ...[...this.#parts.workers].map(({ health }) => health)])];
+  /** The pool itself, and each dependency in the worst state that a worker or, with `own`, this process has. */
+  healthChecks(own: readonly HealthCheck[] = []): readonly HealthCheck[] {
+    return [this, ...worstHealth([statesOf(own), ...[...this.#parts.workers].map(({ health }) => health)])];
   }
 
   /** The process ids of all workers. */

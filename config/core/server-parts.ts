@@ -14,6 +14,7 @@ import { MetricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { connectionsWithin } from '../../adapters/system/open-files.ts';
 import { PublishKeys } from '../../application/keys/publish-keys.ts';
+import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { RequestCounter, RequestLog } from '../../application/ports/telemetry.ts';
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -76,9 +77,8 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
   });
 
   part(parts, PARTS.healthChecks, (get) => () => {
-    const logs = [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks];
-    const ofProcesses = get.optional(PARTS.workers)?.healthChecks(logs) ?? logs;
-    return [get(PARTS.lifecycle), ...ofProcesses, ...get(PARTS.dependencies)];
+    const checks = checksOfProcess(get);
+    return [get(PARTS.lifecycle), ...(get.optional(PARTS.workers)?.healthChecks(checks) ?? checks)];
   });
   part(parts, PARTS.metricsScrape, (get) => {
     return new MetricsScrape({
@@ -109,6 +109,11 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       answersHost: ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]),
     });
   });
+}
+
+/** What a process needs in order to answer requests, whatever its role. */
+export function checksOfProcess(get: Get): readonly HealthCheck[] {
+  return [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks, ...get(PARTS.dependencies)];
 }
 
 function countedBy(counters: readonly RequestCounter[]): RequestCounter {

@@ -21,6 +21,7 @@ import type { ClosableVerificationSlots } from '../../../application/ports/verif
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { success } from '../../../domain/result.ts';
 import { buildContainer } from '../../container.ts';
+import { checksOfProcess } from '../../core/server-parts.ts';
 import { PARTS } from '../../parts.ts';
 import { getFrom } from '../../registration.ts';
 import type { Configuration } from '../../settings/configuration.ts';
@@ -82,9 +83,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
   const verifier = get(PARTS.bcryptVerifier);
   for (const cost of start.costs) verifier.includeCost(cost);
   let service: RunningServer | undefined;
-  const { checks: auditChecks } = get(PARTS.auditOutput);
-  const checks = [logDestination, ...auditChecks, ...get(PARTS.dependencies)];
-  reportHealth(checks, (states) => ignoreEndOfPrimary(pipe.health(states)));
+  reportHealth(checksOfProcess(get), (states) => ignoreEndOfPrimary(pipe.health(states)));
   return {
     async listen() {
       service = await startProcess(container, settings, 'worker', start.sharedPort);
