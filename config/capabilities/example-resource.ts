@@ -1,6 +1,5 @@
 import { locationRoute } from '../../adapters/http/example-resource/location-route.ts';
 import { InMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
-import { FindLocation } from '../../application/example-resource/find-location.ts';
 import { define } from '../capability.ts';
 import { LISTS } from '../parts.ts';
 import { EXAMPLE_SETTINGS } from './example-resource/locations-settings.ts';
@@ -11,7 +10,7 @@ export const exampleResource = define({
   settings: EXAMPLE_SETTINGS,
   register(parts, { settings }) {
     if (!settings.EXAMPLE_RESOURCE) return;
-    const findLocation = new FindLocation(new InMemoryLocationCatalog(PLACES));
-    parts.register(LISTS.publicRoutes, { useValue: [locationRoute(findLocation, settings.LOCATION_FIELD_ORDER)] });
+    const catalog = new InMemoryLocationCatalog(PLACES);
+    parts.register(LISTS.publicRoutes, { useValue: [locationRoute(catalog, settings.LOCATION_FIELD_ORDER)] });
   },
 });

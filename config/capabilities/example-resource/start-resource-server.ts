@@ -14,7 +14,6 @@ import {
 } from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../../application/authorize-request.ts';
-import { FindLocation } from '../../../application/example-resource/find-location.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { LocationsSettings } from './locations-settings.ts';
 
@@ -35,11 +34,10 @@ export async function startResourceServer(
     staleSeconds: settings.JWKS_STALE_SECONDS,
   };
   const keys = new RemoteKeyProvider(keyOptions, clock, createStateLog(log));
-  const findLocation = new FindLocation(new InMemoryLocationCatalog(PLACES));
   const server = new HttpServer({
     refusalDelay: new RefusalDelay(),
     load: new LoadLimit(LOAD_LIMITS),
-    routes: [locationRoute(findLocation, settings.LOCATION_FIELD_ORDER)],
+    routes: [locationRoute(new InMemoryLocationCatalog(PLACES), settings.LOCATION_FIELD_ORDER)],
     authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(keys), clock, {
       issuer: settings.TOKEN_ISSUER,
       audience: settings.TOKEN_AUDIENCE,
