@@ -8,14 +8,8 @@ interface OneProgram {
   readonly name: string;
   readonly description: string;
   readonly version: string;
-  /** By the word that calls them, in the order of the help page. */
-  readonly programs: Readonly<Record<string, NamedProgram>>;
-}
-
-interface NamedProgram {
-  readonly summary: string;
-  /** Runs the program with the arguments of the process, and sets its exit code. */
-  load(): Promise<unknown>;
+  /** A summary, and what runs the program and sets the exit code, by the word that calls it, in the order of the help page. */
+  readonly programs: Readonly<Record<string, readonly [summary: string, load: () => Promise<unknown>]>>;
 }
 
 /** What is used of the process. */
@@ -33,12 +27,12 @@ export async function runOneProgram({ programs, ...page }: OneProgram, process: 
   const name = argv[place] ?? '';
   if (Object.hasOwn(programs, name)) {
     argv.splice(place, 1);
-    await programs[name]?.load();
+    await programs[name]?.[1]();
     return;
   }
   const terminal = new Terminal(process);
   const program = createProgram({ ...page, notes: NOTES }, terminal).helpCommand(false);
-  for (const [word, { summary }] of Object.entries(programs)) program.command(word).summary(summary);
+  for (const [word, [summary]] of Object.entries(programs)) program.command(word).summary(summary);
   program
     .command('completion')
     .summary('print a completion script for a shell')

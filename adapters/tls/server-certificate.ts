@@ -18,39 +18,37 @@ const BEGIN = '-----BEGIN CERTIFICATE-----';
 const SOON_MS = 30 * 86_400_000;
 const RENEW = 'renew it; the service reads the new file without a restart';
 
-/** Reads the certificates of a PEM file (RFC 7468), the one of the server first. A problem never quotes the file. */
-export function readChain(text: string): Result<readonly X509Certificate[], readonly string[]> {
+/** The certificates of a PEM file (RFC 7468), or what is wrong with it. */
+function readChain(text: string): readonly X509Certificate[] | string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length !== text.split(BEGIN).length - 1) return failure(['is not complete: a certificate has no end']);
-  if (blocks.length === 0) return failure([`must be certificates in PEM, with lines ${BEGIN}`]);
+  if (blocks.length !== text.split(BEGIN).length - 1) return 'TLS_CERT_FILE: is not complete: a certificate has no end';
+  if (blocks.length === 0) return `TLS_CERT_FILE: must be certificates in PEM, with lines ${BEGIN}`;
   try {
-    return success(blocks.map((block) => new X509Certificate(block)));
+    return blocks.map((block) => new X509Certificate(block));
   } catch {
-    return failure(['has a certificate that cannot be read']);
+    return 'TLS_CERT_FILE: has a certificate that cannot be read';
   }
 }
 
-/** Reads a private key in PEM, without a passphrase. A problem never quotes the file. */
-export function readPrivateKey(text: string): Result<KeyObject, readonly string[]> {
+function readPrivateKey(text: string): KeyObject | string {
   try {
-    return success(createPrivateKey(text));
+    return createPrivateKey(text);
   } catch {
     const hasPassphrase = /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text);
     const cure = '; this one has a passphrase: write it without one by openssl pkey -in <this file> -out <new file>';
-    return failure([`must be a private key in PEM without a passphrase${hasPassphrase ? cure : ''}`]);
+    return `TLS_KEY_FILE: must be a private key in PEM without a passphrase${hasPassphrase ? cure : ''}`;
   }
 }
 
-/** Both files together. Fails with every problem, by the names of the settings. */
+/** Both files together, the certificate of the server first. Fails with every problem, by the names of the settings; never quotes a file. */
 export function readServerCertificate(chain: string, key: string): Result<ServerCertificate, readonly string[]> {
   const [certificates, privateKey] = [readChain(chain), readPrivateKey(key)];
-  const named = (name: string, read: Result<unknown, readonly string[]>) =>
-    read.ok ? [] : read.problem.map((text) => `${name}: ${text}`);
-  const problems = [...named('TLS_CERT_FILE', certificates), ...named('TLS_KEY_FILE', privateKey)];
-  if (!certificates.ok || !privateKey.ok) return failure(problems);
-  const [leaf, ...others] = certificates.value;
-  if (!leaf?.checkPrivateKey(privateKey.value)) {
-    const isLater = others.some((other) => other.checkPrivateKey(privateKey.value));
+  if (typeof certificates === 'string' || typeof privateKey === 'string') {
+    return failure([certificates, privateKey].filter((read) => typeof read === 'string'));
+  }
+  const [leaf, ...others] = certificates;
+  if (!leaf?.checkPrivateKey(privateKey)) {
+    const isLater = others.some((other) => other.checkPrivateKey(privateKey));
     return failure([
       isLater
         ? 'TLS_CERT_FILE: the certificate of the server must come first, and then those of its authorities'
@@ -63,10 +61,10 @@ export function readServerCertificate(chain: string, key: string): Result<Server
     return failure([`TLS_CERT_FILE: OpenSSL does not accept it (${(fault as NodeJS.ErrnoException).code})`]);
   }
   // OpenSSL accepts dates that it cannot show.
-  if (certificates.value.some(({ validFrom, validTo }) => Number.isNaN(Date.parse(validFrom) + Date.parse(validTo)))) {
+  if (certificates.some(({ validFrom, validTo }) => Number.isNaN(Date.parse(validFrom) + Date.parse(validTo)))) {
     return failure(['TLS_CERT_FILE: a certificate has a date that cannot be read']);
   }
-  const expiresAt = new Date(Math.min(...certificates.value.map(({ validTo }) => Date.parse(validTo))));
+  const expiresAt = new Date(Math.min(...certificates.map(({ validTo }) => Date.parse(validTo))));
   return success({ chain, key, leaf, expiresAt });
 }
 

@@ -4,8 +4,6 @@ import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
 import { isWritableByOthers, OWNER_WRITES, readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import {
   inspectCertificate,
-  readChain,
-  readPrivateKey,
   readServerCertificate,
   type ServerCertificate,
 } from '../../adapters/tls/server-certificate.ts';
@@ -36,12 +34,7 @@ export const tls = define({
     ownersFiles: ['TLS_KEY_FILE'],
   }),
   read({ load }): Result<ServerCertificate | undefined, readonly string[]> {
-    const textOf = (setting: string, parse: (content: string) => Result<unknown, readonly string[]>) =>
-      load(setting, (content) => {
-        const parsed = parse(content);
-        return parsed.ok ? success(content) : parsed;
-      });
-    const [chain, key] = [textOf('TLS_CERT_FILE', readChain), textOf('TLS_KEY_FILE', readPrivateKey)];
+    const [chain, key] = [load('TLS_CERT_FILE', success), load('TLS_KEY_FILE', success)];
     if (!chain.ok || !key.ok) return failure([chain, key].flatMap((read) => (read.ok ? [] : read.problem)));
     if (chain.value === undefined || key.value === undefined) return success(undefined);
     return readServerCertificate(chain.value, key.value);
