@@ -62,6 +62,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/workers/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
   },
+  'fetch-uses-its-own-packages': {
+    file: 'adapters/fetch/planted-pino.ts',
+    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+  },
   'files-uses-its-own-packages': {
     file: 'adapters/files/planted.ts',
     text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
