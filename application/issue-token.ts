@@ -30,6 +30,22 @@ export interface IssuedToken {
   /** The granted scopes, space-delimited. */
   readonly scope: string;
   readonly expiresInSeconds: number;
+  /** It has been issued before. */
+  readonly isReused?: true;
+}
+
+/** What decides about a token, apart from its time and its id. */
+export interface Grant {
+  readonly registration: ClientRegistration;
+  /** The granted scopes, space-delimited. */
+  readonly scope: string;
+  readonly resources: readonly string[];
+}
+
+/** Issues a token again that was issued for the same grant shortly before. */
+export interface TokenReuse {
+  /** That token, or what `sign` returns. @param now in seconds. Throws what `sign` throws. */
+  issue(grant: Grant, now: number, sign: () => Promise<IssuedToken>): Promise<IssuedToken>;
 }
 
 interface IssueTokenParts {
@@ -40,6 +56,8 @@ interface IssueTokenParts {
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly auditLog: AuditLog;
+  /** By default each request gets a new token. */
+  readonly reuse?: TokenReuse | undefined;
 }
 
 const NO_RESOURCES = success<readonly string[]>([]);
@@ -52,7 +70,7 @@ export class IssueToken {
     this.#parts = parts;
   }
 
-  /** A token, or a refusal, once it is recorded. Each call issues a new token with a new id. Throws what the ports throw. */
+  /** A token, or a refusal, once it is recorded. Throws what the ports throw. */
   async execute(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const outcome = await this.#issue(request);
     this.#record(outcome, request.caller);
@@ -60,7 +78,7 @@ export class IssueToken {
   }
 
   async #issue({ credentials, scope, resources, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
-    const { authenticateClient, policy, signer, clock, ids } = this.#parts;
+    const { authenticateClient, policy, signer, clock, ids, reuse } = this.#parts;
 
     // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
@@ -75,23 +93,25 @@ export class IssueToken {
     const targets = resources.length === 0 ? NO_RESOURCES : await this.#grantResources(client.value, resources);
     if (!targets.ok) return targets;
 
-    const claims = policy.claimsOf({
-      registration: client.value,
-      scope: granted.value,
-      resources: targets.value,
-      issuedAt: clock.now(),
-      tokenId: ids.uuid(),
-    });
-    const accessToken = await signer.sign(claims);
-    if (accessToken.length > TOKEN_LENGTH_MAX) {
-      return refused(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', claims.sub);
+    const [registration, now] = [client.value, clock.now()];
+    const grant = { registration, scope: granted.value.toString(), resources: targets.value };
+    const sign = async (): Promise<IssuedToken> => {
+      const facts = {
+        registration,
+        scope: granted.value,
+        resources: targets.value,
+        issuedAt: now,
+        tokenId: ids.uuid(),
+      };
+      const claims = policy.claimsOf(facts);
+      const accessToken = await signer.sign(claims);
+      return { accessToken, claims, scope: grant.scope, expiresInSeconds: policy.lifetimeSeconds };
+    };
+    const issued = reuse === undefined ? await sign() : await reuse.issue(grant, now, sign);
+    if (issued.accessToken.length > TOKEN_LENGTH_MAX) {
+      return refused(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', registration.clientId);
     }
-    return success({
-      accessToken,
-      claims,
-      scope: granted.value.toString(),
-      expiresInSeconds: policy.lifetimeSeconds,
-    });
+    return success(issued);
   }
 
   /** The only look-up that depends on what the client asks for. */
@@ -106,14 +126,16 @@ export class IssueToken {
   #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): void {
     const { auditLog, clock } = this.#parts;
     if (outcome.ok) {
-      const { iat, sub, jti, exp } = outcome.value.claims;
+      const { isReused, claims } = outcome.value;
+      const { iat, sub, jti, exp } = claims;
       auditLog.record({
         event: 'token_issued',
-        at: iat,
+        at: isReused ? clock.now() : iat,
         client_id: sub,
         token_id: jti,
         scope: outcome.value.scope,
         expires_at: exp,
+        ...(isReused && { reused: true }),
         request_id: requestId,
         remote_address: remoteAddress,
       });

@@ -6,6 +6,7 @@ import { privateKeyJwt } from './capabilities/private-key-jwt.ts';
 import { proxyProtocol } from './capabilities/proxy-protocol.ts';
 import { statusPage } from './capabilities/status-page.ts';
 import { tls } from './capabilities/tls.ts';
+import { tokenReuse } from './capabilities/token-reuse.ts';
 import { tracing } from './capabilities/tracing.ts';
 import { workers } from './capabilities/workers.ts';
 import type { Capability } from './capability.ts';
@@ -16,6 +17,7 @@ export const CAPABILITIES: readonly Capability[] = [
   privateKeyJwt,
   federatedJwt,
   exampleResource,
+  tokenReuse,
   tracing,
   statusPage,
   onePort,

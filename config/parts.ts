@@ -19,7 +19,7 @@ import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts'
 import type { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import type { IdentityAuthentication, PresentedAssertion } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
-import type { IssueToken } from '../application/issue-token.ts';
+import type { IssueToken, TokenReuse } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication } from '../application/ports/client-authentication.ts';
@@ -130,6 +130,7 @@ export const PARTS = {
   keyRing: token<KeyRing>('KeyRing'),
   keyRotation: token<KeyRotationTimer>('KeyRotationTimer'),
   keyProvider: token<KeyProvider>('KeyProvider'),
+  tokenReuse: token<TokenReuse>('TokenReuse'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
   /** Aborted when a signal asks the process to stop: a start that would wait for long is given up. */

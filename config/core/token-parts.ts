@@ -51,6 +51,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       clock: get(PARTS.clock),
       ids: get(PARTS.ids),
       auditLog: get(PARTS.auditLog),
+      reuse: get.optional(PARTS.tokenReuse),
     });
   });
   part(parts, PARTS.authorizeRequest, (get) => {

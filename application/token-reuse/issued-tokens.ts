@@ -1,0 +1,78 @@
+import type { ClientRegistration } from '../../domain/client-registration.ts';
+import type { Grant, IssuedToken, TokenReuse } from '../issue-token.ts';
+import type { KeyProvider } from '../ports/key-provider.ts';
+
+/** About 1.5 KB each by default: 15 MB. */
+export const ISSUED_TOKENS_MAX = 10_000;
+
+interface Entry {
+  readonly registration: ClientRegistration;
+  /** The key that signed the token. */
+  readonly kid: string;
+  readonly issued: IssuedToken;
+}
+
+interface IssuedTokensParts {
+  readonly keys: Pick<KeyProvider, 'signingKey'>;
+  /** For how long a token is issued again. */
+  readonly seconds: number;
+  readonly max?: number;
+}
+
+/**
+ * The tokens of the last seconds, in this process. One is issued again only while the registration is as it was, and its key is the one that
+ * signs: a change of the client, a rotation and a revocation end it at the next request.
+ */
+export class IssuedTokens implements TokenReuse {
+  readonly max: number;
+  readonly #parts: IssuedTokensParts;
+  /** The oldest token first, which is evicted first. */
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(parts: IssuedTokensParts) {
+    this.#parts = parts;
+    this.max = parts.max ?? ISSUED_TOKENS_MAX;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  async issue(grant: Grant, now: number, sign: () => Promise<IssuedToken>): Promise<IssuedToken> {
+    const { keys, seconds } = this.#parts;
+    const { registration } = grant;
+    const key = JSON.stringify([registration.clientId, grant.scope, grant.resources]);
+    const { kid } = await keys.signingKey();
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && entry.kid === kid && isSame(entry.registration, registration)) {
+      const { claims } = entry.issued;
+      // A clock that was set back must not make a token live longer.
+      if (claims.iat <= now && now < claims.iat + seconds) {
+        return { ...entry.issued, expiresInSeconds: claims.exp - now, isReused: true };
+      }
+    }
+    this.#entries.delete(key);
+    const issued = await sign();
+    // The key of the token is known for certain only if it did not change meanwhile.
+    if ((await keys.signingKey()).kid === kid) this.#keep(key, { registration, kid, issued });
+    return issued;
+  }
+
+  #keep(key: string, entry: Entry): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined && this.#entries.size > this.max) this.#entries.delete(oldest);
+  }
+}
+
+/** Whether nothing of the registration has changed that its row contains. */
+function isSame(one: ClientRegistration, other: ClientRegistration): boolean {
+  return (
+    one === other ||
+    (one.id === other.id &&
+      one.clientName === other.clientName &&
+      one.clientSecret.reveal() === other.clientSecret.reveal() &&
+      one.scope.toString() === other.scope.toString())
+  );
+}
