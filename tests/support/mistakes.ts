@@ -355,7 +355,11 @@ const FILES: readonly Mistake[] = [
     files: key(pem(RSA.privateKey, 'pkcs8', { cipher: 'aes-256-cbc', passphrase: 'x' })),
     cure: /a passphrase: convert it with openssl pkey/,
   },
-  { what: 'an elliptic curve in SEC 1', files: key(pem(EC.privateKey, 'sec1')), cure: /SEC 1: convert it with openssl pkey/ },
+  {
+    what: 'an elliptic curve in SEC 1',
+    files: key(pem(EC.privateKey, 'sec1')),
+    cure: /SEC 1: convert it with openssl pkey/,
+  },
   { what: 'the public key', files: key(pem(RSA.publicKey, 'spki')), cure: /this is the public key/ },
   { what: 'a weak key', files: key(pem(WEAK.privateKey, 'pkcs8')), cure: /2048/ },
   {
