@@ -97,6 +97,7 @@ describe('docs/getting-a-token.md', () => {
           ![
             'clients-that-know-only-http-basic',
             'clients-that-want-openid-connect',
+            'with-a-key-a-scope-or-a-resource',
             'which-snippets-have-run',
           ].includes(anchor),
       );
