@@ -18,7 +18,7 @@ interface FetchServerParts {
   readonly requestMs: number;
   /** What bounds the requests in progress, and the refusals that wait. */
   readonly load: { readonly inFlight: number; readonly max: number };
-  readonly refusalDelay: { readonly waiting: number; readonly max: number };
+  readonly rejectionDelay: { readonly waiting: number; readonly max: number };
 }
 
 /** Where callers without an address are counted. */
@@ -43,15 +43,15 @@ export class FetchServer {
 
   /** Connections are those of the web server. */
   get load(): HttpLoad {
-    const { load, refusalDelay } = this.#parts;
+    const { load, rejectionDelay } = this.#parts;
     return {
       connections: 0,
       connectionsMax: 0,
       dropped: 0,
       inProgress: load.inFlight,
       inProgressMax: load.max,
-      delayed: refusalDelay.waiting,
-      delayedMax: refusalDelay.max,
+      delayed: rejectionDelay.waiting,
+      delayedMax: rejectionDelay.max,
       pipelined: 0,
       pipelinedBytes: 0,
       pipelinedBytesMax: 0,
