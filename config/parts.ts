@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
-import type { RefusalDelay } from '../adapters/http/admission/refusal-delay.ts';
+import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
 import type { Address, Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
@@ -146,7 +146,7 @@ export const PARTS = {
   workers: token<ServiceWorkers>('ServiceWorkers'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   loadLimit: token<LoadLimit>('LoadLimit'),
-  refusalDelay: token<RefusalDelay>('RefusalDelay'),
+  rejectionDelay: token<RejectionDelay>('RejectionDelay'),
   routes: token<readonly Route[]>('Route[]'),
   httpServer: token<RequestServer>('RequestServer'),
   publicApplication: token<ApplicationParts & Pick<HttpServerParts, 'timeouts'>>('ApplicationParts of the public port'),

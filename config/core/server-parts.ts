@@ -1,6 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
-import { RefusalDelay } from '../../adapters/http/admission/refusal-delay.ts';
+import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
 import { WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
 import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
@@ -30,12 +30,12 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.processName, () => 'primary');
   part(parts, PARTS.processMetrics, (get) => new ProcessMetrics(get(PARTS.processName), get(PARTS.logDestination)));
   part(parts, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
-  part(parts, PARTS.refusalDelay, () => new RefusalDelay());
+  part(parts, PARTS.rejectionDelay, () => new RejectionDelay());
   part(parts, PARTS.lifecycle, () => new Lifecycle());
   const serverParts = (get: Get) => ({
     authorizeRequest: get(PARTS.authorizeRequest),
     ids: get(PARTS.ids),
-    refusalDelay: get(PARTS.refusalDelay),
+    rejectionDelay: get(PARTS.rejectionDelay),
     timeouts: configuration.httpTimeouts,
     onFault: createStateLog(get(PARTS.log)),
   });

@@ -18,7 +18,7 @@ const HTTP_TESTS = [
   'operator-access',
   'own-hosts',
   'pipelined-requests',
-  'refusal-delay',
+  'rejection-delay',
   'require-bearer',
   'token-endpoint',
 ].map((name) => `adapters/http/${name}`);

@@ -1,5 +1,5 @@
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
-import { RefusalDelay } from '../../adapters/http/admission/refusal-delay.ts';
+import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
 import { HTTP_TIMEOUTS, HttpServer, type HttpServerParts } from '../../adapters/http/server/http-server.ts';
 import type { Route } from '../../adapters/http/server/koa-application.ts';
 import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
@@ -19,7 +19,7 @@ export function createHttpServer(routes: readonly Route[], more: Partial<HttpSer
     ids: new RandomIdGenerator(),
     log: { info: () => {}, error: () => {} },
     load: new LoadLimit(LOAD_LIMITS),
-    refusalDelay: new RefusalDelay(),
+    rejectionDelay: new RejectionDelay(),
     timeouts: HTTP_TIMEOUTS,
     onFault: () => {},
     ...more,

@@ -4,7 +4,7 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import type { RequestLine } from '../../../application/ports/telemetry.ts';
 import { SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import type { Countable, LoadLimit } from '../admission/load-limit.ts';
-import type { RefusalDelay } from '../admission/refusal-delay.ts';
+import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
 import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
@@ -28,7 +28,7 @@ export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 
 export interface ExchangeParts extends ParserErrorParts {
   readonly load: LoadLimit;
-  readonly refusalDelay: RefusalDelay;
+  readonly rejectionDelay: RejectionDelay;
   /** By default the address of the connection. */
   readonly clientAddress?: ClientAddress;
   /** Called once with each exchange that ends in a refusal, before it is answered. Must not throw. */
@@ -41,7 +41,7 @@ export interface ExchangeParts extends ParserErrorParts {
  * @param uncounted paths that the load limit does not count.
  */
 export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): Koa.Middleware<ExchangeState> {
-  const { ids, log, metrics, load, refusalDelay, clientAddress = connectionAddress, onRefusal } = parts;
+  const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress, onRefusal } = parts;
   const enters: (ctx: Exchange) => boolean =
     uncounted.size === 0 ? (ctx) => load.enter(ctx.state) : (ctx) => uncounted.has(ctx.path) || load.enter(ctx.state);
   return async (ctx, next) => {
@@ -60,11 +60,11 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     if (line.status >= 500) log.error(line);
     else log.info(line);
 
-    const waitMs = ctx.state.refusal === undefined ? 0 : refusalDelay.delayMs(ctx.req.socket);
+    const waitMs = ctx.state.refusal === undefined ? 0 : rejectionDelay.delayMs(ctx.req.socket);
     if (waitMs <= 0) return;
     dropHead(ctx);
-    if (refusalDelay.full) ctx.set('Connection', 'close');
-    else await refusalDelay.wait(waitMs);
+    if (rejectionDelay.full) ctx.set('Connection', 'close');
+    else await rejectionDelay.wait(waitMs);
   };
 }
 

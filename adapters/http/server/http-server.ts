@@ -70,7 +70,7 @@ export class HttpServer {
   readonly #server: Server;
   readonly #sockets: ListeningSockets;
   readonly #handle: RequestHandler;
-  readonly #parts: Pick<ApplicationParts, 'load' | 'refusalDelay'>;
+  readonly #parts: Pick<ApplicationParts, 'load' | 'rejectionDelay'>;
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections on which HTTP has not begun. They count too. */
   readonly #arriving = new Set<Socket>();
@@ -131,15 +131,15 @@ export class HttpServer {
   }
 
   get load(): HttpLoad {
-    const { load, refusalDelay } = this.#parts;
+    const { load, rejectionDelay } = this.#parts;
     return {
       connections: this.#connections.size + this.#arriving.size,
       connectionsMax: this.#connectionsMax,
       dropped: this.#dropped,
       inProgress: load.inFlight,
       inProgressMax: load.max,
-      delayed: refusalDelay.waiting,
-      delayedMax: refusalDelay.max,
+      delayed: rejectionDelay.waiting,
+      delayedMax: rejectionDelay.max,
       pipelined: this.#pipelined.waiting,
       pipelinedBytes: this.#pipelined.bytes,
       pipelinedBytesMax: this.#pipelined.maxBytes,

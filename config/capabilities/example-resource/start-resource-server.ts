@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
-import { RefusalDelay } from '../../../adapters/http/admission/refusal-delay.ts';
+import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { locationRoute } from '../../../adapters/http/example-resource/location-route.ts';
 import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { Lifecycle, type RunningServer, startServer } from '../../../adapters/http/server/running-server.ts';
@@ -35,7 +35,7 @@ export async function startResourceServer(
   };
   const keys = new RemoteKeyProvider(keyOptions, clock, createStateLog(log));
   const server = new HttpServer({
-    refusalDelay: new RefusalDelay(),
+    rejectionDelay: new RejectionDelay(),
     load: new LoadLimit(LOAD_LIMITS),
     routes: [locationRoute(new InMemoryLocationCatalog(PLACES), settings.LOCATION_FIELD_ORDER)],
     authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(keys), clock, {

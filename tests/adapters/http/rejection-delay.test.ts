@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
-import { RefusalDelay } from '../../../adapters/http/admission/refusal-delay.ts';
+import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { type Exchange, sendRefusal } from '../../../adapters/http/server/exchange.ts';
 import { httpRefusal } from '../../../adapters/http/server/http-refusal.ts';
 import { PARTS } from '../../../config/parts.ts';
@@ -11,10 +11,10 @@ import { createHttpServer } from '../../support/http-server.ts';
 import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
-describe('RefusalDelay', () => {
-  it('delays refusals beyond a connection’s limit per second until that second is over', () => {
+describe('RejectionDelay', () => {
+  it('delays rejections beyond a connection’s limit per second until that second is over', () => {
     let now = 0;
-    const delay = new RefusalDelay({ perSecond: 2, waiting: 10 }, () => now);
+    const delay = new RejectionDelay({ perSecond: 2, waiting: 10 }, () => now);
     const socket = new Socket();
     expect([delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0]);
     now = 400;
@@ -24,18 +24,18 @@ describe('RefusalDelay', () => {
     expect([delay.delayMs(socket), delay.delayMs(socket), delay.delayMs(socket)]).toEqual([0, 0, 1_000]);
   });
 
-  it('lets 20 refusals a second go, and 1,000 wait, if nobody says how many', () => {
-    const delay = new RefusalDelay(undefined, () => 0);
+  it('lets 20 rejections a second go, and 1,000 wait, if nobody says how many', () => {
+    const delay = new RejectionDelay(undefined, () => 0);
     const socket = new Socket();
     const delays = Array.from({ length: 22 }, () => delay.delayMs(socket));
     expect(delays).toEqual([...Array(20).fill(0), 1_000, 1_000]);
     expect([delay.max, delay.waiting, delay.full]).toEqual([1_000, 0, false]);
     // Its own clock passes, too.
-    expect(new RefusalDelay().delayMs(socket)).toBe(0);
+    expect(new RejectionDelay().delayMs(socket)).toBe(0);
   });
 
-  it('counts the refusals that wait, and is full at its limit until one of them is sent', async () => {
-    const delay = new RefusalDelay({ perSecond: 0, waiting: 2 });
+  it('counts the rejections that wait, and is full at its limit until one of them is sent', async () => {
+    const delay = new RejectionDelay({ perSecond: 0, waiting: 2 });
     const waits = [delay.wait(20), delay.wait(1)];
     expect([delay.waiting, delay.full]).toEqual([2, true]);
     await waits[1];
@@ -45,12 +45,12 @@ describe('RefusalDelay', () => {
   });
 });
 
-describe('a connection whose requests are refused', () => {
-  const refusalDelay = new RefusalDelay({ perSecond: 3, waiting: 10 }, () => 0);
+describe('a connection whose requests are rejected', () => {
+  const rejectionDelay = new RejectionDelay({ perSecond: 3, waiting: 10 }, () => 0);
   const wait = Promise.withResolvers<void>();
-  refusalDelay.wait = () => wait.promise;
+  rejectionDelay.wait = () => wait.promise;
   const service = serviceForSuite({
-    override: (container) => container.registerInstance(PARTS.refusalDelay, refusalDelay),
+    override: (container) => container.registerInstance(PARTS.rejectionDelay, rejectionDelay),
   });
 
   it('gets the same answers with a delay, while other connections get theirs without one', async () => {
@@ -78,11 +78,11 @@ describe('a connection whose requests are refused', () => {
   }
 });
 
-describe('a connection whose refusals are delayed, while as many wait as may', () => {
+describe('a connection whose rejections are delayed, while as many wait as may', () => {
   const service = serviceForSuite({
     override: (container) => {
-      const refusalDelay = new RefusalDelay({ perSecond: 3, waiting: 0 }, () => 0);
-      container.registerInstance(PARTS.refusalDelay, refusalDelay);
+      const rejectionDelay = new RejectionDelay({ perSecond: 3, waiting: 0 }, () => 0);
+      container.registerInstance(PARTS.rejectionDelay, rejectionDelay);
     },
   });
 
@@ -93,20 +93,20 @@ describe('a connection whose refusals are delayed, while as many wait as may', (
   });
 });
 
-describe('a refusal that waits', () => {
+describe('a rejection that waits', () => {
   it('is counted, and holds no header fields', async () => {
     const contexts: Exchange[] = [];
-    const refusalDelay = new RefusalDelay({ perSecond: 1, waiting: 2 });
-    const refuse = async (ctx: Exchange) => {
+    const rejectionDelay = new RejectionDelay({ perSecond: 1, waiting: 2 });
+    const reject = async (ctx: Exchange) => {
       contexts.push(ctx);
       sendRefusal(ctx, httpRefusal('resource_unknown'));
     };
-    const route = { path: '/rejected', access: { kind: 'public' }, methods: { GET: refuse } } as const;
-    const server = createHttpServer([route], { refusalDelay });
+    const route = { path: '/rejected', access: { kind: 'public' }, methods: { GET: reject } } as const;
+    const server = createHttpServer([route], { rejectionDelay });
     const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
     const socket = connect(port, '127.0.0.1');
     socket.write(`GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(9_000)}\r\n\r\n`.repeat(2));
-    await until(() => server.load.delayed === 1, 'the second refusal waits');
+    await until(() => server.load.delayed === 1, 'the second rejection waits');
     expect(contexts.map(({ req }) => req.rawHeaders.length)).toEqual([4, 0]);
     expect(contexts.at(-1)).toMatchObject({
       req: { headers: {} },

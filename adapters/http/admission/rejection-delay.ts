@@ -1,30 +1,30 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const REFUSAL_LIMITS = {
-  /** Refusals per second on one connection that are answered without a delay. */
+const REJECTION_LIMITS = {
+  /** Rejections per second on one connection that are answered without a delay. */
   perSecond: 20,
-  /** Refusals that wait at once, on all connections. */
+  /** Rejections that wait at once, on all connections. */
   waiting: 1_000,
 };
 
 /**
- * Delays repeated refusals on one connection: requests that are refused before they cost anything could otherwise keep
+ * Delays repeated rejections on one connection: requests that are rejected before they cost anything could otherwise keep
  * every core busy. Tokens, and requests on other connections, are never delayed.
  */
-export class RefusalDelay {
-  readonly #limits: typeof REFUSAL_LIMITS;
+export class RejectionDelay {
+  readonly #limits: typeof REJECTION_LIMITS;
   readonly #now: () => number;
   readonly #seconds = new WeakMap<Socket, { begin: number; count: number }>();
   #waiting = 0;
 
   /** @param now monotonic time in milliseconds. */
-  constructor(limits = REFUSAL_LIMITS, now = () => performance.now()) {
+  constructor(limits = REJECTION_LIMITS, now = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
   }
 
-  /** Refusals that wait. */
+  /** Rejections that wait. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -33,12 +33,12 @@ export class RefusalDelay {
     return this.#limits.waiting;
   }
 
-  /** Whether no further refusal may wait. It is sent at once then, and ends its connection. */
+  /** Whether no further rejection may wait. It is sent at once then, and ends its connection. */
   get full(): boolean {
     return this.#waiting >= this.#limits.waiting;
   }
 
-  /** Counts a refusal and returns how many milliseconds to wait before it is sent. */
+  /** Counts a rejection and returns how many milliseconds to wait before it is sent. */
   delayMs(socket: Socket): number {
     const now = this.#now();
     const second = this.#seconds.get(socket);
