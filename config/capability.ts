@@ -70,8 +70,12 @@ export interface Capability<Slice = unknown, Own = unknown> {
   readonly tables?: (settings: Settings) => Promise<CapabilityTables>;
   /** Those that the service creates when it starts, whatever the settings are: `npm run migrate` creates them too. */
   readonly createdTables?: () => Promise<readonly CreatedTable[]>;
-  /** What the doctor looks at. */
-  readonly inspect?: (configuration: Pick<Service<Slice>, 'settings'>, own: Own) => readonly Inspection[];
+  /** What the doctor looks at. `kid`: the key that it was asked for. */
+  readonly inspect?: (
+    configuration: Pick<Service<Slice>, 'settings'>,
+    own: Own,
+    kid: string | undefined,
+  ) => readonly Inspection[];
   /** Starts the service in another way than in this process; undefined with these settings. */
   readonly launch?: (launch: Launch) => Promise<RunningServer> | undefined;
 }

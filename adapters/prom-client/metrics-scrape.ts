@@ -1,6 +1,6 @@
+import { type PrometheusContentType, Registry } from '@prometheus-io/client';
 import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
 import { WorkerTotals } from '../../application/worker-totals.ts';
-import { type Exposition, exposition, mergeSnapshots } from './metrics-snapshot.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type ServiceState, serviceMetrics } from './service-metrics.ts';
 
@@ -36,4 +36,21 @@ export class MetricsScrape {
 
 function isOfProcess({ values }: MetricsSnapshot[number]): boolean {
   return values.some(({ labels }) => 'process' in labels);
+}
+
+/** One registry of all snapshots: values with the same name and the same labels are added up. */
+export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Registry<PrometheusContentType> {
+  return Registry.aggregate([...snapshots]);
+}
+
+/** Metrics as a scraper receives them, in the text format 0.0.4 of Prometheus. */
+export interface Exposition {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** Formats what several processes measured as the metrics of one service. */
+export async function exposition(snapshots: readonly MetricsSnapshot[]): Promise<Exposition> {
+  const registry = mergeSnapshots(snapshots);
+  return { contentType: registry.contentType, text: await registry.metrics() };
 }

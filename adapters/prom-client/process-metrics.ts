@@ -12,13 +12,23 @@ import type {
 } from '../../application/ports/telemetry.ts';
 import { DatabaseMetrics } from './database-metrics.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
-import { addGauge, addTotal, type MeasuredValue, type ReadValue } from './measured-value.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 /** The least that the delays for the status page cover, in milliseconds. Its samples are 5 s apart, with readings between. */
 const STATUS_DELAYS_MS = 4_000;
 
 const NO_LOG: LogLoad = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
+
+/** Reads a value when it is scraped; undefined while it is not known. */
+type ReadValue = () => number | undefined | Promise<number | undefined>;
+
+/** A value of one process, and the most that it can be, if it is bounded. */
+interface MeasuredValue {
+  readonly name: string;
+  readonly help: string;
+  readonly read: ReadValue;
+  readonly max?: ReadValue | undefined;
+}
 
 /** What one process measures: the requests that it answers, its log, and itself. */
 export class ProcessMetrics {
@@ -197,4 +207,32 @@ async function readOpenFilesLimit(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
   const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
   return soft === undefined ? undefined : Number(soft);
+}
+
+/** Registers a gauge with a label that names the process, and its bound as `<name>_max`. It costs a request nothing. */
+function addGauge(registry: Registry, process: string, { name, help, read, max }: MeasuredValue): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: ['process'],
+    registers: [registry],
+    async collect() {
+      const value = await read();
+      if (value !== undefined) this.set({ process }, value);
+    },
+  });
+  if (max !== undefined) addGauge(registry, process, { name: `${name}_max`, help: `The bound of ${name}.`, read: max });
+}
+
+/** Registers a total. It has no label of the process, so it outlives its worker. */
+function addTotal(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
 }

@@ -1,8 +1,6 @@
 import { Gauge, Registry } from '@prometheus-io/client';
 import { type HealthCheck, severityOf, statesOf } from '../../application/ports/health-check.ts';
-import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
-
-type Verifications = 'running' | 'overflow' | 'shares' | 'paced' | 'unanswered';
+import type { MetricsSnapshot, Verifications } from '../../application/ports/telemetry.ts';
 
 /** The service as a whole, at one moment. */
 export interface ServiceState {
@@ -11,10 +9,8 @@ export interface ServiceState {
   /** The number of processes that should answer requests, and of those that do. */
   readonly workers: number;
   readonly listening: number;
-  /** The number of secret verifications that run, that wait in each queue, of shares of the overflow queue, and of requests without an answer. */
-  readonly verifications: Readonly<Record<Verifications | 'fifo', number>>;
-  /** What bounds them. */
-  readonly verificationsMax: Readonly<Record<Verifications, number>>;
+  readonly verifications: Verifications;
+  readonly verificationsMax: Verifications;
   /** The highest BCrypt cost of a refusal. */
   readonly refusalCost: number;
   /** The used assertions that are kept, and the most; undefined if no method needs them. */

@@ -54,10 +54,11 @@ export interface RefusalRecord {
   readonly process: string;
 }
 
-/** Which records to find: of one request, of one registered client, or of so many clients that were refused last. */
+/** Which records to find: of one request, of one registered client, for one reason, or the last one of so many clients. */
 export type RefusalQuery =
   | { readonly requestId: string }
   | { readonly clientId: string }
+  | { readonly reason: string }
   | { readonly latestClients: number };
 
 /** What all processes found. */
@@ -129,6 +130,11 @@ export interface CacheLoad {
   readonly lookUps: number;
   readonly hits: number;
 }
+
+/** Secret verifications that run, that wait in each queue, and the requests without an answer; or what bounds them. */
+export type Verifications = Readonly<
+  Record<'running' | 'fifo' | 'overflow' | 'shares' | 'paced' | 'unanswered', number>
+>;
 
 /** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
 export type DurationCounts = Readonly<Record<string, number>>;

@@ -4,7 +4,7 @@ import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endp
 import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
 import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
-import { askRunningService } from '../../adapters/http-client/doctor/running-service.ts';
+import { askRunningService } from '../../adapters/http-client/management-port.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
 import {
   inspectKeyFile,
@@ -38,11 +38,14 @@ export function inspectService(
   streams: TerminalStreams,
   environment: Environment,
 ): Promise<number> {
-  return runDoctor(args, streams, { inspections: () => openInspections(environment), version: programVersion() });
+  return runDoctor(args, streams, {
+    inspections: (kid) => openInspections(environment, kid),
+    version: programVersion(),
+  });
 }
 
 /** The inspections for the settings of an environment. If these have problems, nothing else can be looked at. */
-async function openInspections(environment: Environment): Promise<readonly Inspection[]> {
+async function openInspections(environment: Environment, kid?: string): Promise<readonly Inspection[]> {
   const loaded = loadConfiguration(environment, readTextFile);
   if (!loaded.ok) {
     const cure = 'docs/settings.md has the rule; correct this first, then run the doctor again';
@@ -67,8 +70,8 @@ async function openInspections(environment: Environment): Promise<readonly Inspe
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),
-    ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name)) ?? []),
-    { name: 'public URL', inspect: () => inspectBaseUrl(publicUrls(settings), isRunning) },
+    ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name), kid) ?? []),
+    { name: 'public URL', inspect: () => inspectBaseUrl({ ...publicUrls(settings), kid }, isRunning) },
   ];
 }
 

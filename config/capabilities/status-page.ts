@@ -5,22 +5,21 @@ import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import type { Access } from '../../adapters/http/server/koa-application.ts';
 import { OperatorAccess } from '../../adapters/http/server/operator-access.ts';
-import { inspectStatusPage } from '../../adapters/http/status-page/inspect-status-page.ts';
 import { CLIENTS_MAX, RefusalRecords } from '../../adapters/http/status-page/refusal-records.ts';
 import { ServiceStatus } from '../../adapters/http/status-page/service-status.ts';
-import type { StatusQueue } from '../../adapters/http/status-page/status-data.ts';
+import { EVENTS_MAX } from '../../adapters/http/status-page/status-events.ts';
 import { SAMPLES_MAX } from '../../adapters/http/status-page/status-history.ts';
-import { statusPageRoutes } from '../../adapters/http/status-page/status-page-routes.ts';
-import { statusRoutes } from '../../adapters/http/status-page/status-routes.ts';
-import type { PacedAttempts } from '../../adapters/secrets/paced-attempts.ts';
-import type { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import { STATUS_PAGE_PATH, statusPageRoutes } from '../../adapters/http/status-page/status-page-routes.ts';
+import { askManagementPort, inspectKey } from '../../adapters/http-client/management-port.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import type { SecretText } from '../../adapters/system/secret-text.ts';
+import { type Finding, fine, note } from '../../application/ports/inspection.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
+import { verifications } from '../core/measurements.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
-import type { Settings } from '../settings/settings.ts';
+import { cureOf } from './status-page/check-cures.ts';
 import { readManagementToken, STATUS_SETTINGS } from './status-page/status-settings.ts';
 
 /** What tests look into. */
@@ -74,20 +73,23 @@ export const statusPage = define({
     part(parts, STATUS, (get) => {
       const isListening = () => (role === 'primary' ? null : get(PARTS.httpServer).listening);
       const workers = () => get.optional(PARTS.workers);
+      const replica = `${hostname()}:${process.pid}`;
       const thisReplica = () => ({
-        name: `${hostname()}:${process.pid}`,
+        name: replica,
         clock_offset_seconds: get(PARTS.keyRing).clockOffsetSeconds() ?? null,
         seen_at: null,
       });
       return new ServiceStatus({
         clock: get(PARTS.clock),
-        version: programVersion(),
-        baseUrl,
-        issuer,
+        service: { version: programVersion(), base_url: baseUrl, issuer, replica },
         checks: get(PARTS.healthChecks),
+        cureOf,
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
         workers: async () => (await workers()?.figures()) ?? new Map(),
-        queue: () => statusQueue(get(PARTS.verificationQueue), get(PARTS.pacedAttempts), settings),
+        queue: () => {
+          const { verifications: now, verificationsMax: bounds } = verifications(get, settings);
+          return { ...now, bounds };
+        },
         keys: () => get(PARTS.keyRing).periods(),
         replicas: () => [thisReplica(), ...(get.optional(PARTS.replicaRegister)?.latest ?? [])],
         processes: () => [
@@ -102,8 +104,7 @@ export const statusPage = define({
     part(parts, LISTS.managementRoutes, (get) => {
       const access: Access = { kind: 'operator', operator: new OperatorAccess(token.reveal(), get(CHECKS)) };
       return [
-        ...statusPageRoutes(access),
-        ...statusRoutes(access, get(STATUS)),
+        ...statusPageRoutes(access, get(STATUS)),
         { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
       ];
     });
@@ -121,21 +122,37 @@ export const statusPage = define({
         read: () => status.samples,
         max: () => SAMPLES_MAX,
       });
+      metrics.measure({
+        name: 'auth_status_events',
+        help: 'Changes that the status shows.',
+        read: () => status.events,
+        max: () => EVENTS_MAX,
+      });
     });
   },
-  inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port } }, token) {
-    const inspect = async () => inspectStatusPage({ host, port, hasToken: token !== undefined });
-    return [{ name: 'status page', inspect }];
+  inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } }, token, kid) {
+    const findKey = async (wanted: string) => {
+      // Without the samples of the history.
+      const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data?since=1e12', 'keys');
+      if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
+      const cure = 'set MANAGEMENT_TOKEN and run it beside the service; or compare with npm run keys -- list';
+      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, cure)];
+    };
+    return [
+      { name: 'status page', inspect: async () => (token === undefined ? [NO_PAGE] : inspectPage(host, port)) },
+      ...(kid === undefined ? [] : [{ name: 'key', inspect: () => findKey(kid) }]),
+    ];
   },
 });
 
-/** The FIFO queue is bounded by its work: its bound is the number of verifications of the least cost of a refusal. */
-function statusQueue(
-  { load, limits }: VerificationQueue,
-  paced: PacedAttempts,
-  { CLIENT_SECRET_COST: cost }: Settings,
-): StatusQueue {
-  const fifo = Math.max(1, Math.floor((limits.fifoRounds * limits.concurrent) / 2 ** cost));
-  const { concurrent: running, overflow, unanswered } = limits;
-  return { ...load, paced: paced.size, bounds: { running, fifo, overflow, paced: paced.max, unanswered } };
+const NO_PAGE = fine('there is no status page: MANAGEMENT_TOKEN switches it on');
+
+/** Where the status page is; port 0 is any free one. */
+function inspectPage(host: string, port: number): readonly Finding[] {
+  if (port === 0) return [fine('the status page is on; the service logs its port, since MANAGEMENT_PORT is 0')];
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${STATUS_PAGE_PATH}`;
+  const text = `the status page is at ${url}, and asks for MANAGEMENT_TOKEN`;
+  if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
+  const cure = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
+  return [note(`${text}, which travels unencrypted`, cure)];
 }

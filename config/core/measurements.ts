@@ -78,17 +78,29 @@ export function measureExpiring(get: Get): void {
   measure('keys');
 }
 
+/** The FIFO queue is bounded by its work: its bound is the number of verifications of the least cost of a refusal. */
+export function verifications(
+  get: Get,
+  { CLIENT_SECRET_COST: cost }: Settings,
+): Pick<ServiceState, 'verifications' | 'verificationsMax'> {
+  const [{ load, limits, shares, sharesMax }, paced] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts)];
+  const { concurrent: running, overflow, unanswered, fifoRounds } = limits;
+  const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
+  return {
+    verifications: { ...load, shares, paced: paced.size },
+    verificationsMax: { running, fifo, overflow, unanswered, shares: sharesMax, paced: paced.max },
+  };
+}
+
 /** What is measured of the service as a whole, in the process that has the verification queue. */
 export function serviceState(get: Get, settings: Settings): ServiceState {
-  const [queue, paced, keyRing] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts), get(PARTS.keyRing)];
+  const keyRing = get(PARTS.keyRing);
   const workers = get.optional(PARTS.workers);
-  const { concurrent: running, overflow, unanswered } = queue.limits;
   return {
     checks: get(PARTS.healthChecks)(),
     workers: workers === undefined ? 1 : settings.WORKERS,
     listening: workers?.listening ?? Number(get(PARTS.httpServer).listening),
-    verifications: { ...queue.load, shares: queue.shares, paced: paced.size },
-    verificationsMax: { running, overflow, unanswered, shares: queue.sharesMax, paced: paced.max },
+    ...verifications(get, settings),
     refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
     clockOffsetSeconds: keyRing.clockOffsetSeconds(),
     clockOffsetSecondsMax: CLOCK_OFFSET_SECONDS_MAX,

@@ -52,6 +52,12 @@ describe('the status of a service with a database', () => {
     await until(async () => !(await readStatus(url)).service.ready, 'the fault has lasted');
     const status = await readStatus(url);
     expect(status.database).toMatchObject({ state: 'unavailable' });
+    expect(status.summary).toMatch(
+      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor)/,
+    );
+    const lost = { subject: 'client repository', text: expect.stringMatching(/^not ready: database unavailable/) };
+    await until(async () => (await readStatus(url)).events[0]?.subject === lost.subject, 'it is an event');
+    expect((await readStatus(url)).events).toContainEqual({ at: expect.any(Number), ...lost });
     expect(status.totals.refusals).toEqual({ dependency_unavailable: 1 });
     expect(JSON.stringify(status)).not.toContain(`:${through.password}@`);
   });

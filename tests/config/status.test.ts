@@ -25,6 +25,7 @@ describe('the status of the service', () => {
       started_at: expect.any(Number),
       base_url: ISSUER,
       issuer: ISSUER,
+      replica: status.replicas[0]?.name,
       ready: true,
     });
     expect(Math.abs(status.at - Date.now() / 1_000)).toBeLessThan(60);
@@ -66,13 +67,14 @@ describe('the status of the service', () => {
       overflow: bound('waiting', { queue: 'overflow' }),
       paced: bound('waiting', { queue: 'paced' }),
       unanswered: bound('unanswered'),
+      shares: total(samples, 'auth_secret_verification_shares_max'),
     });
     expect(queue.bounds.overflow).toBe(512);
     expect(workers).toEqual([
       {
         name: 'primary',
         listening: true,
-        cpu_seconds: expect.any(Number),
+        cpu: expect.any(Number),
         memory_bytes: expect.any(Number),
         event_loop_p99: expect.any(Number),
         connections: expect.any(Number),
@@ -90,6 +92,17 @@ describe('the status of the service', () => {
       expect(p99).toBeGreaterThanOrEqual(p95 ?? Infinity);
       expect(p99).toBeLessThanOrEqual(5);
     }
+  });
+
+  it('says in one sentence what happens, and counts the last minute by itself', async () => {
+    for (let count = 0; count < 3; count += 1) await requestToken(service.url, WRONG);
+    await service.container.resolve(STATUS_PARTS.serviceStatus).sample();
+    const { summary, last_minute: recent, totals } = await readStatus(url);
+    expect(summary).toMatch(
+      /^Ready\. \d+ % of the requests are refused, mostly secret_wrong for good-client, from 127\.0\.0\.1; /,
+    );
+    expect(recent.refusals['secret_wrong']).toBeGreaterThanOrEqual(3);
+    expect(recent.requests).toBeLessThanOrEqual(totals.requests);
   });
 
   it('has a history, of which a reader can get only what is new', async () => {
@@ -151,17 +164,22 @@ describe('the status of the service', () => {
 
   it('has the last refusals of registered clients, and of one', async () => {
     const refused = await requestToken(service.url, WRONG);
-    const { clients } = await readStatus(url);
-    expect(clients.map(({ client_id: id }) => id)).toEqual([GOOD_CLIENT.client_id]);
-    expect(clients[0]?.refusals[0]).toEqual({
-      at: expect.any(Number),
-      reason: 'secret_wrong',
-      status: 401,
-      request_id: refused.headers['x-request-id'],
-      remote_address: '127.0.0.1',
-    });
-    expect((await readStatus(url, `?client=${GOOD_CLIENT.client_id}`)).clients).toEqual(clients);
-    expect((await readStatus(url, '?client=nobody')).clients).toEqual([]);
+    const { refusals } = await readStatus(url);
+    expect(refusals.map(({ client_id: id }) => id)).toEqual([GOOD_CLIENT.client_id]);
+    expect(refusals[0]).toMatchObject({ reason: 'secret_wrong', request_id: refused.headers['x-request-id'] });
+    const ofClient = (await readStatus(url, `?client=${GOOD_CLIENT.client_id}`)).refusals;
+    expect(ofClient.length).toBeGreaterThan(1);
+    expect(ofClient[0]).toEqual(refusals[0]);
+    expect((await readStatus(url, '?client=nobody')).refusals).toEqual([]);
+  });
+
+  it('has the last refusals for one reason, of callers that are not registered too', async () => {
+    const refused = await requestToken(service.url, { ...FORM, client_id: 'an-id-that-nobody-has' });
+    const { refusals } = await readStatus(url, '?reason=client_unknown');
+    expect(refusals[0]).toMatchObject({ request_id: refused.headers['x-request-id'], remote_address: '127.0.0.1' });
+    expect(new Set(refusals.map(({ reason }) => reason))).toEqual(new Set(['client_unknown']));
+    expect(JSON.stringify(refusals)).not.toContain('an-id-that-nobody-has');
+    expect((await readStatus(url, '?reason=overloaded')).refusals).toEqual([]);
   });
 
   it('never has an id that is not registered, which may be a secret, nor a secret, a token or a path', async () => {

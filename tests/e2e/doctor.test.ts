@@ -14,6 +14,7 @@ import { listenOnLoopback } from '../support/loopback-server.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { OPERATOR_TOKEN, readStatus, startServiceForOperator } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 interface Found {
@@ -31,8 +32,8 @@ function doctor(environment: Readonly<Record<string, string>>, args: readonly st
 }
 
 /** The findings of `--json`, by their checks. */
-async function examine(environment: Readonly<Record<string, string>>) {
-  const { exitCode, stdout } = await doctor(environment, ['--json']);
+async function examine(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  const { exitCode, stdout } = await doctor(environment, ['--json', ...args]);
   const findings: readonly Found[] = JSON.parse(stdout);
   const of = (check: string) => findings.filter((finding) => finding.check === check);
   return { exitCode, findings, of, problems: findings.filter(({ state }) => state === 'problem') };
@@ -74,6 +75,32 @@ describe('npm run doctor', () => {
       ['settings', 'WORKER: is not a setting of this service: did you mean WORKERS?'],
       ['settings', 'CLIENTS_FILE: cannot be read: there is no file /no-such/file (ENOENT)'],
     ]);
+  });
+
+  it('says whether the key of a token that a resource server refuses is trusted, with or without a public key set', async () => {
+    const { service, url } = await startServiceForOperator();
+    const [key] = (await readStatus(url)).keys;
+    const [{ port }, { port: managementPort }] = [new URL(service.url), new URL(url)];
+    const environment = { ...MEMORY, HOST: '127.0.0.1', PORT: port, MANAGEMENT_PORT: managementPort };
+    const asked = async (kid = '', more = {}) => {
+      const { exitCode, of } = await examine({ ...environment, ...more }, ['--kid', kid]);
+      return { exitCode, findings: of('key') };
+    };
+    const token = { MANAGEMENT_TOKEN: OPERATOR_TOKEN };
+    expect(await asked(key?.kid, token)).toEqual({
+      exitCode: 0,
+      findings: [
+        { check: 'key', state: 'ok', text: expect.stringMatching(/, (signing|published): have the resource server/) },
+      ],
+    });
+    expect(await asked('of-another-service', token)).toMatchObject({
+      exitCode: 1,
+      findings: [{ state: 'problem', text: expect.stringContaining(key?.kid ?? '?') }],
+    });
+    expect((await asked(key?.kid)).findings).toMatchObject([
+      { state: 'note', cure: expect.stringMatching(/MANAGEMENT_TOKEN/) },
+    ]);
+    await service.stop();
   });
 
   it('notes a clients file without a client', async () => {

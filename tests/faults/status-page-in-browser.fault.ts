@@ -6,10 +6,20 @@ import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
-import { OPERATOR_TOKEN } from '../support/status.ts';
+import { OPERATOR_TOKEN, readStatus } from '../support/status.ts';
 import { until } from '../support/until.ts';
 
 const WRONG_SECRET = 'a-secret-that-nobody-may-see';
+
+/** What the tests use of an element in the page. */
+interface Box {
+  getBoundingClientRect(): {
+    readonly left: number;
+    readonly top: number;
+    readonly width: number;
+    readonly height: number;
+  };
+}
 
 /** The figure of a term in a list of definitions, or of a row of a table. */
 const figureOf = (page: Page, section: string, name: string) =>
@@ -147,7 +157,114 @@ describe('the status page', () => {
 
     await page.getByLabel('Client id').fill(WRONG_SECRET);
     await page.keyboard.press('Enter');
-    await page.getByText('No refusal of a registered client is kept.').waitFor();
+    await page.getByText('No such refusal is kept.').waitFor();
+  });
+
+  it('says at once what happens now, without having been open before, and which replica this is', async () => {
+    await open();
+    expect(await page.locator('#summary').textContent()).toMatch(/^Ready\. \d+ % of the requests are refused, mostly /);
+    const row = page.locator('section[aria-labelledby="refusals"] tr', { hasText: 'secret_wrong' });
+    expect(Number(await row.locator('td').first().textContent())).toBeGreaterThan(0);
+    const [replica] = (await readStatus(managementUrl)).replicas;
+    expect(await page.locator('#identity').innerText()).toContain(`replica ${replica?.name}`);
+    expect(await page.locator('section[aria-labelledby="processes"] tbody td').nth(2).textContent()).toMatch(/%$/);
+  });
+
+  it('opens the refusals of one reason, of callers that are not registered too', async () => {
+    await open();
+    const total = page
+      .locator('section[aria-labelledby="refusals"] tr', { hasText: 'client_unknown' })
+      .locator('a')
+      .last();
+    await total.click();
+    const table = page.locator('section[aria-labelledby="clients"] table');
+    await table.getByText('client_unknown').first().waitFor();
+    await table.getByRole('link', { name: requestIdOf(1) }).waitFor();
+    expect(await page.locator('#client-id-hint').textContent()).toContain('refused last for client_unknown');
+    await page.getByLabel('Client id').fill('');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.locator('#client-id-hint', { hasText: 'each registered client' }).waitFor();
+  });
+
+  it('compares the kid of a token with its keys, and sends nothing of the token', async () => {
+    const form = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+    const token = String((await requestToken(service.url, form)).json()['access_token']);
+    const { kid } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
+    await open();
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url() + (request.postData() ?? '')));
+    const compare = async (text: string) => {
+      await page.getByLabel(/A resource server refuses a token/).fill(text);
+      await page.getByRole('button', { name: 'Compare' }).click();
+      return page.locator('#key-answer > :visible').innerText();
+    };
+    for (const text of [kid, token]) expect(await compare(text)).toContain(`the key ${kid} is trusted (signing)`);
+    expect(await compare('of-another-service')).toContain('does not trust the key of-another-service');
+    const forged = `${Buffer.from('{"alg":"RS256","kid":"other"}').toString('base64url')}.e30.AA`;
+    expect(await compare(forged)).toContain('does not trust the key other');
+    for (const text of ['not.a.token', `${Buffer.from('{}').toString('base64url')}.e30.`]) {
+      expect(await compare(text)).toContain('without a kid, or no token');
+    }
+    await page.clock.runFor(5_000);
+    await until(() => sent.length > 0, 'the page reads');
+    expect(sent.filter((text) => text.includes(token.slice(0, 40)) || text.includes('another-service'))).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
+  });
+
+  it('draws no line across a gap, and shades an outage', async () => {
+    await open();
+    const at = Math.floor(Date.now() / 1_000);
+    const sample = (seconds: number, more = {}) => {
+      const rest = { ready: true, tokens: 1_000 - seconds, refusals: 0, p50: 0.001, p99: 0.002, waiting: 0 };
+      return { at: at - seconds, ...rest, cache_hits: 0, cache_misses: 0, ...more };
+    };
+    const seconds = Array.from({ length: 60 }, (_, index) => 300 - index * 5);
+    const history = seconds
+      .filter((ago) => ago < 150 || ago > 200)
+      .map((ago) => sample(ago, ago < 60 && ago > 30 ? { ready: false, p50: null, p99: null } : {}));
+    const data = await readStatus(managementUrl);
+    await page.route('**/status/data*', (route) => {
+      return route.fulfill({ json: { ...data, at, service: { ...data.service, started_at: 1 }, history } });
+    });
+    await page.clock.runFor(5_000);
+    await page.getByText('Latency of tokens as a table').click();
+    const canvas = page.locator('.plot canvas').nth(1);
+    /** The colors in a column of pixels of the chart of latencies, at so many seconds before the end. */
+    const colorsAt = async (ago: number) =>
+      canvas.evaluate(
+        (element, share) => {
+          const drawn = element as unknown as {
+            width: number;
+            height: number;
+            getContext(kind: string): { getImageData(...box: number[]): { data: number[] } };
+          };
+          const plot = (
+            globalThis as unknown as { document: { querySelectorAll(selector: string): Box[] } }
+          ).document.querySelectorAll('.u-over')[1];
+          const over = plot?.getBoundingClientRect();
+          const box = (element as unknown as Box).getBoundingClientRect();
+          if (over === undefined) return [];
+          const ratio = drawn.width / box.width;
+          const x = Math.round((over.left - box.left + over.width * share) * ratio);
+          const { data: pixels } = drawn
+            .getContext('2d')
+            .getImageData(x, Math.round((over.top - box.top) * ratio), 1, Math.round(over.height * ratio));
+          const colors = new Set<string>();
+          for (let index = 0; index < pixels.length; index += 4)
+            if (pixels[index + 3] === 255) colors.add(pixels.slice(index, index + 3).join());
+          return [...colors];
+        },
+        1 - ago / 300,
+      );
+    const LINE = '29,95,196';
+    const SHADE = '253,234,232';
+    await until(async () => (await colorsAt(100)).length > 0, 'the chart is drawn');
+    expect(await colorsAt(100)).not.toContain(SHADE);
+    for (const ago of [175, 45]) {
+      expect({ ago, colors: await colorsAt(ago) }).toEqual({ ago, colors: expect.arrayContaining([SHADE]) });
+      expect(await colorsAt(ago)).not.toContain(LINE);
+    }
+    expect(await colorsAt(100)).toContain(LINE);
   });
 
   it('leads from a reason to its meaning', async () => {
@@ -203,7 +320,9 @@ describe('the status page', () => {
     const hash = `#request-${answer.headers['x-request-id']}`;
     page = await openStatusPage(browser, `http://127.0.0.1:${managementPort}/status${hash}`, OPERATOR_TOKEN);
     expect(await page.locator('#state').textContent()).toBe('Not ready');
-    expect(await page.getByRole('alert').textContent()).toMatch(/client repository: database unavailable/);
+    expect(await page.getByRole('alert').textContent()).toMatch(
+      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor names)/,
+    );
     expect(await figureOf(page, 'database', 'State')).toBe('unavailable');
     await page.locator('#answer', { hasText: 'dependency_unavailable' }).waitFor();
     expect(await page.content()).not.toContain('its-password');

@@ -6,7 +6,7 @@ export const SERVICE_STATE: ServiceState = {
   workers: 2,
   listening: 2,
   verifications: { running: 1, fifo: 2, overflow: 3, shares: 4, paced: 5, unanswered: 6 },
-  verificationsMax: { running: 10, overflow: 30, shares: 40, paced: 50, unanswered: 60 },
+  verificationsMax: { running: 10, fifo: 20, overflow: 30, shares: 40, paced: 50, unanswered: 60 },
   refusalCost: 10,
   clockOffsetSeconds: undefined,
   clockOffsetSecondsMax: 10,

@@ -17,8 +17,8 @@ Exit codes: 0 no problem; 1 at least one problem; 2 wrong usage.`;
 const INSPECTION_MS = 15_000;
 
 interface DoctorParts {
-  /** The inspections for the settings of the environment. */
-  readonly inspections: () => Promise<readonly Inspection[]>;
+  /** The inspections for the settings of the environment, and of a key, if one is asked for. */
+  readonly inspections: (kid: string | undefined) => Promise<readonly Inspection[]>;
   readonly version: string;
 }
 
@@ -32,13 +32,15 @@ export async function runDoctor(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const page = { name: 'npm run doctor --', version, description: DESCRIPTION, notes: NOTES };
-  const program = createProgram(page, terminal).addOption(new Option('--json', 'print one JSON document'));
+  const program = createProgram(page, terminal)
+    .addOption(new Option('--json', 'print one JSON document'))
+    .addOption(new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'));
   let hasProblem = false;
   program.action(async () => {
-    const results = await Promise.all((await inspections()).map(findingsOf));
+    const { json, kid } = program.opts<{ readonly json?: true; readonly kid?: string }>();
+    const results = await Promise.all((await inspections(kid)).map(findingsOf));
     const findings = results.flat();
     hasProblem = findings.some(({ state }) => state === 'problem');
-    const { json } = program.opts<{ readonly json?: true }>();
     streams.stdout.write(json ? `${printableJson(findings.map(documentOf))}\n` : reportOf(findings));
   });
   const exitCode = await runProgram(program, args, terminal);

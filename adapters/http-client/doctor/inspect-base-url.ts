@@ -1,5 +1,6 @@
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
+import { inspectKey } from '../management-port.ts';
 import { AnswerTooLong, readAnswer } from '../read-answer.ts';
 
 /** Milliseconds that an answer may take. */
@@ -17,6 +18,8 @@ interface PublicUrls {
   readonly keySetUrl: string;
   /** `PUBLIC_METADATA`: whether metadata and key set are for callers without a token. */
   readonly isPublic: boolean;
+  /** A key to look for in the key set. */
+  readonly kid?: string | undefined;
 }
 
 interface Answer {
@@ -57,7 +60,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
       );
     }
     url = urls.keySetUrl;
-    return describeKeySet(url, await ask(url));
+    return describeKeySet(url, await ask(url), urls.kid);
   } catch (fault) {
     if (fault instanceof AnswerTooLong)
       return problem(`${url} does not answer as this service: ${fault.message}`, ELSEWHERE);
@@ -78,7 +81,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
 }
 
 /** The ids are what an operator compares with the `kid` of a token that a resource server refuses. */
-function describeKeySet(url: string, answer: Answer): Finding {
+function describeKeySet(url: string, answer: Answer, kid?: string): Finding {
   const keys = answer.member('keys');
   if (answer.status !== 200 || !Array.isArray(keys)) {
     return problem(
@@ -86,6 +89,7 @@ function describeKeySet(url: string, answer: Answer): Finding {
       'let the proxy pass on every path of the service; 503 means that the service has no key',
     );
   }
+  if (kid !== undefined) return inspectKey(kid, keys, `the keys at ${url}`);
   return fine(`${url} answers, with the keys ${keys.map((key) => String(key?.kid)).join(', ')}`);
 }
 

@@ -45,7 +45,7 @@ export class RefusalRecords {
     if (record.client_id !== undefined && clientId !== undefined) this.#addToClient(record.client_id, record);
   }
 
-  /** The records of the query, the latest of each client first. Reads all of them. */
+  /** The records of the query, the latest first. Reads all of them. */
   find(query: RefusalQuery): readonly RefusalRecord[] {
     if ('requestId' in query) {
       const kept = [...this.#byReason.values(), ...this.#byClient.values()];
@@ -53,8 +53,9 @@ export class RefusalRecords {
       return found === undefined ? [] : [found];
     }
     if ('clientId' in query) return this.#byClient.get(query.clientId)?.latestFirst() ?? [];
+    if ('reason' in query) return this.#byReason.get(query.reason)?.latestFirst() ?? [];
     const latest = [...this.#byClient.values()].slice(-query.latestClients).toReversed();
-    return latest.flatMap((client) => client.latestFirst());
+    return latest.flatMap((client) => client.latestFirst()[0] ?? []);
   }
 
   #recordOf({ fault, ...line }: RequestLine, reason: string): RefusalRecord {

@@ -1,6 +1,5 @@
-import type { ProcessTotals } from '../../../application/ports/telemetry.ts';
-import { quantileBetween } from './quantile.ts';
-import type { StatusLatency, StatusSample } from './status-data.ts';
+import type { DurationCounts, ProcessFigures, ProcessTotals } from '../../../application/ports/telemetry.ts';
+import type { LastMinute, StatusLatency, StatusSample } from './status-data.ts';
 
 /** Seconds between two samples, and the most samples that are kept: one hour. */
 export const SAMPLE_SECONDS = 5;
@@ -9,11 +8,19 @@ export const SAMPLES_MAX = 720;
 /** Samples that cover a minute. */
 const SAMPLES_OF_A_MINUTE = 60 / SAMPLE_SECONDS;
 
+/** What all processes have counted, and the figures of each that has answered in time, by its name. */
+export interface Reading {
+  /** In seconds of a clock that nobody sets. */
+  readonly seconds: number;
+  readonly totals: ProcessTotals;
+  readonly processes: ReadonlyMap<string, ProcessFigures>;
+}
+
 /** Samples of the last hour, and what the service measured in the last minute. */
 export class StatusHistory {
   readonly #samples: StatusSample[] = [];
   /** Of the last minute, oldest first. */
-  readonly #totals: ProcessTotals[] = [];
+  readonly #readings: Reading[] = [];
 
   /** At most 720. */
   get size(): number {
@@ -21,21 +28,23 @@ export class StatusHistory {
   }
 
   /** @param waiting verifications in all queues. */
-  add(at: number, now: ProcessTotals, waiting: number): void {
-    const before = this.#totals.at(-1)?.issued;
+  add(now: Reading, { at, ready, waiting }: Pick<StatusSample, 'at' | 'ready' | 'waiting'>): void {
+    const { totals } = now;
+    const before = this.#readings.at(-1)?.totals.issued;
     this.#samples.push({
       at,
-      tokens: now.tokens,
-      refusals: Object.values(now.refusals).reduce((sum, count) => sum + count, 0),
-      p50: quantileBetween(before, now.issued, 0.5),
-      p99: quantileBetween(before, now.issued, 0.99),
+      ready,
+      tokens: totals.tokens,
+      refusals: Object.values(totals.refusals).reduce((sum, count) => sum + count, 0),
+      p50: quantileBetween(before, totals.issued, 0.5),
+      p99: quantileBetween(before, totals.issued, 0.99),
       waiting,
-      cache_hits: now.cacheHits,
-      cache_misses: now.cacheLookUps - now.cacheHits,
+      cache_hits: totals.cacheHits,
+      cache_misses: totals.cacheLookUps - totals.cacheHits,
     });
-    this.#totals.push(now);
+    this.#readings.push(now);
     if (this.#samples.length > SAMPLES_MAX) this.#samples.shift();
-    if (this.#totals.length > SAMPLES_OF_A_MINUTE) this.#totals.shift();
+    if (this.#readings.length > SAMPLES_OF_A_MINUTE) this.#readings.shift();
   }
 
   /** The samples after that time, oldest first. */
@@ -43,19 +52,61 @@ export class StatusHistory {
     return this.#samples.filter((sample) => sample.at > at);
   }
 
-  /** From a minute ago, or from the first sample, until now. */
-  latency(now: ProcessTotals): { readonly token_issued: StatusLatency; readonly token_refused: StatusLatency } {
+  /** From a minute ago, or from the first sample, until now. So are the other figures. */
+  lastMinute({ totals }: Reading): LastMinute {
+    const before = this.#readings[0]?.totals;
+    const refusals = Object.entries(totals.refusals).map(([reason, count]) => {
+      return [reason, count - (before?.refusals[reason] ?? 0)] as const;
+    });
+    return {
+      requests: totals.requests - (before?.requests ?? 0),
+      tokens: totals.tokens - (before?.tokens ?? 0),
+      refusals: Object.fromEntries(refusals.filter(([, count]) => count > 0)),
+    };
+  }
+
+  latency({ totals }: Reading): { readonly token_issued: StatusLatency; readonly token_refused: StatusLatency } {
     const latencyOf = (kind: 'issued' | 'refused') => {
-      const quantile = (share: number) => quantileBetween(this.#totals[0]?.[kind], now[kind], share);
+      const quantile = (share: number) => quantileBetween(this.#readings[0]?.totals[kind], totals[kind], share);
       return { p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) };
     };
     return { token_issued: latencyOf('issued'), token_refused: latencyOf('refused') };
   }
 
-  /** The mean duration of a look-up in that time. */
-  lookUpSeconds(now: ProcessTotals): number | null {
-    const before = this.#totals[0];
-    const count = now.lookUps - (before?.lookUps ?? 0);
-    return count > 0 ? (now.lookUpSeconds - (before?.lookUpSeconds ?? 0)) / count : null;
+  /** The mean duration of a look-up. */
+  lookUpSeconds({ totals }: Reading): number | null {
+    const before = this.#readings[0]?.totals;
+    const count = totals.lookUps - (before?.lookUps ?? 0);
+    return count > 0 ? (totals.lookUpSeconds - (before?.lookUpSeconds ?? 0)) / count : null;
   }
+
+  /** The cores that a process has used; of one that is younger, since it was first measured. */
+  cores(name: string, now: Reading): number | null {
+    const before = this.#readings.find(({ processes }) => processes.has(name));
+    const [from, to] = [before?.processes.get(name), now.processes.get(name)];
+    if (before === undefined || from === undefined || to === undefined || now.seconds <= before.seconds) return null;
+    return (to.cpuSeconds - from.cpuSeconds) / (now.seconds - before.seconds);
+  }
+}
+
+/**
+ * A quantile of the durations between two readings, as `histogram_quantile` of Prometheus estimates it: the durations of a
+ * bucket are taken for evenly distributed, and those above the last bound for equal to it. `null` without any.
+ */
+export function quantileBetween(before: DurationCounts = {}, after: DurationCounts, quantile: number): number | null {
+  const counts = Object.entries(after)
+    .map(([bound, count]) => ({
+      bound: bound === '+Inf' ? Infinity : Number(bound),
+      count: count - (before[bound] ?? 0),
+    }))
+    .sort((one, other) => one.bound - other.bound);
+  const all = counts.at(-1)?.count ?? 0;
+  if (all <= 0) return null;
+  const rank = quantile * all;
+  let [from, below] = [0, 0];
+  for (const { bound, count } of counts) {
+    if (count >= rank) return bound === Infinity ? from : from + (bound - from) * ((rank - below) / (count - below));
+    [from, below] = [bound, count];
+  }
+  return null;
 }

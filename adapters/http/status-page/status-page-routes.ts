@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Exchange } from '../server/exchange.ts';
-import { ALL_REASONS } from '../server/http-refusal.ts';
+import { type Exchange, sendRefusal } from '../server/exchange.ts';
+import { ALL_REASONS, httpRefusal } from '../server/http-refusal.ts';
 import type { Access, Route } from '../server/koa-application.ts';
+import { withParts } from './page-parts.ts';
+import type { ServiceStatus } from './service-status.ts';
 
 export const STATUS_PAGE_PATH = '/status';
 
@@ -13,7 +15,6 @@ const FILES: Readonly<Record<string, string>> = {
   'figures.js': 'browser/figures.js',
   'format.js': 'browser/format.js',
   'look-up.js': 'browser/look-up.js',
-  'samples.js': 'browser/samples.js',
   'view.js': 'browser/view.js',
   'style.css': 'browser/style.css',
   'uplot.js': 'uplot/dist/uPlot.iife.min.js',
@@ -40,15 +41,17 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** The status page and its files, read once, now. Throws if a file is missing. */
-export function statusPageRoutes(access: Access): readonly Route[] {
+/** The status page with its files, which are read once, now, and its data, for the operator. Throws if a file is missing. */
+export function statusPageRoutes(access: Access, status: ServiceStatus): readonly Route[] {
   const require = createRequire(import.meta.url);
   const textOf = (file: string) => {
     const isOwn = file.startsWith('browser/');
     return readFileSync(isOwn ? new URL(file, import.meta.url) : require.resolve(file), 'utf8');
   };
-  const page = textOf('browser/page.html').replace('<!-- reasons -->', reasonList());
+  const page = withParts(textOf('browser/page.html')).replace('<!-- reasons -->', reasonList());
   return [
+    { path: '/status/data', access, methods: { GET: (ctx) => data(ctx, status) } },
+    { path: '/status/refusals/:request_id', access, methods: { GET: (ctx) => refusal(ctx, status) } },
     fileRoute(access, STATUS_PAGE_PATH, 'html', page),
     ...Object.entries(FILES).map(([name, file]) => {
       return fileRoute(access, `${STATUS_PAGE_PATH}/${name}`, name.endsWith('.js') ? 'js' : 'css', textOf(file));
@@ -64,6 +67,28 @@ function fileRoute(access: Access, path: string, type: keyof typeof TYPES, text:
     ctx.body = body;
   };
   return { path, access, methods: { GET: get } };
+}
+
+/** A parameter that is malformed or unknown is ignored. */
+async function data(ctx: Exchange, status: ServiceStatus): Promise<void> {
+  const parameters = new URLSearchParams(ctx.querystring);
+  const since = Number(parameters.get('since') ?? 0) || 0;
+  const [clientId, reason] = [parameters.get('client'), parameters.get('reason')];
+  answer(ctx, await status.data(since, clientId ? { clientId } : reason ? { reason } : undefined));
+}
+
+async function refusal(ctx: Exchange, status: ServiceStatus): Promise<void> {
+  const found = await status.findRefusal(ctx.path.slice(ctx.path.lastIndexOf('/') + 1));
+  if (found === 'unknown') return sendRefusal(ctx, httpRefusal('resource_unknown'));
+  if (found === 'incomplete') return sendRefusal(ctx, httpRefusal('dependency_unavailable'));
+  answer(ctx, found);
+}
+
+/** Browsers send the operator's password with every request: other sites must not be able to embed the answer. */
+function answer(ctx: Exchange, body: object): void {
+  ctx.set({ 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' });
+  ctx.status = 200;
+  ctx.body = body;
 }
 
 /** The reasons and their explanations, for a list of definitions. */

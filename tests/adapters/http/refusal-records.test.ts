@@ -96,5 +96,7 @@ describe('the records of refusals', () => {
     expect(records.find({ clientId: 'first' })).toHaveLength(2);
     const latest = records.find({ latestClients: 2 });
     expect(latest.map(({ client_id: id }) => id)).toEqual(['one too many', `client-${CLIENTS_MAX}`]);
+    expect(records.find({ reason: 'secret_wrong' })).toHaveLength(RECORDS_OF_A_REASON);
+    expect(records.find({ reason: 'another' })).toEqual([]);
   });
 });

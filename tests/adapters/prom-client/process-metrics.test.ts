@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exposition } from '../../../adapters/prom-client/metrics-snapshot.ts';
+import { exposition } from '../../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exposition } from '../../../adapters/prom-client/metrics-snapshot.ts';
+import { exposition } from '../../../adapters/prom-client/metrics-scrape.ts';
 import { type ServiceState, serviceMetrics } from '../../../adapters/prom-client/service-metrics.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 import { readSamples, total } from '../../support/read-samples.ts';

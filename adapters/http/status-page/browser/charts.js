@@ -9,6 +9,13 @@ const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageDown: -12, PageUp: 12, Home: -
 
 const color = (name) => getComputedStyle(document.body).getPropertyValue(name);
 
+/** A value without a neighbor has no line, so it is a point. */
+function alone({ data }, series, isShown) {
+  const values = data[series];
+  const isAlone = (value, index) => value != null && values[index - 1] == null && values[index + 1] == null;
+  return isShown ? null : values.flatMap((value, index) => (isAlone(value, index) ? [index] : []));
+}
+
 export class Chart {
   #figure;
   #area;
@@ -29,7 +36,7 @@ export class Chart {
 
   show(points) {
     this.#points = points;
-    const columns = this.#lines.map(({ dataset }) => points.map((point) => point[dataset.line]));
+    const columns = this.#lines.map(({ dataset }) => points.map((point) => point[dataset.line] ?? null));
     this.#plot.setData([points.map(({ at }) => at), ...columns]);
     this.#read();
   }
@@ -64,12 +71,21 @@ export class Chart {
         ...this.#lines.map((_, index) => ({
           stroke: () => color(`--line-${index + 1}`),
           width: 1.5,
-          spanGaps: true,
           dash: index > 0 ? [6, 3] : [],
+          points: { filter: alone },
         })),
       ],
-      hooks: { setCursor: [() => this.#read()] },
+      hooks: { setCursor: [() => this.#read()], drawClear: [(plot) => this.#shade(plot)] },
     };
+  }
+
+  /** Shades the times in which the service was not ready, or nothing was measured. */
+  #shade({ ctx, bbox, valToPos }) {
+    ctx.fillStyle = color('--bad-tint');
+    this.#points.forEach(({ at, out }, index) => {
+      const [from, to] = [this.#points[index - 1]?.at, at].map((time) => Math.round(valToPos(time ?? at, 'x', true)));
+      if (out) ctx.fillRect(from, bbox.top, Math.max(1, to - from), bbox.height);
+    });
   }
 
   /** Arrow keys move along the time. */

@@ -20,7 +20,7 @@ export function setText(place, text) {
 
 const valueAt = (view, path) => path.split('.').reduce((value, name) => value?.[name], view);
 
-/** @param {'figure' | 'refusal'} kind @param {{ now: number }} view */
+/** @param {'figure' | 'refusal' | 'token'} kind @param {{ now?: number }} view */
 export function showValues(kind, view) {
   for (const place of document.querySelectorAll(`[data-${kind}]`)) {
     const [path, name = 'text'] = place.dataset[kind].split(' ');
@@ -71,7 +71,7 @@ function showCell(cell, { dataset, className }, record, now) {
   cell.textContent = text;
   if (!dataset.link || text === '–') return;
   const link = document.createElement('a');
-  link.href = dataset.link + encodeURIComponent(text);
+  link.href = dataset.link.replace(/\{(\w+)\}/, (_, name) => encodeURIComponent(record[name]));
   link.textContent = text;
   cell.replaceChildren(link);
 }

@@ -1,4 +1,4 @@
-// "Why was this request refused?"
+// "Why was this request refused?" and "Why does a resource server refuse our token?"
 
 import { showValues } from './figures.js';
 
@@ -13,7 +13,35 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function lookUp(id, get) {
   const { outcome, record } = UUID.test(id) ? await find(id, get) : { outcome: 'malformed' };
   if (record) showRecord(record);
-  for (const part of document.querySelectorAll('[data-outcome]')) part.hidden = part.dataset.outcome !== outcome;
+  showOutcome('answer', outcome);
+}
+
+/**
+ * Shows whether the key of a token is trusted here. Nothing is sent: a token is as good as a password.
+ *
+ * @param {string} text the `kid`, or the token
+ * @param {StatusData['keys']} keys
+ */
+export function findKey(text, keys) {
+  const kid = text.includes('.') ? kidIn(text) : text;
+  const state = keys.find((key) => key.kid === kid)?.state;
+  showValues('token', /** @type {object} */ ({ kid, state }));
+  showOutcome('key-answer', kid === undefined ? 'key-missing' : state === undefined ? 'key-unknown' : 'key-trusted');
+}
+
+/** The `kid` in the header of a token, which is base64url of JSON (RFC 7515). */
+function kidIn(token) {
+  try {
+    const header = JSON.parse(atob(token.split('.')[0].replaceAll('-', '+').replaceAll('_', '/')));
+    return typeof header.kid === 'string' ? header.kid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function showOutcome(place, outcome) {
+  for (const part of document.querySelectorAll(`#${place} > [data-outcome]`))
+    part.hidden = part.dataset.outcome !== outcome;
 }
 
 async function find(id, get) {
