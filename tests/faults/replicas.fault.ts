@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import { type Backend, Balancer } from '../support/balancer.ts';
 import { CachingResourceServer } from '../support/caching-resource-server.ts';
 import { requestToken, send } from '../support/http.ts';
@@ -26,8 +27,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-function start(backend: Backend): Program {
+function start(backend: Backend, algorithm: TokenAlgorithm): Program {
   return startReplica(backend, {
+    TOKEN_SIGNING_ALG: algorithm,
     BASE_URL: ISSUER,
     PUBLIC_METADATA: 'true',
     DATABASE_URL: database.url,
@@ -95,53 +97,65 @@ class Load {
 }
 
 describe('three replicas that share their public keys', () => {
-  it('refuse no valid token, and cause no resource server to refuse one, while they are restarted, are killed and rotate their keys', async () => {
-    const backends = [await freeBackend(), await freeBackend(), await freeBackend()];
-    const replicas = backends.map(start);
-    const ended: Program[] = [];
-    const balancer = await Balancer.start(backends);
-    const resourceServer = new CachingResourceServer(
-      new URL('/oauth2/jwks', balancer.url),
-      (PUBLICATION_SECONDS * 1000) / 2,
-    );
-    const load = new Load(balancer.url, resourceServer);
-    const endedBy = { SIGTERM: 0, SIGKILL: 0 };
-    try {
-      await until(() => backends.every((backend) => balancer.isReady(backend)), 'all replicas are ready');
-      const workers = Array.from({ length: WORKERS }, () => load.run());
-      for (const [step, index] of ENDED.entries()) {
-        const [backend, replica, signal] = [backends[index], replicas[index], SIGNALS[step % SIGNALS.length]];
-        if (!backend || !replica || !signal) throw new Error('no replica');
-        const others = backends.filter((other) => other !== backend);
-        await until(
-          () => balancer.isReady(backend) && others.some((other) => balancer.isReady(other)),
-          'the replica and another one are ready',
-        );
-        replica.process.kill(signal);
-        expect(await replica.ended()).toBe(signal === 'SIGTERM' ? 0 : null);
-        await until(() => !balancer.isReady(backend), 'the balancer notices');
-        endedBy[signal] += 1;
-        ended.push(replica);
-        replicas[index] = start(backend);
-      }
-      await until(() => backends.every((backend) => balancer.isReady(backend)), 'all replicas are ready again');
-      const rotations = () => [...ended, ...replicas].reduce((sum, replica) => sum + rotationsOf(replica), 0);
-      await until(() => rotations() >= ROTATIONS, 'enough keys are rotated');
-      await until(() => load.isEnough(), 'there was enough load');
-      load.running = false;
-      await Promise.all(workers);
+  it.each<[string, readonly TokenAlgorithm[]]>([
+    ['', ['RS256']],
+    [', each start with another algorithm', ['RS256', 'ES256', 'EdDSA', 'PS256']],
+  ])(
+    'refuse no valid token, and cause no resource server to refuse one, while they are restarted, are killed and rotate their keys%s',
+    async (_how, algorithms) => {
+      const backends = [await freeBackend(), await freeBackend(), await freeBackend()];
+      let started = 0;
+      const startNext = (backend: Backend) => {
+        started += 1;
+        return start(backend, algorithms[(started - 1) % algorithms.length] ?? 'RS256');
+      };
+      const replicas = backends.map(startNext);
+      const ended: Program[] = [];
+      const balancer = await Balancer.start(backends);
+      const resourceServer = new CachingResourceServer(
+        new URL('/oauth2/jwks', balancer.url),
+        (PUBLICATION_SECONDS * 1000) / 2,
+      );
+      const load = new Load(balancer.url, resourceServer);
+      const endedBy = { SIGTERM: 0, SIGKILL: 0 };
+      try {
+        await until(() => backends.every((backend) => balancer.isReady(backend)), 'all replicas are ready');
+        const workers = Array.from({ length: WORKERS }, () => load.run());
+        for (const [step, index] of ENDED.entries()) {
+          const [backend, replica, signal] = [backends[index], replicas[index], SIGNALS[step % SIGNALS.length]];
+          if (!backend || !replica || !signal) throw new Error('no replica');
+          const others = backends.filter((other) => other !== backend);
+          await until(
+            () => balancer.isReady(backend) && others.some((other) => balancer.isReady(other)),
+            'the replica and another one are ready',
+          );
+          replica.process.kill(signal);
+          expect(await replica.ended()).toBe(signal === 'SIGTERM' ? 0 : null);
+          await until(() => !balancer.isReady(backend), 'the balancer notices');
+          endedBy[signal] += 1;
+          ended.push(replica);
+          replicas[index] = startNext(backend);
+        }
+        await until(() => backends.every((backend) => balancer.isReady(backend)), 'all replicas are ready again');
+        const rotations = () => [...ended, ...replicas].reduce((sum, replica) => sum + rotationsOf(replica), 0);
+        await until(() => rotations() >= ROTATIONS, 'enough keys are rotated');
+        await until(() => load.isEnough(), 'there was enough load');
+        load.running = false;
+        await Promise.all(workers);
 
-      expect(load.refusals).toEqual([]);
-      expect(endedBy).toEqual({ SIGTERM: 4, SIGKILL: 4 });
-      // The resource server used its cache.
-      expect(resourceServer.fetched).toBeLessThan(load.usedElsewhere / 2);
-      expect(load.lost.length).toBeLessThan(load.usedHere / 10);
-    } finally {
-      load.running = false;
-      await balancer.close();
-      await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
-    }
-  }, 600_000);
+        expect(load.refusals).toEqual([]);
+        expect(endedBy).toEqual({ SIGTERM: 4, SIGKILL: 4 });
+        // The resource server used its cache.
+        expect(resourceServer.fetched).toBeLessThan(load.usedElsewhere / 2);
+        expect(load.lost.length).toBeLessThan(load.usedHere / 10);
+      } finally {
+        load.running = false;
+        await balancer.close();
+        await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+      }
+    },
+    600_000,
+  );
 });
 
 function hasExpired(token: string): boolean {
