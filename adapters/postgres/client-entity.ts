@@ -58,16 +58,24 @@ const namedSecretOf = (registrationId: string) => `(select encoded from $schema.
       where client_id = $2 and registration_id = coalesce(${registrationId}, '') and secret_id = $3
         and (expires_at is null or expires_at > ${STATEMENT_START})) as "named"`;
 
+/** The most rows of FIND_CLIENTS. So many are found only if ids are not unique. */
+export const CLIENT_ROWS_MAX = 128;
+
 /**
  * One round trip by the unique index. Columns are cast, so that a change of a column's type does not invalidate the
- * prepared statement. Two rows are requested, to notice an id that is not unique.
+ * prepared statement. Parameter: an array of client ids.
+ *
+ * The aggregate of no rows gives that parameter the type of an array of the column, whatever it is. And the planner cannot look
+ * into the array: it would make a new plan for each execution, which takes as long as the look-up.
  */
-export const FIND_CLIENT = {
-  name: 'find_client',
-  text: `select ${CLIENTS.selectList} from $schema.clients where ${IS_CLIENT} limit 2`,
+export const FIND_CLIENTS = {
+  name: 'find_clients',
+  text: `select ${CLIENTS.selectList} from $schema.clients where ${CLIENTS.columns.clientId} operator(pg_catalog.=)
+      any (coalesce((select pg_catalog.array_agg(${CLIENTS.columns.clientId}) from $schema.clients where false), $1))
+    limit ${CLIENT_ROWS_MAX}`,
 } as const;
 
-/** The same with the secret that an id selects. Parameters: client id, client id and secret id. */
+/** The row of one client with the secret that an id selects. Parameters: client id, client id and secret id. Two rows are requested, to notice an id that is not unique. */
 export const FIND_CLIENT_BY_SECRET = {
   name: 'find_client_by_secret',
   text: `select ${CLIENTS.selectList}, ${namedSecretOf(`clients.${CLIENTS.columns.id}::text`)}

@@ -22,6 +22,8 @@ export const SQLSTATE = {
   dataException: /^22/,
   /** The server ended this transaction, so that another one can continue. Nothing of it was done. */
   deadlock: /^40P01$/,
+  /** A data exception, or data that the server cannot read: about one value, and not about the database. */
+  oneValue: /^(22|XX)/,
   /** A data exception or a violated constraint. */
   valueRefused: /^2[23]/,
 } as const;
@@ -40,6 +42,12 @@ export function hasState(fault: unknown, states: RegExp): boolean {
 /** Whether the session is lost, or broke without an answer. */
 export function isSessionLost(fault: unknown): boolean {
   return stateOf(fault) === '' || hasState(fault, SQLSTATE.sessionLost);
+}
+
+/** Undefined if the server failed for one value among several. Throws every other fault, also of `Runner`. */
+export function unlessOneValue(fault: unknown): undefined {
+  const cause: unknown = fault instanceof Error ? fault.cause : undefined;
+  if (!SQLSTATE.oneValue.test(String(Object(cause).code))) throw fault;
 }
 
 /** The fault as a log may show it: a data exception's message quotes the value, which may be a secret sent as a client id. */

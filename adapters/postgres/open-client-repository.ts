@@ -1,6 +1,6 @@
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { ExpiringCredentials } from '../../domain/client-details.ts';
-import { CLIENT_SECRETS, CLIENTS, FIND_CLIENT } from './client-entity.ts';
+import { CLIENT_SECRETS, CLIENTS, FIND_CLIENTS } from './client-entity.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
@@ -12,7 +12,7 @@ import { openTable, type TableDefinition } from './table.ts';
 const EXPIRING_COUNTED_EVERY_MS = 60_000;
 
 /** The look-up of an id that no client can have. */
-const FIND_NO_CLIENT = { ...FIND_CLIENT, values: [''] };
+const FIND_NO_CLIENT = { ...FIND_CLIENTS, values: [['']] };
 
 /**
  * The repository, with one pool for all look-ups, what of it expires soon, and the costs of its secrets. Throws if a table

@@ -12,7 +12,7 @@ export interface Statement {
   /** With a name, the server prepares the statement once for each connection. */
   readonly name?: string;
   readonly text: string;
-  readonly values?: string[];
+  readonly values?: (string | string[])[];
   /** If it fails, its transaction is still open, so the connection is closed. */
   readonly leavesTransaction?: true;
 }
@@ -53,13 +53,13 @@ export class Runner {
    * The rows. Throws DependencyUnavailable, at the deadline at the latest.
    *
    * @param empty SQLSTATEs which mean that no row can match, rather than that the database failed.
+   * @param begin since when the deadline runs.
    */
-  async run<Row>(statement: Statement, empty?: RegExp): Promise<readonly Row[]> {
+  async run<Row>(statement: Statement, empty?: RegExp, begin = performance.now()): Promise<readonly Row[]> {
     this.isThere();
-    const begin = performance.now();
     let outcome: keyof StatementTimes = 'answered';
     try {
-      return await this.#send<Row>(statement);
+      return await this.#send<Row>(statement, begin);
     } catch (fault) {
       if (empty !== undefined && hasState(fault, empty)) return [];
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
@@ -80,16 +80,16 @@ export class Runner {
    */
   async tryRun<Row>(statement: Statement): Promise<readonly Row[] | undefined> {
     if (!this.#table.isThere) return this.#table.isThere === undefined ? undefined : [];
-    return this.#send<Row>(statement).catch(() => undefined);
+    return this.#send<Row>(statement, performance.now()).catch(() => undefined);
   }
 
-  #send<Row>(statement: Statement): Promise<readonly Row[]> {
+  #send<Row>(statement: Statement, begin: number): Promise<readonly Row[]> {
     const { connection, slots, table } = this.#parts;
-    if (slots === undefined) return runStatement(connection, statement);
-    const begin = performance.now();
-    return slots.hold(table, () =>
-      runStatement({ ...connection, deadlineMs: connection.deadlineMs - (performance.now() - begin) }, statement),
-    );
+    const send = () => {
+      const deadlineMs = connection.deadlineMs - (performance.now() - begin);
+      return runStatement<Row>({ pool: connection.pool, deadlineMs }, statement);
+    };
+    return slots === undefined ? send() : slots.hold(table, send);
   }
 }
 

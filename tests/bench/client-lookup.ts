@@ -1,6 +1,6 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { CLIENTS, FIND_CLIENT } from '../../adapters/postgres/client-entity.ts';
+import { CLIENTS, FIND_CLIENTS } from '../../adapters/postgres/client-entity.ts';
 import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
 import { openTable } from '../../adapters/postgres/table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
@@ -28,13 +28,13 @@ const orm = new MikroORM({
 });
 const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE });
 
-const FIND = { ...FIND_CLIENT, text: FIND_CLIENT.text.replace('$schema.', 'public.') };
+const FIND = { ...FIND_CLIENTS, text: FIND_CLIENTS.text.replaceAll('$schema.', 'public.') };
 
 const METHODS: Readonly<Record<string, Find>> = {
-  'pg, unprepared statement': (id) => pool.query({ text: FIND.text, values: [id] }),
-  'pg, prepared statement': (id) => pool.query({ ...FIND, values: [id] }),
+  'pg, unprepared statement': (id) => pool.query({ text: FIND.text, values: [[id]] }),
+  'pg, prepared statement': (id) => pool.query({ ...FIND, values: [[id]] }),
   'this repository': (id) => repository.findByClientId(id),
-  'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND.text.replace('$1', '?'), [id]),
+  'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND.text.replace('$1', '?'), [`{${id}}`]),
   'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENTS.schema, { clientId: id }),
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { SignatureBatch } from '../../../adapters/jwt/node-crypto-token-signer.ts';
+import { signAll } from '../../../adapters/jwt/node-crypto-token-signer.ts';
+import { Batches } from '../../../application/batches.ts';
 import type { SigningKey } from '../../../application/ports/key-provider.ts';
 
 const bytes = (number: number) => Uint8Array.of(number);
@@ -25,7 +26,16 @@ function recordingKey(refused?: number) {
   return { key, passes };
 }
 
-describe('SignatureBatch', () => {
+/** As the signer of tokens uses it. */
+class SignatureBatch {
+  readonly #signatures = new Batches(signAll, { max: 16 });
+
+  async sign(key: SigningKey, data: Uint8Array): Promise<Uint8Array> {
+    return (await this.#signatures.add({ key, data }))();
+  }
+}
+
+describe('signatures in batches', () => {
   it('returns to each caller its own signature, in order', async () => {
     const batch = new SignatureBatch();
     const { key } = recordingKey();

@@ -1,16 +1,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { FIND_CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
+import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { requestToken } from '../../support/http.ts';
+import { KeptConnection } from '../../support/kept-connection.ts';
 import { runProgram } from '../../support/program.ts';
 import { GOOD_SECRET, ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
 import { startProblems } from '../../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
+
+const A_UUID = '0b5e5f8e-6d1c-4a51-9c0e-6d3f8e4b2a10';
 
 const SECRET = { secret_id: 'an-id', name: 'a name', encoded: `$2b$10$${'a'.repeat(53)}` };
 
@@ -158,6 +163,133 @@ describe('PostgresClientRepository', () => {
     expect(plan).toEqual([{ index: expect.stringContaining('(expires_at)') }]);
   });
 
+  describe('look-ups at the same time', () => {
+    const ids = Array.from({ length: 20 }, (_, number) => `client-${number}`);
+    const names = (lookups: readonly ClientLookup[]) =>
+      lookups.map((lookup) => (lookup.kind === 'found' ? lookup.registration.clientName : lookup.kind));
+
+    /** Counts the statements of requests. */
+    async function counting() {
+      const counts = { answered: 0, failed: 0 };
+      const count = (outcome: keyof typeof counts) => () => {
+        counts[outcome] += 1;
+      };
+      const times = { answered: count('answered'), failed: count('failed') };
+      const options = { url: database.url, poolSize: 4, deadlineMs: 10_000, measure: () => times };
+      const opened = await openRepository(options, (line) => lines.push(line));
+      await opened.repository.findByClientId(A_UUID);
+      counts.answered = 0;
+      return { ...opened, counts };
+    }
+
+    it('share one statement, in which each id stands once, whoever is registered', async () => {
+      for (const clientId of ids) await under.add({ ...A_CLIENT, clientId, clientName: `name of ${clientId}` });
+      await using opened = await counting();
+      const asked = [...ids, 'nobody', ...ids, '"{quoted,\\}"', 'x\ud800', 'NULL'];
+      const found = names(await Promise.all(asked.map((id) => opened.repository.findByClientId(id))));
+      const expected = ids.map((id) => `name of ${id}`);
+      expect(found).toEqual([...expected, 'unknown', ...expected, 'unknown', 'unknown', 'unknown']);
+      expect(opened.counts).toEqual({ answered: 1, failed: 0 });
+    });
+
+    it('find an id like an array, a null or a quoted text', async () => {
+      const odd = ['{}', '{a,b}', '"a"', 'a\\b', 'null', 'NULL', "it's", 'a,b', '{"a"}', '\u{1F511}'];
+      for (const clientId of odd) await under.add({ ...A_CLIENT, clientId, clientName: clientId });
+      expect(names(await Promise.all(odd.map(find)))).toEqual(odd);
+    });
+
+    it('are split among statements of 63 ids', async () => {
+      await using opened = await counting();
+      const many = Array.from({ length: 150 }, (_, number) => `nobody-${number}`);
+      await Promise.all(many.map((id) => opened.repository.findByClientId(id)));
+      expect(opened.counts).toEqual({ answered: 3, failed: 0 });
+    });
+
+    it('see what is stored when they began, though a look-up of the same id is already on its way', async () => {
+      await under.add(A_CLIENT);
+      await using opened = await openRepository({ url: database.url, poolSize: 4, deadlineMs: 10_000 });
+      const { repository } = opened;
+      await repository.findByClientId('client-1');
+      for (let number = 0; number < 100; number += 1) {
+        // The statement of the first one is sent in the first pass, before the change.
+        const first = repository.findByClientId('client-1');
+        await new Promise((resolve) => setImmediate(resolve));
+        await under.change('client-1', { clientName: `name ${number}` });
+        expect(names([await repository.findByClientId('client-1')])).toEqual([`name ${number}`]);
+        await first;
+      }
+    });
+
+    it('do not disturb each other if an id has thousands of rows in a table without a unique index', async () => {
+      await alter('drop constraint clients_client_id_unique');
+      for (const clientId of ids) await under.add({ ...A_CLIENT, clientId, clientName: clientId });
+      await database.query(`insert into clients (client_id, client_secret, client_name, scope)
+        select 'many', client_secret, client_name, scope from clients, generate_series(1, 200)`);
+      const found = names(await Promise.all(['many', ...ids].map(find)));
+      expect(found).toEqual(['broken', ...ids]);
+    });
+
+    it('do not disturb each other if the database cannot store one of the ids', async () => {
+      const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
+      try {
+        await freshTables(latin);
+        await using opened = await openRepository({ url: latin.url, poolSize: 4, deadlineMs: 10_000 });
+        const { add } = clientsTable(latin);
+        for (const clientId of ids) await add({ ...A_CLIENT, clientId, clientName: clientId });
+        const asked = [...ids, '\u20ac', ...ids];
+        const found = names(await Promise.all(asked.map((id) => opened.repository.findByClientId(id))));
+        expect(found).toEqual([...ids, 'unknown', ...ids]);
+        expect(opened.readiness()).toEqual({ ready: true });
+      } finally {
+        await latin.drop();
+      }
+    });
+
+    it('fail alone if the type of the column refuses an id', async () => {
+      await alter('alter column client_id type uuid using gen_random_uuid()');
+      const id = A_UUID;
+      await under.add({ ...A_CLIENT, clientId: id });
+      await using opened = await counting();
+      const outcomes = await Promise.allSettled(
+        [id, 'no uuid', id].map((one) => opened.repository.findByClientId(one)),
+      );
+      expect(outcomes).toMatchObject([
+        { status: 'fulfilled', value: { kind: 'found' } },
+        { status: 'rejected', reason: expect.any(DependencyUnavailable) },
+        { status: 'fulfilled', value: { kind: 'found' } },
+      ]);
+      expect(opened.counts.failed).toBe(0);
+    });
+
+    it('end at the deadline of each, all with the fault, if the table is locked', async () => {
+      await using opened = await openRepository({ url: database.url, poolSize: 4, deadlineMs: 500 });
+      await opened.repository.findByClientId('client-1');
+      const locker = new KeptConnection(database.url);
+      await locker.query('begin; lock table clients in access exclusive mode');
+      try {
+        const begin = performance.now();
+        const outcomes = await Promise.allSettled(ids.map((id) => opened.repository.findByClientId(id)));
+        expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['rejected']));
+        expect(performance.now() - begin).toBeLessThan(5_000);
+      } finally {
+        await locker.close();
+      }
+      expect(names(await Promise.all(ids.map((id) => opened.repository.findByClientId(id))))).toEqual(
+        ids.map(() => 'unknown'),
+      );
+    });
+
+    it('are planned once: the planner does not look into the ids', async () => {
+      const session = new KeptConnection(database.url);
+      await session.query(`prepare find as ${FIND_CLIENTS.text.replaceAll('$schema.', 'public.')}`);
+      for (let number = 0; number < 8; number += 1) await session.query(`execute find('{a,b}')`);
+      const [prepared] = await session.query('select generic_plans::int as generic from pg_prepared_statements');
+      await session.close();
+      // PostgreSQL tries five plans for the values before it compares.
+      expect(prepared).toEqual({ generic: 3 });
+    });
+  });
+
   it('keeps values that the database quotes out of its own errors and log lines', async () => {
     await alter('alter column client_id type integer using 0');
     const fault: unknown = await find('a-secret-in-the-wrong-field').catch((error: unknown) => error);
@@ -166,7 +298,7 @@ describe('PostgresClientRepository', () => {
     // If a probe has prepared the statement before, the database finds no operator for its parameter instead.
     expect([
       { message: 'the database refused a value', code: '22P02' },
-      { message: expect.stringMatching(/^operator does not exist: integer [\w.]*= text$/), code: '42883' },
+      { message: 'COALESCE could not convert type text[] to integer[]', code: '42846' },
     ]).toContainEqual({
       message: (fault as { cause: Error }).cause.message,
       code: (fault as { cause: { code: string } }).cause.code,
