@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { holdLines } from '../adapters/log/hold-lines.ts';
-import { shortLine } from '../adapters/log/short-line.ts';
+import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { PARTS } from './parts.ts';

@@ -1,8 +1,7 @@
 import { openAuditFile } from '../adapters/log/audit-file.ts';
 import { type AuditLines, JsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { programAuditLines } from '../adapters/log/program-audit-lines.ts';
-import { currentOperator } from '../adapters/system/operator.ts';
-import { RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
+import { currentOperator, RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import type { RecordChangesParts } from '../application/record-changes.ts';
 import { failure, type Result, success } from '../domain/result.ts';

@@ -1,8 +1,8 @@
+import { constants, fstatSync, openSync } from 'node:fs';
 import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { LineWriter } from './line-writer.ts';
-import { openStandardOutput } from './standard-output.ts';
 
 /** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
 const MESSAGE_MAX = 250;
@@ -63,4 +63,22 @@ function describe(fault: unknown, stackMax: number, causesMax: number): unknown 
     stack: stackMax === 0 ? undefined : stack?.slice(0, stackMax),
     cause: cause === undefined || causesMax === 0 ? undefined : describe(cause, stackMax / 2, causesMax - 1),
   };
+}
+
+/**
+ * The descriptor of standard output, which does not block. A full pipe or a halted terminal must not hold a thread of the pool,
+ * which BCrypt and DNS need too. All processes of the service share the open file of standard output, and Node.js makes it
+ * blocking whenever it starts another process. So this process opens it again for itself. Where the system does not allow that,
+ * as for sockets, Node.js makes it non-blocking for a while when `process.stdout` is first used.
+ */
+function openStandardOutput(): number {
+  try {
+    const kind = fstatSync(1);
+    if (kind.isFIFO() || kind.isCharacterDevice()) {
+      return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    }
+  } catch {
+    // No /proc, or the open file belongs to another user.
+  }
+  return process.stdout.fd;
 }

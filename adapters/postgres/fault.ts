@@ -1,3 +1,5 @@
+import { ValueRefused } from '../../application/ports/client-store.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 /** Why a table cannot be used, in words for an operator. Waiting does not help: the table or its grants have to change. */
 export class TableUnusable extends Error {
   constructor(problem: string) {
@@ -54,4 +56,13 @@ export function unlessOneValue(fault: unknown): undefined {
 export function loggableFault(fault: unknown): unknown {
   if (!hasState(fault, SQLSTATE.dataException)) return fault;
   return Object.assign(new Error('the database refused a value'), { code: stateOf(fault) });
+}
+
+/** A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault of a change that could not be recorded. */
+export function storeFault(fault: unknown): unknown {
+  if (fault instanceof TypeError || fault instanceof RangeError || fault instanceof DependencyUnavailable) return fault;
+  const cause = loggableFault(fault);
+  return hasState(fault, SQLSTATE.valueRefused)
+    ? new ValueRefused(cause)
+    : new DependencyUnavailable('client store', cause);
 }

@@ -1,11 +1,11 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
+import { storeFault } from './fault.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import { grantOf, holdsGrant, type TableUser, tablesOf } from './privileges.ts';
 import { type FoundTable, findTable } from './search-path.ts';
 import { warnOfSchemas } from './shared-schemas.ts';
-import { storeFault } from './store-fault.ts';
 import type { CreatedTable } from './table.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */

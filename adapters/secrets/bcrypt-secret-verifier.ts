@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcrypt';
+import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
@@ -84,3 +85,6 @@ function randomHash(cost: number): string {
   const hash = randomBytes(16).toString('hex').slice(0, 31);
   return `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`;
 }
+
+/** Encodes in libuv's thread pool. */
+export const encodeWithBcrypt: EncodeSecret = (secret, cost) => bcrypt.hash(secret, cost);

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
 import type { Clock, MonotonicClock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 
@@ -28,5 +29,35 @@ export class SystemMonotonicClock implements MonotonicClock {
 export class RandomIdGenerator implements IdGenerator {
   uuid(): string {
     return randomUUID();
+  }
+}
+
+// Letters and digits need no escaping in a form, in Basic credentials, in a URL, in a shell or in a YAML file.
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** The fewest characters of 62 that have 256 bits: 43 × log2 62 = 256.03. */
+const LENGTH = 43;
+
+/** A secret from the operating system's random source, in which every character is equally likely. */
+export function randomSecret(): string {
+  return Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+}
+
+/** Who runs this program: the user of the operating system and the name of the machine. */
+interface Operator {
+  readonly os_user: string;
+  readonly host: string;
+}
+
+/** A user without a name in the system has its number, such as `uid 10001`. */
+export function currentOperator(): Operator {
+  return { os_user: userName(), host: hostname() };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
   }
 }

@@ -1,10 +1,16 @@
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace';
 import type { ObservedPorts } from '../../application/ports/observed-ports.ts';
-import { createSampler } from './create-sampler.ts';
 import { OtlpHttpExporter } from './otlp-http-exporter.ts';
 import { RequestTracing } from './request-tracing.ts';
 import { SpanQueue, type TraceExportChange } from './span-queue.ts';
 import { tracedPorts } from './traced-ports.ts';
-import type { TracingOptions } from './tracing-options.ts';
+import type { SamplerName, TracingOptions } from './tracing-options.ts';
 
 interface OpenedTracing {
   readonly requests: RequestTracing;
@@ -23,4 +29,22 @@ export function connectTracing(
     resource: { ...resource, 'process.pid': process.pid },
   });
   return { requests, ports: tracedPorts(requests) };
+}
+
+/** Decides which requests are traced. @param ratio of those that nothing else decides, 0 to 1. */
+export function createSampler(name: SamplerName, ratio: number): Sampler {
+  switch (name) {
+    case 'always_on':
+      return new AlwaysOnSampler();
+    case 'always_off':
+      return new AlwaysOffSampler();
+    case 'traceidratio':
+      return new TraceIdRatioBasedSampler(ratio);
+    case 'parentbased_always_on':
+      return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+    case 'parentbased_always_off':
+      return new ParentBasedSampler({ root: new AlwaysOffSampler() });
+    case 'parentbased_traceidratio':
+      return new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) });
+  }
 }

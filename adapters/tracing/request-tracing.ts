@@ -5,8 +5,10 @@ import {
   type Context,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
@@ -16,7 +18,6 @@ import type { Dependency, Readiness } from '../../application/ports/health-check
 import type { RequestLine } from '../../application/ports/telemetry.ts';
 import { describeRequest, methodName, spanName } from './describe-request.ts';
 import type { SpanQueue } from './span-queue.ts';
-import { parseTraceParent } from './trace-parent.ts';
 
 /** Milliseconds that the end of the process waits for the last spans. */
 const LAST_SPANS_MS = 700;
@@ -129,4 +130,18 @@ export class RequestTracing implements Dependency {
 
 function contextOf(span: Span): Context {
   return trace.setSpan(ROOT_CONTEXT, span);
+}
+
+// version "-" trace-id "-" parent-id "-" trace-flags; a later version may go on after another "-".
+const TRACE_PARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+
+/**
+ * The span of the caller that a `traceparent` header names (W3C Trace Context section 3.2), or undefined where it is absent
+ * or malformed. Two headers, which Node.js joins by a comma, are malformed. The header is a claim that anybody can make.
+ */
+export function parseTraceParent(header: unknown): SpanContext | undefined {
+  if (typeof header !== 'string') return undefined;
+  const [, version, traceId, spanId, flags, more] = TRACE_PARENT.exec(header) ?? [];
+  if (traceId === undefined || spanId === undefined || (version === '00' && more !== undefined)) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags ?? '', 16) & TraceFlags.SAMPLED, isRemote: true };
 }

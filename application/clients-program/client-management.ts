@@ -9,7 +9,7 @@ export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
 export function createClientManagement(parts: AddClientParts) {
-  const { store, encoder, clock } = parts;
+  const { store, encodeSecret, clock } = parts;
   return {
     addClient: new AddClient(parts),
     listClients: new ListClients(store, clock),
@@ -18,7 +18,7 @@ export function createClientManagement(parts: AddClientParts) {
     changeClient: new ChangeClient(parts),
     /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
     removeClient: async (clientId: string) => describeClient(await store.remove(clientId)),
-    importClients: new ImportClients(store, encoder),
+    importClients: new ImportClients(store, encodeSecret),
     /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */
     similarId: async (clientId: string) => {
       const ids: string[] = [];

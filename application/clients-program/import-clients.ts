@@ -10,7 +10,7 @@ import type {
   ImportedFile,
   ImportProblem,
 } from '../ports/client-store.ts';
-import type { SecretEncoder } from '../ports/secret-encoder.ts';
+import type { EncodeSecret } from '../ports/new-secrets.ts';
 
 /** The import ends after so many problems. */
 export const PROBLEMS_MAX = 100;
@@ -32,11 +32,11 @@ export interface ImportedClients extends Pick<ClientImport, 'ids'> {
 /** Registers clients, all or none. Plain secrets are hashed, BCrypt encodings are stored as they are. */
 export class ImportClients {
   readonly #store: ClientStore;
-  readonly #encoder: SecretEncoder;
+  readonly #encodeSecret: EncodeSecret;
 
-  constructor(store: ClientStore, encoder: SecretEncoder) {
+  constructor(store: ClientStore, encodeSecret: EncodeSecret) {
     this.#store = store;
-    this.#encoder = encoder;
+    this.#encodeSecret = encodeSecret;
   }
 
   /**
@@ -85,7 +85,7 @@ export class ImportClients {
   async #encode(client: NewClient, cost: number | undefined): Promise<NewClient> {
     const secret = StoredSecret.parse(client.clientSecret);
     if (secret.kind !== 'plain' || cost === undefined) return client;
-    return { ...client, clientSecret: await this.#encoder.encode(secret.reveal(), cost) };
+    return { ...client, clientSecret: await this.#encodeSecret(secret.reveal(), cost) };
   }
 }
 

@@ -1,8 +1,7 @@
 import type { NamedSecret } from '../../domain/client-details.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { SecretEncoder } from '../ports/secret-encoder.ts';
-import type { SecretGenerator } from '../ports/secret-generator.ts';
+import type { EncodeSecret, GenerateSecret } from '../ports/new-secrets.ts';
 
 /** Characters of the id in front of a generated secret: no two secrets of a client ever have the same. */
 const SECRET_ID_LENGTH = 10;
@@ -26,8 +25,8 @@ export interface NamedSecretRequest {
 }
 
 export interface SecretParts {
-  readonly encoder: SecretEncoder;
-  readonly generator: SecretGenerator;
+  readonly encodeSecret: EncodeSecret;
+  readonly generateSecret: GenerateSecret;
   readonly clock: Clock;
 }
 
@@ -42,17 +41,17 @@ interface NewSecret {
 
 /** The id of a secret is not secret: `<id>.<256 random bits>`. The hash is that of the whole text. */
 export async function newSecret(
-  { encoder, generator, clock }: SecretParts,
+  { encodeSecret, generateSecret, clock }: SecretParts,
   request: SecretRequest | NamedSecretRequest,
 ): Promise<NewSecret> {
   if ('secret' in request) {
-    const { secret = generator.secret(), cost } = request;
-    return { secret, clientSecret: await encoder.encode(secret, cost), secrets: [] };
+    const { secret = generateSecret(), cost } = request;
+    return { secret, clientSecret: await encodeSecret(secret, cost), secrets: [] };
   }
   const { name = dayOf(clock.now()), expiresAt, cost } = request;
-  const secret_id = generator.secret().slice(0, SECRET_ID_LENGTH);
-  const secret = `${secret_id}.${generator.secret()}`;
-  const encoded = await encoder.encode(secret, cost);
+  const secret_id = generateSecret().slice(0, SECRET_ID_LENGTH);
+  const secret = `${secret_id}.${generateSecret()}`;
+  const encoded = await encodeSecret(secret, cost);
   const named = { secret_id, name, encoded, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
   return { secret, clientSecret: NO_SECRET, secrets: [named] };
 }

@@ -2,11 +2,10 @@ import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
 import { streamClientsFile } from '../../adapters/files/clients-file.ts';
-import { BcryptSecretEncoder } from '../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { encodeWithBcrypt as encodeSecret } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
-import { RandomSecretGenerator } from '../../adapters/system/random-secret-generator.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
-import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
+import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
 import type { CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
@@ -26,7 +25,6 @@ export function manageClients(
   environment: Environment,
 ): Promise<number> {
   const terminal = new Terminal(streams);
-  const encoder = new BcryptSecretEncoder();
   const clock = new SystemClock();
 
   /** The URL comes from the environment: every user of the machine can see arguments. */
@@ -46,8 +44,8 @@ export function manageClients(
     const warn = (message: string) => terminal.say([message]);
     const store = await PostgresClientStore.open(url.value, new RecordChanges(audit.value, clientChangeEvents), warn);
     const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
-    const sources = { clock, generator: new RandomSecretGenerator(), ids: new RandomIdGenerator() };
-    const parts = { store, encoder, checkRule, ...sources };
+    const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
+    const parts = { store, encodeSecret, checkRule, ...sources };
     return success({ ...createClientManagement(parts), close: () => store.close() });
   }
 
@@ -57,5 +55,5 @@ export function manageClients(
   if (hint !== undefined) terminal.say([hint]);
   const scope = /^--scope(?:=|\n)(.*,.*)$/m.exec(args.join('\n'));
   if (scope !== null) terminal.say(['A comma is part of a scope: separate scopes by spaces.']);
-  return runClients(args, streams, { open, more, encoder, clock, streamClientsFile, version: programVersion() });
+  return runClients(args, streams, { open, more, encodeSecret, clock, streamClientsFile, version: programVersion() });
 }

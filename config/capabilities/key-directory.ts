@@ -13,7 +13,7 @@ export const keyDirectory = define({
       useFactory: (container) => async () => {
         const get = getFrom(container);
         // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
-        const { openKeyDirectory } = await import('../../adapters/postgres/key-directory/open-key-directory.ts');
+        const { openKeyDirectory } = await import('../../adapters/postgres/key-directory/postgres-key-directory.ts');
         const log = createStateLog(get(PARTS.log).child({ dependency: 'key directory' }));
         const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
         const { adapter, replicas, dependency } = await openKeyDirectory(options, log);
@@ -25,7 +25,7 @@ export const keyDirectory = define({
   },
   async tables({ KEY_DIRECTORY }) {
     if (KEY_DIRECTORY !== 'postgres') return {};
-    const { KEYS_POOL_SIZE } = await import('../../adapters/postgres/key-directory/open-key-directory.ts');
+    const { KEYS_POOL_SIZE } = await import('../../adapters/postgres/key-directory/postgres-key-directory.ts');
     return { inOwnPool: await keyTables(), connections: KEYS_POOL_SIZE };
   },
   createdTables: keyTables,

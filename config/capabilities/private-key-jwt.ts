@@ -61,7 +61,9 @@ export const privateKeyJwt = define({
     parts.register(LISTS.openers, {
       useFactory: (container) => async () => {
         const get = getFrom(container);
-        const { openUsedAssertions } = await import('../../adapters/postgres/private-key-jwt/open-used-assertions.ts');
+        const { openUsedAssertions } = await import(
+          '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts'
+        );
         const log = createStateLog(get(PARTS.log).child({ dependency: 'used assertions' }));
         const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
         const { adapter, dependency } = await openUsedAssertions(options, get(PARTS.clock), log);
@@ -76,7 +78,7 @@ export const privateKeyJwt = define({
     const inClientsPool = CLIENT_REPOSITORY === 'postgres' ? [(await loadClientKeys()).CLIENT_KEYS] : [];
     if (KEY_DIRECTORY !== 'postgres') return { inClientsPool };
     const { USED_ASSERTIONS } = await import('../../adapters/postgres/private-key-jwt/used-assertion-table.ts');
-    const { USES_POOL_SIZE } = await import('../../adapters/postgres/private-key-jwt/open-used-assertions.ts');
+    const { USES_POOL_SIZE } = await import('../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts');
     return { inClientsPool, inOwnPool: [USED_ASSERTIONS], connections: USES_POOL_SIZE };
   },
 });

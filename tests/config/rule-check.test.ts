@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readRuleCheck } from '../../config/capabilities/federated-jwt/rule-check.ts';
+import { readRuleCheck } from '../../config/capabilities/federated-jwt/clients-program-extension.ts';
 import { failure, success } from '../../domain/result.ts';
 
 const GITLAB = { issuer: 'https://gitlab.com', subject: 'project_path:a/b:ref', claims: {} };

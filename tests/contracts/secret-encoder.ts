@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import type { SecretEncoder } from '../../application/ports/secret-encoder.ts';
+import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** What every SecretEncoder promises. */
-export function describeSecretEncoder(name: string, encoder: SecretEncoder): void {
-  describe(`${name} as SecretEncoder`, () => {
+/** What every EncodeSecret promises. */
+export function describeSecretEncoder(name: string, encode: EncodeSecret): void {
+  describe(`${name} as EncodeSecret`, () => {
     it('returns a BCrypt encoding with the given cost that matches this secret and no other', async () => {
-      const encoded = await encoder.encode('a sécret', 5);
+      const encoded = await encode('a sécret', 5);
       expect(StoredSecret.parse(encoded)).toMatchObject({ kind: 'bcrypt', cost: 5 });
       expect(await bcrypt.compare('a sécret', encoded)).toBe(true);
       expect(await bcrypt.compare('a secret', encoded)).toBe(false);
     });
 
     it('uses a new salt for each encoding', async () => {
-      expect(await encoder.encode('secret', 4)).not.toBe(await encoder.encode('secret', 4));
+      expect(await encode('secret', 4)).not.toBe(await encode('secret', 4));
     });
   });
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SecretGenerator } from '../../application/ports/secret-generator.ts';
+import type { GenerateSecret } from '../../application/ports/new-secrets.ts';
 
-/** What every SecretGenerator promises. */
-export function describeSecretGenerator(name: string, generator: SecretGenerator): void {
-  describe(`${name} as SecretGenerator`, () => {
-    const secrets = Array.from({ length: 2_000 }, () => generator.secret());
+/** What every GenerateSecret promises. */
+export function describeSecretGenerator(name: string, generate: GenerateSecret): void {
+  describe(`${name} as GenerateSecret`, () => {
+    const secrets = Array.from({ length: 2_000 }, () => generate());
 
     it('generates text that needs no escaping in forms, Basic credentials, URLs and shells', () => {
       for (const secret of secrets) {

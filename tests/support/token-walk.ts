@@ -15,7 +15,6 @@ const REQUESTS = 4;
 
 /** What only timers run: heartbeats every 200 ms, and every 250 ms a worker looks at the health of its dependencies. */
 const OF_TIMERS: ReadonlySet<string> = new Set([
-  'adapters/workers/cpu-use.ts',
   'adapters/workers/heartbeat.ts',
   'adapters/workers/worker-health.ts',
   'adapters/log/line-writer.ts',

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { SecretEncoder } from '../../../application/ports/secret-encoder.ts';
+import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
 import { type CommandDefinition, runCommand } from '../command-program.ts';
 import type { Input } from '../read-secret.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
@@ -15,7 +15,7 @@ import { stateCommands } from './state-commands.ts';
 interface CommandParts {
   /** Called by the commands that need stored clients. */
   readonly open: OpenClients;
-  readonly encoder: SecretEncoder;
+  readonly encodeSecret: EncodeSecret;
   readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
   /** Commands of other capabilities, the last ones of the help page. */
@@ -33,7 +33,7 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export function runClients(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encoder, clock, streamClientsFile, more, version }: CommandParts,
+  { open, encodeSecret, clock, streamClientsFile, more, version }: CommandParts,
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const { stdin } = terminal;
@@ -45,7 +45,7 @@ export function runClients(
     ...secretCommands(open, clock),
     ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
-    hashCommand(encoder, stdin),
+    hashCommand(encodeSecret, stdin),
     ...more(PROGRAM_NAME, stdin),
   ];
   const description = 'Manages the clients that the authorization service issues tokens to.';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { SecretEncoder } from '../../../application/ports/secret-encoder.ts';
+import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
 import { success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, problem } from '../outcome.ts';
@@ -137,7 +137,10 @@ const REMOVE_SECRET: ClientCommand<NamedOptions> = {
 };
 
 /** `hash`: prints the BCrypt encoding of a secret, for a clients file or another program. */
-export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefinition<CostOptions & ShortSecretOptions> {
+export function hashCommand(
+  encodeSecret: EncodeSecret,
+  stdin: Input,
+): CommandDefinition<CostOptions & ShortSecretOptions> {
   return {
     usage: 'hash',
     summary: 'print the BCrypt encoding of a secret from standard input',
@@ -148,7 +151,7 @@ export function hashCommand(encoder: SecretEncoder, stdin: Input): CommandDefini
     async run({ cost, ...options }) {
       const secret = await readSecret(stdin, options);
       if (!secret.ok) return secret;
-      const encoded = await encoder.encode(secret.value, cost);
+      const encoded = await encodeSecret(secret.value, cost);
       return success({ document: encoded, text: () => encoded, messages: [] });
     },
   };

@@ -11,9 +11,8 @@ import type {
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { isLocked } from '../../../domain/stored-secret.ts';
-import { hasState, SQLSTATE } from '../fault.ts';
+import { hasState, SQLSTATE, storeFault } from '../fault.ts';
 import { commitRecorded } from '../recorded-commit.ts';
-import { storeFault } from '../store-fault.ts';
 import { IMPORT_STATEMENTS as SQL } from './import-statements.ts';
 
 /** Clients that one statement stores: it takes a small part of its deadline. */

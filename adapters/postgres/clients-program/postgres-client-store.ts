@@ -18,9 +18,9 @@ import type { ClientRegistrationFields, NewClient } from '../../../domain/client
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
 import { type Connection, openConnection, type Warn } from '../connection.ts';
+import { storeFault } from '../fault.ts';
 import { commitRecorded } from '../recorded-commit.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
-import { storeFault } from '../store-fault.ts';
 import { probeTable } from '../table.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
 import { DetailRows } from './detail-rows.ts';

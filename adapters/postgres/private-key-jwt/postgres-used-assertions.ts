@@ -8,8 +8,11 @@ import {
   type UsedAssertionsStore,
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
+import type { ConnectionOptions } from '../connection.ts';
+import type { DatabaseLog } from '../health.ts';
 import type { Runner } from '../runner.ts';
-import { COUNT_USES, DELETE_ENDED, RECORD_USES } from './used-assertion-table.ts';
+import { alwaysReady, openTable } from '../table.ts';
+import { COUNT_USES, DELETE_ENDED, RECORD_USES, USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** How often rows are deleted and counted, and how many are deleted at once. */
 const SWEEP_EVERY_MS = 5_000;
@@ -140,4 +143,21 @@ export class PostgresUsedAssertions implements UsedAssertionsStore {
 /** A client id has no control character, so no other pair has this text. */
 function digestOf({ clientId, assertionId }: AssertionUse): string {
   return hash('sha256', `${clientId}\0${assertionId}`, 'base64url');
+}
+
+/** Each worker sends one batch of uses at a time. */
+export const USES_POOL_SIZE = 4;
+
+/**
+ * The store of used assertions; otherwise as `openClientRepository`. It is always ready: without it, other authentication methods work.
+ */
+export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolSize'>, clock: Clock, log: DatabaseLog) {
+  const table = await openTable('used assertions', USED_ASSERTIONS, { ...options, poolSize: USES_POOL_SIZE }, log);
+  const adapter = new PostgresUsedAssertions(table.runner, clock);
+  adapter.start();
+  const close = () => {
+    adapter.close();
+    return table.close();
+  };
+  return { adapter, dependency: { ...table, readiness: alwaysReady(table), close } };
 }

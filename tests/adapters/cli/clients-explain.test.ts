@@ -58,7 +58,7 @@ describe('clients explain', () => {
       { stdin: Readable.from([input]), stdout, stderr },
       {
         open: notNeeded,
-        encoder: { encode: notNeeded },
+        encodeSecret: notNeeded,
         clock: { now: notNeeded },
         streamClientsFile: notNeeded,
         more: (program, stdin) => [explainCommand(() => openExplain({ ...environment, ...more }), program, stdin)],

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { type FormFields, type HttpAnswer, requestToken, send } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../../support/running-service.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
@@ -27,7 +27,7 @@ describe('client_secret_basic', () => {
   const clients: Record<string, unknown>[] = [GOOD_CLIENT];
   beforeAll(async () => {
     for (const [, client_id, secret] of ODD) {
-      clients.push({ ...GOOD_CLIENT, client_id, client_secret: await new BcryptSecretEncoder().encode(secret, 4) });
+      clients.push({ ...GOOD_CLIENT, client_id, client_secret: await encodeWithBcrypt(secret, 4) });
     }
   });
   const service = serviceForSuite({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { clientsTable } from '../../support/clients-table.ts';
@@ -162,5 +162,5 @@ async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOp
 }
 
 function plainHash(): Promise<string> {
-  return new BcryptSecretEncoder().encode('plain-secret', 4);
+  return encodeWithBcrypt('plain-secret', 4);
 }

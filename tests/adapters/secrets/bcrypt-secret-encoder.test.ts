@@ -1,4 +1,4 @@
-import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { describeSecretEncoder } from '../../contracts/secret-encoder.ts';
 
-describeSecretEncoder('BcryptSecretEncoder', new BcryptSecretEncoder());
+describeSecretEncoder('BcryptSecretEncoder', encodeWithBcrypt);

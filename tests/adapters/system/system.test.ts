@@ -1,5 +1,4 @@
-import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
-import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
+import { RandomIdGenerator, randomSecret, SystemClock } from '../../../adapters/system/system.ts';
 import { describeClock } from '../../contracts/clock.ts';
 import { describeIdGenerator } from '../../contracts/id-generator.ts';
 import { describeSecretGenerator } from '../../contracts/secret-generator.ts';
@@ -8,4 +7,4 @@ import { FixedClock } from '../../support/fixed-clock.ts';
 describeClock('SystemClock', () => new SystemClock());
 describeClock('FixedClock', () => new FixedClock());
 describeIdGenerator('RandomIdGenerator', () => new RandomIdGenerator());
-describeSecretGenerator('RandomSecretGenerator', new RandomSecretGenerator());
+describeSecretGenerator('randomSecret', randomSecret);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { createSampler } from '../../../adapters/tracing/create-sampler.ts';
+import { createSampler } from '../../../adapters/tracing/connect-tracing.ts';
 import { RequestTracing } from '../../../adapters/tracing/request-tracing.ts';
 import { SpanQueue } from '../../../adapters/tracing/span-queue.ts';
 import { SAMPLERS, type SamplerName } from '../../../adapters/tracing/tracing-options.ts';

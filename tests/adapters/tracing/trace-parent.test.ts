@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseTraceParent } from '../../../adapters/tracing/trace-parent.ts';
+import { parseTraceParent } from '../../../adapters/tracing/request-tracing.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { readCpuUse } from '../../../adapters/workers/cpu-use.ts';
+import { readCpuUse } from '../../../adapters/workers/heartbeat.ts';
 import { until } from '../../support/until.ts';
 
 describe('readCpuUse', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CpuUse } from '../../../adapters/workers/cpu-use.ts';
+import type { CpuUse } from '../../../adapters/workers/heartbeat.ts';
 import { HEARTBEAT_EVERY_MS, Heartbeat } from '../../../adapters/workers/heartbeat.ts';
 
 const WITHIN_MS = 2_000;

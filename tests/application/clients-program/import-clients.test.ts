@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
+import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import {
   ImportClients,
@@ -38,7 +38,7 @@ function importAll(
   async function* entries() {
     for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
   }
-  return new ImportClients(store, new BcryptSecretEncoder()).execute(entries(), { cost: COST, existing, file });
+  return new ImportClients(store, encodeWithBcrypt).execute(entries(), { cost: COST, existing, file });
 }
 
 async function storedIds(): Promise<readonly string[]> {
@@ -133,7 +133,7 @@ describe('ImportClients', () => {
         yield batch;
       }
     }
-    const useCase = new ImportClients(store, new BcryptSecretEncoder());
+    const useCase = new ImportClients(store, encodeWithBcrypt);
     const imported = await useCase.execute(counted(), { cost: COST, existing: 'refuse', file });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));

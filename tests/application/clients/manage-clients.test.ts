@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
-import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { RandomIdGenerator, randomSecret } from '../../../adapters/system/system.ts';
 import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { describeClient } from '../../../application/clients-program/describe-client.ts';
 import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
@@ -44,8 +43,8 @@ function useCases() {
   const ids = new RandomIdGenerator();
   const store = new InMemoryClientStore(ids);
   const clock = new FixedClock();
-  const sources = { clock, generator: new RandomSecretGenerator(), ids };
-  const parts = { store, encoder: new BcryptSecretEncoder(), checkRule: weaknessByName, ...sources };
+  const sources = { clock, generateSecret: randomSecret, ids };
+  const parts = { store, encodeSecret: encodeWithBcrypt, checkRule: weaknessByName, ...sources };
   const management = createClientManagement(parts);
   return {
     store,

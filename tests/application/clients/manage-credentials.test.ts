@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { BcryptSecretEncoder } from '../../../adapters/secrets/bcrypt-secret-encoder.ts';
-import { RandomSecretGenerator } from '../../../adapters/system/random-secret-generator.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { RandomIdGenerator, randomSecret } from '../../../adapters/system/system.ts';
 import type { ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { DETAILS_MAX } from '../../../domain/client-details.ts';
@@ -27,8 +26,8 @@ beforeEach(() => {
   clock = new FixedClock();
   const ids = new RandomIdGenerator();
   store = new InMemoryClientStore(ids);
-  const sources = { clock, generator: new RandomSecretGenerator(), ids };
-  use = createClientManagement({ store, encoder: new BcryptSecretEncoder(), checkRule: weaknessByName, ...sources });
+  const sources = { clock, generateSecret: randomSecret, ids };
+  use = createClientManagement({ store, encodeSecret: encodeWithBcrypt, checkRule: weaknessByName, ...sources });
 });
 
 async function columnOf(clientId = 'c'): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
-import { openKeyDirectory } from '../../../../adapters/postgres/key-directory/open-key-directory.ts';
+import { openKeyDirectory } from '../../../../adapters/postgres/key-directory/postgres-key-directory.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 import { until } from '../../../support/until.ts';

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
-import { openUsedAssertions } from '../../../../adapters/postgres/private-key-jwt/open-used-assertions.ts';
-import { PostgresUsedAssertions } from '../../../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
+import {
+  openUsedAssertions,
+  PostgresUsedAssertions,
+} from '../../../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
 import { USED_ASSERTIONS } from '../../../../adapters/postgres/private-key-jwt/used-assertion-table.ts';
 import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
