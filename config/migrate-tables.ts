@@ -2,9 +2,10 @@ import { type MigrateOptions, runMigrate } from '../adapters/cli/run-migrate.ts'
 import { Terminal, type TerminalStreams } from '../adapters/cli/terminal.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
-import { success } from '../domain/result.ts';
+import { failure, success } from '../domain/result.ts';
 import { databaseUrlOf } from './settings/database-url.ts';
 import type { Environment } from './settings/read-environment.ts';
+import { dryRunKeptByNpm } from './settings/setting-doubts.ts';
 
 /** The program of `npm run migrate`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function migrateTables(
@@ -16,6 +17,8 @@ export function migrateTables(
   async function migrate({ grantTo, roleFor, dryRun }: MigrateOptions) {
     const url = databaseUrlOf(environment, readTextFile);
     if (!url.ok) return url;
+    const kept = dryRunKeptByNpm('migrate', args, environment);
+    if (kept !== undefined) return failure(kept);
     // Loaded here, since they take longer to load than everything else. The help page does not need them.
     const { migrateDatabase } = await import('../adapters/postgres/migrate-database.ts');
     const { CLIENTS } = await import('../adapters/postgres/client-entity.ts');

@@ -10,13 +10,13 @@ import type { CheckRule } from '../../application/clients-program/change-client.
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
-import { success } from '../../domain/result.ts';
+import { failure, success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit } from '../open-program-audit.ts';
 import type { ProgramStreams } from '../program-streams.ts';
 import { databaseUrlOf } from '../settings/database-url.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { npmHint } from '../settings/setting-doubts.ts';
+import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
 
 /** The program of `npm run clients`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function manageClients(
@@ -31,6 +31,8 @@ export function manageClients(
   async function open() {
     const url = databaseUrlOf(environment, readTextFile);
     if (!url.ok) return url;
+    const kept = dryRunKeptByNpm('clients', args, environment);
+    if (kept !== undefined) return failure(kept);
     const checks: CheckRule[] = [];
     for (const { readRuleCheck } of CLIENTS_PROGRAM_EXTENSIONS) {
       const check = readRuleCheck(environment, readTextFile);
@@ -51,7 +53,11 @@ export function manageClients(
 
   const more = (program: string, stdin: Input) =>
     CLIENTS_PROGRAM_EXTENSIONS.flatMap(({ commands }) => commands(environment, program, stdin));
-  const hint = npmHint('clients', ['name', 'scope', 'json', 'cost', 'client-id', 'expires-in'], environment);
+  const hint = npmHint(
+    'clients',
+    ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in'],
+    environment,
+  );
   if (hint !== undefined) terminal.say([hint]);
   const scope = /^--scope(?:=|\n)(.*,.*)$/m.exec(args.join('\n'));
   if (scope !== null) terminal.say(['A comma is part of a scope: separate scopes by spaces.']);

@@ -27,3 +27,12 @@ export function npmHint(command: string, options: readonly string[], environment
   const kept = options.find((option) => environment[`npm_config_${option.replaceAll('-', '_')}`]);
   return kept && `npm has kept --${kept} for itself: write two dashes before the command, npm run ${command} -- …`;
 }
+
+/** The same about --dry-run: such a command must not run, since it would do what was only to be tried. */
+export function dryRunKeptByNpm(
+  command: string,
+  args: readonly string[],
+  environment: Environment,
+): string | undefined {
+  return args.includes('--dry-run') ? undefined : npmHint(command, ['dry-run'], environment);
+}

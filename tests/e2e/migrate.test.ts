@@ -189,6 +189,14 @@ describe('npm run migrate', () => {
       expect(await keys.ended()).toBe(3);
     });
 
+    it('does nothing where npm has kept --dry-run for itself', async () => {
+      const settings = { DATABASE_URL: database.url, npm_config_dry_run: 'true' };
+      expect(await runInProcess(migrateTables, [], settings)).toMatchObject({
+        exitCode: 2,
+        stderr: 'npm has kept --dry-run for itself: write two dashes before the command, npm run migrate -- …\n',
+      });
+    });
+
     it('prints with --dry-run what a person can run, and changes nothing', async () => {
       const other = await createTestDatabase();
       const role = await other.createRole();

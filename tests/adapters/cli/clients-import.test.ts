@@ -75,6 +75,15 @@ describe('clients import', () => {
     expect((await importClients(entries, '--replace')).stderr).toBe('1 added, 1 replaced.\n');
   });
 
+  it('does nothing where npm has kept --dry-run for itself', async () => {
+    await importClients([GOOD_CLIENT]);
+    await writeFile(file, JSON.stringify([PLAIN_CLIENT]));
+    const withNpm = clientsInProcess(database.url, { npm_config_dry_run: 'true' });
+    const stderr = 'npm has kept --dry-run for itself: write two dashes before the command, npm run clients -- …\n';
+    expect(await withNpm(['import', file])).toMatchObject({ exitCode: 2, stderr });
+    expect(await rows()).toHaveLength(1);
+  });
+
   it('replaces existing clients with --replace, and keeps disabled clients disabled', async () => {
     await importClients([GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'locked' }]);
     await clients(['disable', 'locked']);
