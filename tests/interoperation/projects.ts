@@ -23,6 +23,8 @@ export const PYTHON = python(
   'requirements-of-snippets.txt',
 );
 
+export const PYTHON_KEYS = python('Python, clients with a key', ['projects/keys-python'], 'requirements.txt');
+
 export const MCP_PYTHON = python('Python, MCP', ['projects/mcp-python'], 'requirements.txt');
 
 export const GO_EXAMPLE: Project = {
@@ -60,6 +62,8 @@ export const SPRING: MavenProject = {
   compile: MAVEN,
 };
 
+export const NIMBUS: MavenProject = { ...SPRING, name: 'Java, Nimbus', folders: ['projects/keys-java'] };
+
 export const SPRING_SERVER: MavenProject = {
   ...SPRING,
   name: 'Java, Spring Security, resource server',
@@ -95,4 +99,20 @@ export const RUBY: Project = {
   folders: ['projects/ruby'],
   tools: ['ruby', '-e', 'require "oauth2"'],
   install: [],
+};
+
+export const OPENID_GO: Project = { ...GO_EXAMPLE, name: 'Go, OpenID Connect', folders: ['projects/openid-go'] };
+
+export const OPENID_RUST: Project = {
+  ...RUST_CLIENT,
+  name: 'Rust, OpenID Connect',
+  folders: ['projects/openid-rust'],
+};
+
+/** An application that gets a token, and verifies one. */
+export const QUARKUS: Project = {
+  ...SPRING,
+  name: 'Java, Quarkus',
+  folders: ['projects/quarkus'],
+  install: [['mvn', '-q', '-B', 'package']],
 };

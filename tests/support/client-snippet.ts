@@ -47,8 +47,9 @@ export function exampleEnvironment(url: string): Readonly<Record<string, string>
 /** A service with public metadata whose base URL is where it listens, since clients compare the two. */
 export async function startServiceForClients(
   environment: Readonly<Record<string, string>> = {},
+  clients?: readonly Readonly<Record<string, unknown>>[],
 ): Promise<ServiceUnderTest> {
   const port = await freePort();
   const own = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, PUBLIC_METADATA: 'true' };
-  return startServiceUnderTest({ environment: { ...own, ...environment } });
+  return startServiceUnderTest({ environment: { ...own, ...environment }, ...(clients && { clients }) });
 }
