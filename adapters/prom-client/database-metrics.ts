@@ -1,6 +1,5 @@
-import { Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import { type Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
-import { seriesOf } from './series-of.ts';
 
 /** From a tenth of a millisecond, which a look-up on the same machine takes, to five seconds, above the usual deadline. */
 const BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -62,4 +61,19 @@ export class DatabaseMetrics {
       )?.value ?? 0;
     return { count: sumOf('count'), seconds: sumOf('sum') };
   }
+}
+
+/** One value of a metric. Of a histogram, each bucket has its upper bound as the label `le`. */
+interface Value<Label extends string> {
+  readonly value: number;
+  readonly labels: Readonly<Partial<Record<Label | 'le', string | number>>>;
+  /** Of a histogram: its name with `_bucket`, `_sum` or `_count`. */
+  readonly metricName?: string;
+}
+
+/** The values of a metric, with labels that can only be those of the metric. */
+export async function seriesOf<Label extends string>(
+  metric: Counter<Label> | Histogram<Label>,
+): Promise<readonly Value<Label>[]> {
+  return (await metric.get()).values as readonly Value<Label>[];
 }

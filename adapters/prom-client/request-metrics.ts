@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import type { ProcessTotals, RequestLine } from '../../application/ports/telemetry.ts';
-import { seriesOf } from './series-of.ts';
+import { seriesOf } from './database-metrics.ts';
 
 /** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
 type MeasuredRequest = Pick<RequestLine, 'method' | 'route' | 'status' | 'duration_ms' | 'reason'>;

@@ -21,10 +21,10 @@ const SHOTS = [
   {
     name: 'status-page-phone-light',
     colorScheme: 'light',
-    viewport: { width: 360, height: 720 },
+    viewport: { width: 360, height: 660 },
     deviceScaleFactor: 2,
   },
-  { name: 'status-page-phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 720 }, deviceScaleFactor: 2 },
+  { name: 'status-page-phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 660 }, deviceScaleFactor: 2 },
 ] as const;
 
 /** A wrong request, as it happens to people. */

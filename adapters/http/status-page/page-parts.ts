@@ -33,7 +33,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     ['request_id', 'Request id', 'mono id', '#request-{request_id}'],
   ] },
   keys: { stacks: true, empty: 'No key.', columns: [['kid', 'kid', 'mono'], ['alg', 'Algorithm'], ['state', 'State'], ['from both', 'From'], ['until both', 'Until']] },
-  processes: { stacks: true, columns: [
+  workers: { stacks: true, columns: [
     ['name', 'Process'],
     ['listening yes', 'Listens'],
     ['connections whole', 'Connections', 'figure'],

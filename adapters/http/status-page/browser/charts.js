@@ -7,7 +7,12 @@ const SHORTEST_SECONDS = 300;
 const FONT = '12px Arial, sans-serif';
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageDown: -12, PageUp: 12, Home: -Infinity, End: Infinity };
 
-const color = (name) => getComputedStyle(document.body).getPropertyValue(name);
+/** The color that a custom property stands for, in the color scheme of now. */
+const probe = document.body.appendChild(document.createElement('i'));
+function color(name) {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
 
 /** A value without a neighbor has no line, so it is a point. */
 function alone({ data }, series, isShown) {

@@ -45,7 +45,7 @@ const grown = (before, after) => Math.max(0, after - before);
 
 /** @param {StatusData} data @param {{ client?: string, reason?: string }} asked whose refusals the answer has */
 export function viewOf(data, { client, reason }) {
-  const { at, totals, last_minute, workers, checks, queue, latency, database } = data;
+  const { at, totals, last_minute, checks, queue, latency, database } = data;
   const ofReason = reason && `Requests that were refused last for ${reason}, of callers that are not registered too`;
   return {
     ...data,
@@ -61,7 +61,6 @@ export function viewOf(data, { client, reason }) {
     verifications: Object.entries(VERIFICATIONS).map(([member, name]) => {
       return { name, now: queue[member], most: queue.bounds[member] };
     }),
-    processes: workers,
     checks: checks.map((check) => {
       const { name, ready, cure } = check;
       const text = check.ready === false ? check.reason : check.note;
@@ -72,7 +71,6 @@ export function viewOf(data, { client, reason }) {
       };
     }),
     events: data.events.map((event, index) => ({ key: data.events.length - index + event.at, ...event })),
-    refusals: data.refusals.map((refusal) => ({ key: refusal.request_id, ...refusal })),
     whose: ofReason || (client ? `The last refusals of ${client}` : 'The last refusal of each registered client'),
   };
 }
