@@ -1,5 +1,6 @@
 package example;
 
+import jakarta.servlet.DispatcherType;
 import java.util.Objects;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
@@ -34,7 +35,10 @@ public class ThingsSecurity {
     @Bean
     SecurityFilterChain security(HttpSecurity http) throws Exception {
         return http
-            .authorizeHttpRequests((requests) -> requests.anyRequest().hasAuthority("SCOPE_read"))
+            .authorizeHttpRequests((requests) -> requests
+                // Otherwise a key set that cannot be fetched, 500, becomes a 401.
+                .dispatcherTypeMatchers(DispatcherType.ERROR).permitAll()
+                .anyRequest().hasAuthority("SCOPE_read"))
             .oauth2ResourceServer((server) -> server.jwt(Customizer.withDefaults()))
             .build();
     }
