@@ -21,6 +21,8 @@ export interface Candidate {
   /** Its public key set, readable without a token. */
   readonly keySetUrl: string;
   readonly tree: ProcessTree;
+  /** What its tokens are signed with; undefined for RS256. */
+  readonly algorithm?: string | undefined;
   readonly database?: BenchDatabase;
   /** The clients that send an assertion with each request; undefined if the clients send a secret. */
   readonly assertions?: AssertionClients | undefined;
@@ -130,7 +132,8 @@ async function startService(
   const server = opened.use(new ServerProcess(checkout, [...flags, 'config/main.ts'], settings, group?.processesFile));
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
   const [tokenUrls, keySetUrl] = [[`${baseUrl}/oauth2/token`], `${baseUrl}/oauth2/jwks`];
-  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]), assertions };
+  const algorithm = environment?.['TOKEN_SIGNING_ALG'];
+  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]), algorithm, assertions };
 }
 
 /** Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by default. */
