@@ -62,7 +62,7 @@ async function treeWithout(...names: readonly string[]): Promise<string> {
 
 /** Deletes an entry point from the programs of `ccauth`. */
 function withoutProgram(text: string, file: string): string {
-  return text.replace(new RegExp(`^ +\\w+: \\{[^{}]*import\\('\\./${file}'\\)[^{}]*\\},\\n`, 'm'), '');
+  return text.replace(new RegExp(`^ +\\w+: \\[.*import\\('\\./${file}'\\).*\\n`, 'm'), '');
 }
 
 async function foldersNamed(tree: string, name: string): Promise<readonly string[]> {
