@@ -1,6 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
-import { inspectProcesses } from '../adapters/system/inspect-host.ts';
+import { inspectKeyFile, inspectProcesses } from '../adapters/system/inspect-host.ts';
 import { findSharedPort } from '../adapters/system/shared-port.ts';
 import type { SharedPort } from '../application/ports/shared-port.ts';
 import { LISTS, PARTS } from './parts.ts';
@@ -27,7 +27,7 @@ export function startProcess(
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
   const hint = role === 'worker' ? undefined : hostHint(process.env);
-  const doubts = role === 'worker' ? [] : settingDoubts(process.env);
+  const doubts = role === 'worker' ? [] : [...settingDoubts(process.env), ...doubtsAboutKey(settings)];
   return startServer({
     management:
       MANAGEMENT_PORT === 0
@@ -67,6 +67,11 @@ export function startProcess(
       for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });
     },
   });
+}
+
+function doubtsAboutKey({ KEY_FILE }: Settings): readonly string[] {
+  const findings = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
+  return findings.flatMap(({ state, text, cure }) => (state === 'note' ? [`KEY_FILE: ${text}: ${cure}`] : []));
 }
 
 /** Opens AUDIT_FILE again in this process. Resolves with whether that was possible; the reason is in the log. Reads what else SIGHUP is about. */

@@ -17,6 +17,7 @@ import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
 import { DATABASES } from '../../application/ports/telemetry.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -59,11 +60,17 @@ async function openInspections(environment: Environment, kid?: string): Promise<
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
   return [
-    { name: 'settings', inspect: async () => [...inspectSettings(loaded.value), ...doubtsOf(environment)] },
+    {
+      name: 'settings',
+      inspect: async () => [...inspectSettings(loaded.value), ...notesOf(settingDoubts(environment))],
+    },
     { name: 'service', inspect: async () => inspectRunning(running, settings) },
     {
       name: 'ports',
-      inspect: async () => [...(await inspectPorts(listeningPlaces(settings), isRunning)), ...inspectHost(environment)],
+      inspect: async () => [
+        ...(await inspectPorts(listeningPlaces(settings), isRunning)),
+        ...notesOf([hostHint(environment) ?? []].flat()),
+      ],
     },
     { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
@@ -92,42 +99,27 @@ function inspectSettings({ settings, clients }: Configuration): readonly Finding
           ),
         ]
       : []),
-    ...clients
-      .flatMap(({ clientId, clientSecret, scope }, position) => [
-        ...(scope.includes(',')
-          ? [
-              note(
-                `CLIENTS_FILE: entry ${position}: scope has a comma, which is part of a scope`,
-                'separate scopes by spaces',
-              ),
-            ]
-          : []),
-        ...Object.entries({ client_id: clientId, client_secret: clientSecret }).flatMap(([member, value]) => {
-          const text = invisibleEnd(value);
-          return text === undefined
-            ? []
-            : [
-                note(
-                  `CLIENTS_FILE: entry ${position}: ${member} ends in something that is not seen`,
-                  `it ${text}, unless callers send it too`,
-                ),
-              ];
-        }),
-      ])
-      .slice(0, DOUBTS_MAX),
+    ...clients.flatMap(doubtsAboutClient).slice(0, DOUBTS_MAX),
   ];
 }
 
-function doubtsOf(environment: Environment): readonly Finding[] {
-  return settingDoubts(environment).map((doubt) => {
+function doubtsAboutClient({ clientId, clientSecret, scope }: NewClient, position: number): readonly Finding[] {
+  const cures = {
+    client_id: invisibleEnd(clientId),
+    client_secret: invisibleEnd(clientSecret),
+    scope: scope.includes(',') ? 'separate scopes by spaces: a comma is part of a scope' : undefined,
+  };
+  return Object.entries(cures).flatMap(([member, cure]) =>
+    cure === undefined ? [] : [note(`CLIENTS_FILE: entry ${position}: ${member} is hardly meant like this`, cure)],
+  );
+}
+
+/** Doubts that end in what to do. */
+function notesOf(doubts: readonly string[]): readonly Finding[] {
+  return doubts.map((doubt) => {
     const [, text = '', cure = ''] = /^(.*?): ([^:]*)$/s.exec(doubt) ?? [];
     return note(text, cure);
   });
-}
-
-function inspectHost(environment: Environment): readonly Finding[] {
-  const [text, cure] = hostHint(environment)?.split(': ') ?? [];
-  return text === undefined || cure === undefined ? [] : [note(text, cure)];
 }
 
 function countOf(clients: number): Finding {

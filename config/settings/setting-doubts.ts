@@ -1,4 +1,3 @@
-import { isReadableByOthers } from '../../adapters/system/read-text-file.ts';
 import { SLICES } from './load-configuration.ts';
 import type { Environment, SettingsGroup } from './read-environment.ts';
 import { CORE_GROUPS } from './settings.ts';
@@ -6,12 +5,8 @@ import { CORE_GROUPS } from './settings.ts';
 /** What is hardly meant in settings with which the service starts: each `SETTING: what is wrong: what to do`. */
 export function settingDoubts(environment: Environment): readonly string[] {
   const groups: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...SLICES];
-  const { KEY_FILE } = environment;
   return [
     ...groups.flatMap(({ doubts = {} }) => Object.keys(doubts).filter((doubt) => doubts[doubt]?.(environment))),
-    ...(KEY_FILE && isReadableByOthers(KEY_FILE)
-      ? ['KEY_FILE: other users can read it, and forge tokens: chmod 600']
-      : []),
     ...groups
       .flatMap(({ rows }) => Object.keys(rows))
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])

@@ -118,7 +118,7 @@ const INVISIBLE: readonly Mistake[] = [
   {
     what: 'an id with a space behind it',
     files: entry({ client_id: 'a ' }),
-    cure: /entry 0: client_id .*it must not begin or end with a space/,
+    cure: /entry 0: client_id .*must not begin or end with a space/,
   },
   {
     what: 'a plain secret with a line break behind it',
