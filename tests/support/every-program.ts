@@ -98,6 +98,8 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   ]) {
     await clients(command);
   }
+  await clients('update other --name Renamed');
+  await clients('update other --scope', ['read write']);
   await clients('keys add other --jwks', [jwks]);
   await clients(`keys remove other ${'A'.repeat(43)}`);
   await clients('subjects add other', [...rule, '--claim', '/a=b']);
