@@ -96,7 +96,7 @@ describe('VerifyAssertion', () => {
     expect(await Promise.all([first, second, third])).not.toContain('verified');
     expect(await honest).toBe('verified');
     await expect(forged).rejects.toMatchObject({
-      name: DependencyUnavailable.name,
+      name: 'SlotsExhausted',
       dependency: 'assertion verification',
       cause: { message: 'no slot was free in time' },
     });

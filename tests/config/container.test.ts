@@ -31,7 +31,7 @@ describe('the container', () => {
     ...['authenticateByIdentity', 'issuerKeys', 'issuerKeySets', 'onIssuerKeys'],
     ...['authenticateByKey', 'usedAssertions', 'usedAssertionsStore'],
     ...['aroundRequests', 'logMembers', 'observedPorts', 'routeAnswers'],
-    ...['refusalRecords', 'replicaRegister', 'sharedKeyDirectory', 'workers'],
+    ...['tokenReuse', 'refusalRecords', 'replicaRegister', 'sharedKeyDirectory', 'workers'],
   ];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
 

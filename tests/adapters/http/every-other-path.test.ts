@@ -264,7 +264,7 @@ describe('settings of the other paths', () => {
   });
 
   it('PUBLIC_METADATA opens nothing else', async () => {
-    for (const path of ['/', LOCATION, '/oauth2/jwks/', '/oauth2/JWKS', '/.well-known/openid-configuration']) {
+    for (const path of ['/', LOCATION, '/oauth2/jwks/', '/oauth2/JWKS', '/.well-knownx', '/.Well-known/x']) {
       expect((await send(open().url, path)).status).toBe(401);
     }
   });

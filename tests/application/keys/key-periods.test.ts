@@ -36,8 +36,8 @@ describe('the periods of keys', () => {
     clock.advance(PUBLICATION);
     await ring.advance();
     expect(ring.periods()).toEqual([
-      { kid: first?.kid, state: 'retired', from: START + ROTATION, until: START + ROTATION + LIFETIME },
-      { kid: second?.kid, state: 'signing', from: START + ROTATION, until: START + 2 * ROTATION },
+      { kid: first?.kid, alg: 'RS256', state: 'retired', from: START + ROTATION, until: START + ROTATION + LIFETIME },
+      { kid: second?.kid, alg: 'RS256', state: 'signing', from: START + ROTATION, until: START + 2 * ROTATION },
     ]);
     clock.advance(LIFETIME);
     await ring.advance();

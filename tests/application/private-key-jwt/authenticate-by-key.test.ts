@@ -152,7 +152,9 @@ describe('AuthenticateByKey', () => {
   ])('refuses as %s, without a look-up: %s', async (reason, _what, claims, header, clientId = undefined) => {
     const { authenticate, calls } = world();
     const answer = await authenticate.execute(presented(assertionOf(claims, header), clientId));
-    expect(answer).toEqual({ ok: false, problem: { code: 'invalid_client', reason } });
+    // The cure of some has a value of the settings; none has anything of a registration.
+    const { expected: _expected, ...problem } = answer.ok ? {} : answer.problem;
+    expect(problem).toEqual({ code: 'invalid_client', reason });
     expect(calls).toEqual([]);
   });
 
