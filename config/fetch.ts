@@ -7,7 +7,7 @@ import type { Environment } from './settings/read-environment.ts';
 
 /** The service without a server of its own. */
 export interface FetchService {
-  /** Answers a request of the Web standard. Never rejects while the service is open. */
+  /** Answers a request of the Web standard. While the service is open, rejects only with the TypeError of a body that was read before. */
   fetch(request: Request, source?: RequestSource): Promise<Response>;
   /** Finishes the requests in progress, and closes what is open. */
   close(): Promise<void>;
@@ -29,7 +29,7 @@ const WITHOUT_EFFECT = [
  * management port is opened only if MANAGEMENT_PORT is set.
  *
  * @param settings as for the service; nothing else is read, not even `process.env`.
- * @param writeLog gets each line of the log, with its line feed. By default they are on standard output.
+ * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
  * @throws Error with every problem of the settings.
  */
 export async function openFetchService(
@@ -43,8 +43,13 @@ export async function openFetchService(
   const started = await startFromEnvironment(environment, undefined, (container) => {
     if (writeLog !== undefined) {
       container.resolve(PARTS.logDestination).write = (line) => {
-        writeLog(line);
-        return true;
+        try {
+          writeLog(line);
+          return true;
+        } catch {
+          // As a log on a full disk: it ends no request, and not the process.
+          return false;
+        }
       };
     }
     part(container, PARTS.httpServer, (get) => {

@@ -74,13 +74,14 @@ export class FetchServer {
     clearTimeout(timer);
   }
 
-  /** Answers a request. Rejects only once the service is closed. */
+  /** Answers a request. Rejects once the service is closed, and with a TypeError if somebody has read the body. */
   async fetch(request: Request, { remoteAddress = UNKNOWN_ADDRESS }: RequestSource = {}): Promise<Response> {
     if (this.#isClosed) throw new Error('the service is closed');
-    this.#inProgress += 1;
     const fetched = new FetchedRequest(request, remoteAddress);
+    this.#inProgress += 1;
     const response = new CollectedResponse(fetched);
     const abandon = () => {
+      fetched.socket.destroy();
       fetched.destroy();
       response.abandon();
     };

@@ -55,6 +55,11 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
       'must have a kid of 1 to 255 printable characters',
     use !== 'sig' && 'must have the use sig, or none',
     alg !== algorithm && `must have the alg ${algorithm}, or none`,
+    // The same key may have signed with RS256, and a key id stands for one algorithm.
+    algorithm === 'PS256' &&
+      kid !== undefined &&
+      jwk?.['alg'] === undefined &&
+      'must have the alg PS256 beside its kid, and another kid than for RS256',
     !signs && 'must have key_ops with sign, or none',
   ].filter((problem) => problem !== false);
   return problems.length === 0 ? success({ key, kid: kid as string | undefined }) : failure(problems);

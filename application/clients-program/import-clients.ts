@@ -57,7 +57,7 @@ export class ImportClients {
     return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
   }
 
-  /** The problems of the entries. After the first problem, entries are only checked. Without a cost, secrets are not hashed. */
+  /** The problems of the entries. After the first problem, entries are only checked. Without a cost, no secret leaves this process. */
   async #addAll(
     clients: ClientImport,
     batches: AsyncIterable<readonly ImportEntry[]>,
@@ -84,10 +84,17 @@ export class ImportClients {
 
   async #encode(client: NewClient, cost: number | undefined): Promise<NewClient> {
     const secret = StoredSecret.parse(client.clientSecret);
-    if (secret.kind !== 'plain' || cost === undefined) return client;
-    return { ...client, clientSecret: await this.#encodeSecret(secret.reveal(), cost) };
+    if (secret.kind !== 'plain') return client;
+    const clientSecret = cost === undefined ? NO_SECRET : await this.#encodeSecret(secret.reveal(), cost);
+    return { ...client, clientSecret };
   }
 }
+
+/**
+ * What a rehearsal sends in place of a plain secret: a BCrypt encoding that nothing matches. What is rolled back stays in the
+ * files of the database for a while.
+ */
+const NO_SECRET = `$2b$10$${'.'.repeat(53)}`;
 
 function problemsOf(client: NewClient, position: number): readonly ImportProblem[] {
   return [...unstorableFields(client, position), ...unstorableDetails(client, position)];

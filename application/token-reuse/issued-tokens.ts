@@ -1,3 +1,4 @@
+import { TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import type { ClientRegistration } from '../../domain/client-registration.ts';
 import type { Grant, IssuedToken, TokenReuse } from '../issue-token.ts';
 import type { KeyProvider } from '../ports/key-provider.ts';
@@ -41,7 +42,7 @@ export class IssuedTokens implements TokenReuse {
   async issue(grant: Grant, now: number, sign: () => Promise<IssuedToken>): Promise<IssuedToken> {
     const { keys, seconds } = this.#parts;
     const { registration } = grant;
-    const key = JSON.stringify([registration.clientId, grant.scope, grant.resources]);
+    const key = JSON.stringify([registration.clientId, grant.scope.split(' ').toSorted(), grant.resources]);
     const { kid } = await keys.signingKey();
     const entry = this.#entries.get(key);
     if (entry !== undefined && entry.kid === kid && isSame(entry.registration, registration)) {
@@ -54,16 +55,25 @@ export class IssuedTokens implements TokenReuse {
     this.#entries.delete(key);
     const issued = await sign();
     // The key of the token is known for certain only if it did not change meanwhile.
-    if ((await keys.signingKey()).kid === kid) this.#keep(key, { registration, kid, issued });
+    if ((await keys.signingKey()).kid === kid && issued.accessToken.length <= TOKEN_LENGTH_MAX) {
+      this.#keep(key, { registration, kid, issued: copyOf(issued) }, now);
+    }
     return issued;
   }
 
-  #keep(key: string, entry: Entry): void {
+  #keep(key: string, entry: Entry, now: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined && this.#entries.size > this.max) this.#entries.delete(oldest);
+    for (const [oldest, { issued }] of this.#entries) {
+      if (this.#entries.size <= this.max && now < issued.claims.iat + this.#parts.seconds) break;
+      this.#entries.delete(oldest);
+    }
   }
+}
+
+/** A part of a text keeps the whole text in memory: here a scope the body of its request, with the secret. */
+function copyOf(issued: IssuedToken): IssuedToken {
+  return JSON.parse(JSON.stringify(issued));
 }
 
 /** Whether nothing of the registration has changed that its row contains. */

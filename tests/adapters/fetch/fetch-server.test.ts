@@ -97,6 +97,31 @@ it.each<[string, () => Request]>([
   expect(lines.find(({ request_id }) => request_id === id)?.['reason']).toBe('client_disconnected');
 });
 
+it('counts a caller who disconnects while the secret is verified as disconnected', async () => {
+  const gone = AbortSignal.timeout(1);
+  const wrong = new URLSearchParams({ ...FORM, client_id: 'demo-client-2', client_secret: 'wrong' });
+  const response = await service.fetch(post(wrong, { signal: gone }));
+  const id = response.headers.get('x-request-id');
+  expect(lines.find(({ request_id }) => request_id === id)?.['reason']).toBe('client_disconnected');
+});
+
+it('rejects a request whose body was read before, and can be closed afterwards', async () => {
+  const closing = await openFetchService(SETTINGS, () => {});
+  const read = post(new URLSearchParams(FORM));
+  await read.text();
+  await expect(closing.fetch(read)).rejects.toThrow('locked');
+  await closing.close();
+});
+
+it('answers although the log cannot be written', async () => {
+  const mute = await openFetchService(SETTINGS, () => {
+    throw new Error('the collector is closed');
+  });
+  expect((await mute.fetch(post(new URLSearchParams(FORM)))).status).toBe(200);
+  expect((await mute.fetch(new Request(TOKEN_URL))).status).toBe(405);
+  await mute.close();
+});
+
 it('answers HEAD and 304 without a body', async () => {
   const url = 'https://auth.example/oauth2/jwks';
   const head = await service.fetch(new Request(url, { method: 'HEAD' }));

@@ -135,6 +135,12 @@ describe('readKeyFile', () => {
     ['the point of another key', 'EdDSA', jwk(KEYS.EdDSA, { x: otherPoint.x }), noPoint],
     ['a P-256 key', 'PS256', pem(KEYS.ES256), 'must be an RSA key, since TOKEN_SIGNING_ALG is PS256'],
     ['a key that its type restricts to PSS', 'PS256', pem(pss), 'must be an RSA key, since TOKEN_SIGNING_ALG is PS256'],
+    [
+      'a kid that may be of RS256',
+      'PS256',
+      jwk(KEY, { kid: 'k' }),
+      'must have the alg PS256 beside its kid, and another kid than for RS256',
+    ],
     ['a key for RS256', 'PS256', jwk(KEY, { alg: 'RS256' }), 'must have the alg PS256, or none'],
     ['1024 bits', 'PS256', pem(small), weak],
   ] as const)('refuses %s for %s, without quoting it', (_name, algorithm, text, problem) => {

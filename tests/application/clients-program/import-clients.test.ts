@@ -62,6 +62,27 @@ describe('ImportClients', () => {
     expect(hashed).toMatchObject(client('hashed'));
   });
 
+  it('sends no plain secret to the store in a rehearsal, since what is rolled back stays in its files', async () => {
+    const sent: string[] = [];
+    const rehearsed = {
+      startImport: async () => {
+        const started = await store.startImport();
+        const add: typeof started.add = (clients) => {
+          sent.push(...clients.map(({ clientSecret }) => clientSecret));
+          return started.add(clients);
+        };
+        return { add, save: started.save.bind(started), ids: started.ids.bind(started) };
+      },
+    } as typeof store;
+    const entries = (async function* () {
+      yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
+    })();
+    const options = { cost: COST, existing: 'refuse', file: undefined } as const;
+    const imported = await new ImportClients(rehearsed, encodeWithBcrypt).execute(entries, options);
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
+    expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
+  });
+
   it('refuses all clients if one is registered already, with its position over all batches', async () => {
     await importAll([[client('b')]]);
     const text = 'client_id is registered already';

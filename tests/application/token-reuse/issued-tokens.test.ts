@@ -93,3 +93,27 @@ it('keeps no more than its bound, and evicts the oldest token', async () => {
   expect((await issue({ scope: 'c' })).isReused).toBe(true);
   expect((await issue({ scope: 'a' })).isReused).toBeUndefined();
 });
+
+it('drops what is too old when another token is kept', async () => {
+  const { tokens, issue } = suite();
+  for (const scope of ['a', 'b']) await issue({ scope });
+  await issue({ scope: 'c', now: NOW + 60 });
+  expect(tokens.size).toBe(1);
+});
+
+it('takes scopes in another order for the same request', async () => {
+  const { issue } = suite();
+  await issue({ scope: 'read write' });
+  expect((await issue({ scope: 'write read' })).isReused).toBe(true);
+});
+
+it('keeps no token that is too long to be issued', async () => {
+  const tokens = new IssuedTokens({ keys: { signingKey: async () => ({ kid: 'k' }) as SigningKey }, seconds: 60 });
+  const grant = { registration: registered(), scope: 'read', resources: [] };
+  await tokens.issue(
+    grant,
+    NOW,
+    async () => ({ accessToken: 'x'.repeat(12_289), claims: { iat: NOW } }) as IssuedToken,
+  );
+  expect(tokens.size).toBe(0);
+});
