@@ -78,7 +78,8 @@ describe('npm run clients, started for each command', () => {
       resources: ['https://api.example/'],
     });
     await Promise.all([
-      answer(`keys remove one ${key_id}`),
+      // A thumbprint may begin with a hyphen.
+      clients(['keys', 'remove', '--json', '--', 'one', key_id]),
       answer(`subjects remove one ${identity}`),
       answer('resources remove one https://api.example/'),
     ]);
