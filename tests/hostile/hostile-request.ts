@@ -63,7 +63,7 @@ export function invalidClient(reason: string): ExpectedAnswer {
   return { status: 401, error: 'invalid_client', reason };
 }
 
-/** `invalid_client` for what the request itself shows: the caller gets a description, whoever is registered. */
+/** `invalid_client` for what the request itself shows: the caller gets a description. It depends on no registration. */
 export function openlyRefused(reason: string): ExpectedAnswer {
   return { ...invalidClient(reason), isExplained: true };
 }

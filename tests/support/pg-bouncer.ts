@@ -7,7 +7,7 @@ import { freePort } from './free-port.ts';
 import { runAt } from './run-at.ts';
 import { until } from './until.ts';
 
-/** A PgBouncer in front of a database, on loopback. Whoever connects has the role of its URL. */
+/** A PgBouncer in front of a database, on loopback. Each connection has the role of its URL. */
 export interface PgBouncer extends AsyncDisposable {
   readonly url: string;
 }

@@ -182,7 +182,7 @@ describe('PostgresClientRepository', () => {
       return { ...opened, counts };
     }
 
-    it('share one statement, in which each id stands once, whoever is registered', async () => {
+    it('share one statement, in which each id stands once, registered or not', async () => {
       for (const clientId of ids) await under.add({ ...A_CLIENT, clientId, clientName: `name of ${clientId}` });
       await using opened = await counting();
       const asked = [...ids, 'nobody', ...ids, '"{quoted,\\}"', 'x\ud800', 'NULL'];
