@@ -3,6 +3,7 @@ import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
 import { OPERATOR_TOKEN, readStatus } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
 
 describe('the status of two replicas that share their keys', () => {
   let database: TestDatabase;
@@ -24,7 +25,10 @@ describe('the status of two replicas that share their keys', () => {
     await using late = await ReplicaWithClocks.start({ ...settings, WORKERS: '2' });
     await late.untilReady();
 
-    const [own, other, ...more] = (await readStatus(late.managementUrl)).replicas;
+    // Each replica registers itself, and reads who else has, every few seconds.
+    const replicasOf = async () => (await readStatus(late.managementUrl)).replicas;
+    await until(async () => (await replicasOf()).length > 1, 'the other replica is shown');
+    const [own, other, ...more] = await replicasOf();
     expect(more).toEqual([]);
     expect(own).toEqual({
       name: expect.stringMatching(new RegExp(`:${late.program.process.pid}$`)),
