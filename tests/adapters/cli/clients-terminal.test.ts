@@ -38,6 +38,7 @@ async function atTerminal(args: string, answer: string, settings: Readonly<Recor
   return { exitCode, shown: program.stdout().replaceAll('\r', '') };
 }
 
+// Not every machine has util-linux.
 (isInstalled('script') ? describe : describe.skip)('npm run clients at a terminal', () => {
   it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the answer %j', async (answer) => {
     const { exitCode, shown } = await atTerminal('remove billing', answer);

@@ -10,24 +10,52 @@ const BODY_BYTES = 15_000;
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
+const heapBytes = () => {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+};
+
+/** Sends requests with large bodies, and expects that far less of each is kept. */
+async function expectLittleKept(ask: (number: number) => Promise<{ readonly status: number }>, status: number) {
+  for (let number = 0; number < 20; number += 1) await ask(number);
+  const before = heapBytes();
+  for (let number = 20; number < 20 + REQUESTS; number += 1) expect((await ask(number)).status).toBe(status);
+  expect(heapBytes() - before).toBeLessThan((REQUESTS * BODY_BYTES) / 2);
+}
+
+const PAD = 'x'.repeat(BODY_BYTES);
+
 describe('what the service keeps of a request', () => {
   const service = serviceForSuite({ environment: { CLIENT_SECRET_COST: '4' } });
-  const ask = (number: number) =>
-    requestToken(service().url, {
-      grant_type: 'client_credentials',
-      client_id: `an-unknown-client-${number}`,
-      client_secret: 'a-wrong-secret',
-      more: 'x'.repeat(BODY_BYTES),
-    });
-  const heapBytes = () => {
-    collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
 
-  it('is far less than its body, when it counts a failed attempt', async () => {
-    for (let number = 0; number < 20; number += 1) await ask(number);
-    const before = heapBytes();
-    for (let number = 0; number < REQUESTS; number += 1) expect((await ask(1_000 + number)).status).toBe(401);
-    expect(heapBytes() - before).toBeLessThan((REQUESTS * BODY_BYTES) / 2);
+  it('is far less than its body, when it counts a failed attempt', () =>
+    expectLittleKept((number) => {
+      const [client_id, client_secret] = [`an-unknown-client-${number}`, 'a-wrong-secret'];
+      return requestToken(service().url, { grant_type: 'client_credentials', client_id, client_secret, more: PAD });
+    }, 401));
+});
+
+describe('what the service keeps of a request with TOKEN_REUSE_SECONDS', () => {
+  const scope = 'a-scope-that-is-not-copied-by-chance';
+  const service = serviceForSuite({
+    environment: { TOKEN_REUSE_SECONDS: '60', TOKEN_SCOPE_CLAIM: 'true' },
+    clients: Array.from({ length: 20 + REQUESTS }, (_, number) => ({
+      client_id: `client-${number}`,
+      client_secret: '{noop}a-secret',
+      client_name: 'A client',
+      scope,
+    })),
   });
+
+  it('is far less than its body, when it keeps the token', () =>
+    expectLittleKept((number) => {
+      const [client_id, client_secret] = [`client-${number}`, 'a-secret'];
+      return requestToken(service().url, {
+        grant_type: 'client_credentials',
+        client_id,
+        client_secret,
+        scope,
+        more: PAD,
+      });
+    }, 200));
 });

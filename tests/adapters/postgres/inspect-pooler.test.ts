@@ -27,6 +27,7 @@ async function problemsAt(url: string) {
 const place = (url: string) => new URL(url).host;
 
 // Skipped without PgBouncer, which npm cannot install.
+// Not every machine has PgBouncer.
 (isInstalled('pgbouncer') ? describe : describe.skip)('inspectDatabase behind PgBouncer', () => {
   it('names the setting that lets its start-up parameters pass', async () => {
     await using pooler = await startPgBouncer(role.url, { pool_mode: 'session' });

@@ -109,6 +109,7 @@ describe('the search path of the role or the URL', () => {
   });
 
   // Skipped without PgBouncer, which npm cannot install.
+  // Not every machine has PgBouncer.
   (isInstalled('pgbouncer') ? it : it.skip)(
     'is that of the role for each session that a pooler runs on one connection',
     async () => {
