@@ -1,4 +1,4 @@
-import type { KeyRingState } from '../../application/keys/key-ring-replica.ts';
+import type { KeyRingState } from '../../application/keys/key-ring-state.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';

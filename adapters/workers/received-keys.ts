@@ -1,6 +1,6 @@
-import type { KeyRingReplica } from '../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SigningKey } from '../../application/ports/key-provider.ts';
+import type { WorkerKeyRing } from '../../application/workers/worker-key-ring.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import type { PrimaryFunctions, SentKeys } from './protocol.ts';
 
@@ -11,7 +11,7 @@ type ReadPrivateKey = (kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array) => P
 
 /** Updates the worker's replica of the key ring with the keys that the primary sends, never with older ones. */
 export class ReceivedKeys {
-  readonly #replica: KeyRingReplica;
+  readonly #replica: WorkerKeyRing;
   readonly #readPrivateKey: ReadPrivateKey;
   readonly #findKey: PrimaryFunctions['findKey'];
   #signing: SigningKey | undefined;
@@ -19,7 +19,7 @@ export class ReceivedKeys {
   #version = 0;
 
   /** @param findKey asks the primary. */
-  constructor(replica: KeyRingReplica, readPrivateKey: ReadPrivateKey, findKey: PrimaryFunctions['findKey']) {
+  constructor(replica: WorkerKeyRing, readPrivateKey: ReadPrivateKey, findKey: PrimaryFunctions['findKey']) {
     this.#replica = replica;
     this.#readPrivateKey = readPrivateKey;
     this.#findKey = findKey;

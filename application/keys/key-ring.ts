@@ -4,7 +4,7 @@ import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
 import type { KeyPeriod } from './key-period.ts';
-import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-replica.ts';
+import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-state.ts';
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
 import { jwksOf } from './trusted-keys.ts';
 
@@ -43,7 +43,7 @@ export class KeyRing implements KeyProvider {
 
   /**
    * Calls the listener, which must not throw, synchronously during `advance`:
-   * - at a rotation, before the query to the directory. The query may take seconds, in which no replica of the ring may
+   * - at a rotation, before the query to the directory. The query may take seconds, in which no worker may
    *   sign with the retired key; and when the last key is revoked, before another one is published;
    * - at the end of every `advance`, even if it fails.
    *
@@ -65,10 +65,9 @@ export class KeyRing implements KeyProvider {
   }
 
   async signingKey(): Promise<SigningKey> {
-    const now = this.#parts.clock.now();
-    const signing = this.#signing;
-    if (signing && signing.from <= now && now < signing.until && !this.#isClockWrong()) return signing.pair;
-    throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()));
+    const problem = this.whyNotSigning();
+    if (problem === undefined && this.#signing !== undefined) return this.#signing.pair;
+    throw new DependencyUnavailable('signing key', new Error(problem));
   }
 
   /** Why no key may sign now, in words for an operator; undefined if one may. */
@@ -117,7 +116,7 @@ export class KeyRing implements KeyProvider {
     return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), this.#directory.readAt);
   }
 
-  /** For a replica of the ring, which can sign and verify with it until the next `advance`. */
+  /** For a worker: it can sign and verify with this until the next `advance`. */
   state(): KeyRingState {
     return {
       signing: this.#signingState(),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PublishKeys } from '../../../application/keys/publish-keys.ts';
+import type { ReadKeySet } from '../../../application/keys/read-key-set.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE } from '../../../domain/client-registration.ts';
 import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
@@ -83,9 +83,9 @@ export async function authorizationEndpoint(ctx: Exchange): Promise<void> {
 }
 
 /** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as no new key can be missed. */
-export function keySetEndpoint(publishKeys: PublishKeys, cacheability: Cacheability): Handler {
+export function keySetEndpoint(readKeySet: ReadKeySet, cacheability: Cacheability): Handler {
   return async (ctx) => {
-    const { keySet, maxAgeSeconds } = await publishKeys.execute();
+    const { keySet, maxAgeSeconds } = await readKeySet.execute();
     answerCacheable(ctx, keySet, cacheability, maxAgeSeconds);
   };
 }

@@ -15,9 +15,9 @@ import { RemoteUsedAssertions } from '../../../adapters/workers/remote-used-asse
 import { RemoteVerificationSlots } from '../../../adapters/workers/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type PreparedWorker } from '../../../adapters/workers/run-worker.ts';
 import { reportHealth } from '../../../adapters/workers/worker-health.ts';
-import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { ClosableVerificationSlots } from '../../../application/ports/verification-slots.ts';
+import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { success } from '../../../domain/result.ts';
 import { buildContainer } from '../../container.ts';
@@ -47,7 +47,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     lifetimeSeconds: settings.CLIENT_SECRET_REMEMBERED_SECONDS,
     onAdded: pipe.secretVerified,
   });
-  const keyProvider: KeyRingReplica = new KeyRingReplica({
+  const keyProvider: WorkerKeyRing = new WorkerKeyRing({
     factory: { read: readPublicKey },
     schedule: new KeySchedule(keyTimes(settings)),
     clock: new SystemMonotonicClock(),

@@ -8,8 +8,8 @@ import type { PrimaryFunctions, WorkerFunctions } from '../../../adapters/worker
 import { ReceivedKeys } from '../../../adapters/workers/received-keys.ts';
 import { RemoteUsedAssertions } from '../../../adapters/workers/remote-used-assertions.ts';
 import { RemoteVerificationSlots, SlotsForWorker } from '../../../adapters/workers/remote-verification-slots.ts';
-import type { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import type { VerificationSlot, VerificationSlots } from '../../../application/ports/verification-slots.ts';
+import type { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { until } from '../../support/until.ts';
 
@@ -209,13 +209,13 @@ describe('PrimaryProcess', () => {
     await expect(assertions.use([use])).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'used assertions' });
     const noPrivateKey = () => Promise.reject(new Error('no private key is sent'));
     const { findKey } = primaryWith({ findKey: never });
-    const keys = new ReceivedKeys({} as KeyRingReplica, noPrivateKey, findKey);
+    const keys = new ReceivedKeys({} as WorkerKeyRing, noPrivateKey, findKey);
     await expect(keys.lookUp('a-key')).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'key directory' });
   });
 
   it('says that the primary has ended', async () => {
     const { findKey } = primaryWith({ findKey: () => Promise.reject(new Error('the pipe is closed')) });
-    const keys = new ReceivedKeys({} as KeyRingReplica, () => Promise.reject(new Error('none is sent')), findKey);
+    const keys = new ReceivedKeys({} as WorkerKeyRing, () => Promise.reject(new Error('none is sent')), findKey);
     await expect(keys.lookUp('a-key')).rejects.toMatchObject({
       ...NO_ANSWER,
       cause: { message: 'the primary process has ended' },

@@ -3,7 +3,7 @@ import { createKeyFactory, readPublicKey } from '../../../adapters/jwt/create-ke
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { KeysForWorkers } from '../../../adapters/workers/keys-for-workers.ts';
 import { ReceivedKeys } from '../../../adapters/workers/received-keys.ts';
-import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
+import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
@@ -15,7 +15,7 @@ describe('ReceivedKeys', () => {
     const clock = new FixedClock();
     const ring = await freshKeyRing({ clock, factory: createKeyFactory({ ids: new RandomIdGenerator() }) });
     const keys = new KeysForWorkers(ring, () => undefined);
-    const replica = new KeyRingReplica({
+    const replica = new WorkerKeyRing({
       factory: { read: readPublicKey },
       schedule: new KeySchedule({ rotationSeconds: 0, publicationSeconds: 60, tokenLifetimeSeconds: 300 }),
       clock,

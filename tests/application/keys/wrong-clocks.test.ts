@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
-import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
@@ -50,7 +50,7 @@ describe.each([7_200, -7_200])('a replica whose clock is %s s off', (offset) => 
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     const key = await ring.signingKey();
     const schedule = new KeySchedule(TIMES);
-    const worker = new KeyRingReplica({ factory: { read: readPublicKey }, schedule, clock, lookUp: async () => {} });
+    const worker = new WorkerKeyRing({ factory: { read: readPublicKey }, schedule, clock, lookUp: async () => {} });
     await worker.update(ring.state(), key);
 
     clock.setWall(offset);

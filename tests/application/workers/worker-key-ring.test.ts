@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
-import { KeyRingReplica } from '../../../application/keys/key-ring-replica.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
@@ -14,7 +14,7 @@ async function world() {
   const clock = new FixedClock();
   const ring = await freshKeyRing({ clock, ...TIMES });
   const lookedUp: string[] = [];
-  const replica = new KeyRingReplica({
+  const replica = new WorkerKeyRing({
     factory: { read: readPublicKey },
     schedule: new KeySchedule(TIMES),
     clock,
@@ -32,9 +32,9 @@ async function world() {
   return { clock, ring, replica, send, lookedUp };
 }
 
-describeKeyProvider('KeyRingReplica', async () => (await world()).replica);
+describeKeyProvider('WorkerKeyRing', async () => (await world()).replica);
 
-describe('KeyRingReplica', () => {
+describe('WorkerKeyRing', () => {
   it('signs with the key of the ring, publishes its keys and lets them be cached as long', async () => {
     const { ring, replica } = await world();
     expect((await replica.signingKey()).kid).toBe((await ring.signingKey()).kid);
@@ -79,7 +79,7 @@ describe('KeyRingReplica', () => {
   });
 
   it('has no key before it receives one', async () => {
-    const replica = new KeyRingReplica({
+    const replica = new WorkerKeyRing({
       factory: { read: readPublicKey },
       schedule: new KeySchedule(TIMES),
       clock: new FixedClock(),

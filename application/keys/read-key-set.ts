@@ -10,7 +10,7 @@ interface PublishedKeys {
 }
 
 /** The key set that resource servers verify our tokens with. */
-export class PublishKeys {
+export class ReadKeySet {
   readonly #keys: KeyProvider;
 
   constructor(keys: KeyProvider) {
