@@ -111,15 +111,21 @@ export function secretOf(record: SecretRecord | undefined): StoredSecret | undef
   return StoredSecret.parse(record.rows === '1' ? selectSecret(record.secret ?? '', record.named ?? undefined) : '');
 }
 
+/** How long the whole table may be read, for which the deadline of a request is too short. Milliseconds. */
+export const WHOLE_TABLE_MS = 60_000;
+
+/** Both statements are one transaction. Before PostgreSQL 13, the deadline of a request is the limit of both. */
+const WITHIN_WHOLE_TABLE_MS = `set local statement_timeout = ${WHOLE_TABLE_MS};`;
+
 /** The BCrypt costs of all stored secrets, as two digits. Reads the whole table: once, when the service starts. */
 export const FIND_COSTS = {
-  text: `select distinct pg_catalog.substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from $schema.clients
+  text: `${WITHIN_WHOLE_TABLE_MS} select distinct pg_catalog.substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from $schema.clients
     where ${CLIENTS.columns.clientSecret}::text like '$2_$__$%'`,
 } as const;
 
 /** The same of the secrets with ids. */
 export const FIND_COSTS_WITH_IDS = {
-  text: `select distinct pg_catalog.substr(encoded, 5, 2) as "cost" from $schema.client_secrets where encoded like '$2_$__$%'`,
+  text: `${WITHIN_WHOLE_TABLE_MS} select distinct pg_catalog.substr(encoded, 5, 2) as "cost" from $schema.client_secrets where encoded like '$2_$__$%'`,
 } as const;
 
 /** How many rows are counted at most, so that a count takes some milliseconds. */

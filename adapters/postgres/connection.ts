@@ -85,12 +85,15 @@ export async function openConnection(
         .join('\n')
         .replaceAll(before, after);
     },
-    /** Waits for running statements, which their deadline bounds, and leaves no socket open, not even to a server that does not respond. */
+    /** Waits for running statements, at most as long as the deadline, and leaves no socket open, not even to a server that does not respond. */
     async close(): Promise<void> {
+      const destroyAll = () => sockets.forEach((socket) => void socket.destroy());
+      const deadline = setTimeout(destroyAll, deadlineMs);
       // The ORM ends the pool itself if it has used it.
       await orm.close();
       if (!pool.ending) await pool.end();
-      for (const socket of sockets) socket.destroy();
+      clearTimeout(deadline);
+      destroyAll();
     },
   };
 }

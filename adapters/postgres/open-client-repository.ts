@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { ExpiringCredentials } from '../../domain/client-details.ts';
 import { CLIENT_SECRETS, CLIENTS, FIND_CLIENTS } from './client-entity.ts';
@@ -10,6 +11,9 @@ import { openTable, type TableDefinition } from './table.ts';
 
 /** Between two counts of what expires within 30 days, which changes slowly: nobody who reads the metrics waits for the database. */
 const EXPIRING_COUNTED_EVERY_MS = 60_000;
+
+/** How long a start waits for the costs of stored secrets. With millions of rows they are known later. */
+const COSTS_AWAITED_MS = 1_000;
 
 /** The look-up of an id that no client can have. */
 const FIND_NO_CLIENT = { ...FIND_CLIENTS, values: [['']] };
@@ -47,11 +51,13 @@ export async function openClientRepository(
     runnerOf,
     /** The last count, without what could not be counted: a count that failed, or a table that is missing. */
     expiring: () => expiring,
-    /** Resolves after the first attempt to read the BCrypt costs of stored secrets. */
-    readCosts(onFound: (costs: readonly number[]) => void): Promise<void> {
+    /** Resolves after the first attempt to read the BCrypt costs of stored secrets, and after COSTS_AWAITED_MS at the latest. */
+    async readCosts(onFound: (costs: readonly number[]) => void): Promise<void> {
       const reading = readCosts(() => adapter.findCosts(), onFound);
       tasks.push(reading);
-      return reading.start();
+      const waited = new AbortController();
+      await Promise.race([reading.start(), setTimeout(COSTS_AWAITED_MS, undefined, waited)]);
+      waited.abort();
     },
     dependency: { ...table, close },
   };

@@ -16,6 +16,7 @@ import {
   lookupOf,
   type SecretRecord,
   secretOf,
+  WHOLE_TABLE_MS,
 } from './client-entity.ts';
 import { SQLSTATE, unlessOneValue } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
@@ -97,10 +98,10 @@ export class PostgresClientRepository implements ClientRepository {
     return secretOf(record);
   }
 
-  /** The BCrypt costs that stored secrets have; undefined if they could not be read within the deadline. */
+  /** The BCrypt costs that stored secrets have; undefined if they could not be read within WHOLE_TABLE_MS. */
   async findCosts(): Promise<readonly number[] | undefined> {
-    const ofClients = await this.#clients.tryRun<CostRecord>(FIND_COSTS);
-    const ofSecrets = await this.#secretsWithIds.tryRun<CostRecord>(FIND_COSTS_WITH_IDS);
+    const ofClients = await this.#clients.tryRun<CostRecord>(FIND_COSTS, WHOLE_TABLE_MS);
+    const ofSecrets = await this.#secretsWithIds.tryRun<CostRecord>(FIND_COSTS_WITH_IDS, WHOLE_TABLE_MS);
     if (ofClients === undefined || ofSecrets === undefined) return undefined;
     const costs = [...ofClients, ...ofSecrets].map(({ cost }) => Number(cost));
     return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);

@@ -77,16 +77,18 @@ export class Runner {
   /**
    * As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the
    * database. No rows without the table.
+   *
+   * @param deadlineMs the deadline of this statement, in place of that of requests.
    */
-  async tryRun<Row>(statement: Statement): Promise<readonly Row[] | undefined> {
+  async tryRun<Row>(statement: Statement, deadlineMs?: number): Promise<readonly Row[] | undefined> {
     if (!this.#table.isThere) return this.#table.isThere === undefined ? undefined : [];
-    return this.#send<Row>(statement, performance.now()).catch(() => undefined);
+    return this.#send<Row>(statement, performance.now(), deadlineMs).catch(() => undefined);
   }
 
-  #send<Row>(statement: Statement, begin: number): Promise<readonly Row[]> {
+  #send<Row>(statement: Statement, begin: number, ownDeadlineMs?: number): Promise<readonly Row[]> {
     const { connection, slots, table } = this.#parts;
     const send = () => {
-      const deadlineMs = connection.deadlineMs - (performance.now() - begin);
+      const deadlineMs = (ownDeadlineMs ?? connection.deadlineMs) - (performance.now() - begin);
       return runStatement<Row>({ pool: connection.pool, deadlineMs }, statement);
     };
     return slots === undefined ? send() : slots.hold(table, send);

@@ -108,6 +108,33 @@ describe('PostgresClientRepository', () => {
     expect(await under.repository.findCosts()).toEqual([4, 12]);
   });
 
+  it('reads the costs of a table that takes longer than the deadline of a request, and does not hold up the close', async () => {
+    await under.add(A_CLIENT);
+    const slowly = async (seconds: number) => {
+      const secret = `case when pg_sleep(${seconds}) is null then '' else client_secret end as client_secret`;
+      await database.query('drop view if exists clients');
+      await database.query(`create view clients as select id, client_id, ${secret}, client_name, scope from stored`);
+    };
+    await database.query('alter table clients rename to stored');
+    try {
+      await slowly(1);
+      await using large = await openRepository({ url: database.url, poolSize: 3, deadlineMs: 500 });
+      await until(() => large.repository.findCosts().then((costs) => costs?.[0] === 4), 'the costs are read');
+      await expect(large.repository.findByClientId('client-1')).rejects.toThrow(DependencyUnavailable);
+      await slowly(3_600);
+      const reading = large.repository.findCosts();
+      const running = `select pid from pg_stat_activity where query like 'set local%' and state = 'active'`;
+      await until(async () => (await database.query(running)).length > 0, 'the read is running');
+      await large.close();
+      expect(await reading).toBeUndefined();
+      // The server would notice only at the end of the statement.
+      await database.query(`select pg_terminate_backend(pid) from (${running}) as reading`);
+    } finally {
+      await database.query('drop view clients');
+      await database.query('alter table stored rename to clients');
+    }
+  });
+
   it('reports once that it may not read the secrets with ids, and refuses none of them until it may', async () => {
     await under.add(A_CLIENT);
     const role = await database.createRole();
