@@ -20,6 +20,7 @@ const PACKAGES_OF_ADAPTERS = {
   'prom-client': '@prometheus-io/client',
   'proxy-protocol': 'none',
   secrets: 'bcrypt|lru-cache',
+  sqlite: 'none',
   system: 'none',
   tls: 'none',
   tracing: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',

@@ -107,6 +107,7 @@ async function openStorage(get: Get, { configuration, settings, role }: Service)
     ids: get(PARTS.ids),
     log: createStateLog(get(PARTS.log)),
     database: () => databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics)),
+    measure: (use, load) => get(PARTS.processMetrics).measureDatabase(use, load),
     tables: (await Promise.all(ofCapabilities)).flat(),
   });
 }

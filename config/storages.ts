@@ -1,8 +1,10 @@
+import { resolve } from 'node:path';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
 import type { DatabaseLog } from '../adapters/postgres/health.ts';
 import type { Runner } from '../adapters/postgres/runner.ts';
 import type { TableDefinition } from '../adapters/postgres/table.ts';
+import type { FileReader } from '../adapters/sqlite/file-reader.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -23,6 +25,7 @@ interface StorageNeeds {
   readonly log: DatabaseLog;
   /** Throws if the settings name no database. */
   readonly database: () => DatabaseOptions;
+  readonly measure: NonNullable<DatabaseOptions['measure']>;
   /** The tables that capabilities read beside those of the core. */
   readonly tables: readonly TableDefinition[];
 }
@@ -38,6 +41,8 @@ export interface OpenedStorage {
   /** Whether secrets may be stored as `{noop}` and plain text. */
   readonly hasPlainSecrets?: boolean;
   readonly dependency?: Dependency;
+  /** The file that SQLite reads. Only SQLite has it. */
+  readonly file?: FileReader;
   /** Runs statements on one of the tables. Only PostgreSQL has it. */
   readonly runnerOf?: (table: TableDefinition) => Runner;
 }
@@ -58,6 +63,16 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
     };
   },
 
+  async sqlite({ configuration: { settings }, role, log, measure }) {
+    if (role === 'primary') return undefined;
+    const { openClientRepository } = await import('../adapters/sqlite/open-client-repository.ts');
+    return openClientRepository(
+      resolve(settings.DATABASE_FILE ?? ''),
+      log,
+      measure('client repository', ONE_CONNECTION),
+    );
+  },
+
   async postgres({ configuration: { settings }, role, log, database, tables }) {
     if (role === 'primary') return undefined;
     const { openClientRepository } = await import('../adapters/postgres/open-client-repository.ts');
@@ -67,8 +82,17 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   },
 };
 
+/** Each process reads a file by a connection of its own, and one statement at a time. */
+const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
+
 /** The resources of a storage that has none. */
 export const NO_RESOURCES: ClientResources = { findResources: async () => [] };
+
+/** The file of a storage in SQLite. */
+export function storageFile({ file }: OpenedStorage): FileReader {
+  if (file === undefined) throw new Error('only a storage in SQLite has a file');
+  return file;
+}
 
 /** What runs the statements on a table of a storage in PostgreSQL. */
 export function tableRunner({ runnerOf }: OpenedStorage, table: TableDefinition): Runner {

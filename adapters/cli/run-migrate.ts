@@ -10,7 +10,8 @@ once; replicas of the version before go on working, and use what is new without 
 
 const NOTES = `
 The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE. Its role must be allowed
-to create tables, and to grant rights on those that others own.
+to create tables, and to grant rights on those that others own. With DATABASE_FILE in place of a URL, this creates and changes
+that file of SQLite.
 
 Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
 
@@ -27,7 +28,13 @@ export interface MigrateOptions {
 }
 
 /** Runs what is missing, and returns what was done, or for a dry run the statements; or what is wrong with the environment. */
-type Migrate = (options: MigrateOptions) => Promise<Result<readonly string[], string>>;
+type Migrate = (options: MigrateOptions) => Promise<Result<Migrated, string>>;
+
+interface Migrated {
+  readonly done: readonly string[];
+  /** Whether the database has roles. A file has none. */
+  readonly hasRoles: boolean;
+}
 
 /** `npm run migrate`. Returns the exit code. Rejects only on a bug. */
 export function runMigrate(
@@ -53,20 +60,17 @@ export function runMigrate(
 
 async function outcomeOf(migrate: Migrate, options: MigrateOptions): Promise<Outcome> {
   try {
-    const done = await migrate(options);
-    if (!done.ok) return problem(EXIT.usage, done.problem);
-    if (done.value.length === 0) {
+    const migrated = await migrate(options);
+    if (!migrated.ok) return problem(EXIT.usage, migrated.problem);
+    const { done, hasRoles } = migrated.value;
+    if (done.length === 0) {
       return success({ document: [], text: () => '', messages: ['The database is up to date.'] });
     }
-    const { dryRun, grantTo } = options;
-    if (dryRun)
-      return success({
-        document: done.value,
-        text: () => ['begin;', ...done.value, 'commit;'].join('\n'),
-        messages: [],
-      });
-    const messages = grantTo === undefined ? [...done.value, NEXT_STEP] : done.value;
-    return success({ document: done.value, text: () => '', messages });
+    if (options.dryRun) {
+      return success({ document: done, text: () => ['begin;', ...done, 'commit;'].join('\n'), messages: [] });
+    }
+    const messages = hasRoles && options.grantTo === undefined ? [...done, NEXT_STEP] : done;
+    return success({ document: done, text: () => '', messages });
   } catch (fault) {
     return problemOf(fault, 'The database cannot be migrated');
   }

@@ -68,6 +68,8 @@ export function problemOf(
   }
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const details = detailsOf(cause);
+  // It says itself what to do.
+  if (cause instanceof Error && 'cure' in cause) return problem(EXIT.databaseUnavailable, `${text}: ${details}.`);
   // A table that cannot be used has no code. The doctor knows the grants of the service only (class 42).
   const about = aboutTables.length > 0 || details.includes('npm run migrate') ? aboutTables : [DOCTOR];
   const hint = code === '' ? about : code === '42501' ? [GRANT] : code.startsWith('42') ? [] : [DOCTOR];

@@ -1,8 +1,9 @@
+import { lookupOf } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import { hasExpired, type NamedSecret } from '../../domain/client-details.ts';
-import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 
 /** A client's registration for each of its secrets. */
@@ -35,7 +36,7 @@ export class InMemoryClientRepository implements ClientRepository {
     if (this.#clients.has(client.clientId)) throw new Error('a client of this id is registered already');
     const id = this.#ids.uuid();
     const withSecret = (clientSecret: string) => ({
-      lookup: lookupOf(ClientRegistration.of({ ...client, id, clientSecret })),
+      lookup: lookupOf({ ...client, id, clientSecret }),
       secret: StoredSecret.parse(clientSecret),
     });
     const named = (client.details?.secrets ?? []).map(({ encoded, ...secret }) => ({
@@ -63,10 +64,4 @@ export class InMemoryClientRepository implements ClientRepository {
     const named = client.named.find(({ secret_id }) => secret_id === secretId);
     return named === undefined || hasExpired(named, this.#clock.now()) ? client : named;
   }
-}
-
-function lookupOf(registration: ReturnType<typeof ClientRegistration.of>): ClientLookup {
-  return registration.ok
-    ? { kind: 'found', registration: registration.value }
-    : { kind: 'broken', problem: registration.problem };
 }

@@ -9,11 +9,13 @@ import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/sys
 import type { CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
+import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
-import { failure, success } from '../../domain/result.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit } from '../open-program-audit.ts';
 import type { ProgramStreams } from '../program-streams.ts';
+import { databaseFileOf } from '../settings/database-file.ts';
 import { databaseUrlOf } from '../settings/database-url.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
@@ -27,10 +29,9 @@ export function manageClients(
   const terminal = new Terminal(streams);
   const clock = new SystemClock();
 
-  /** The URL comes from the environment: every user of the machine can see arguments. */
   async function open() {
-    const url = databaseUrlOf(environment, readTextFile);
-    if (!url.ok) return url;
+    const opening = openStore(environment, (message) => terminal.say([message]));
+    if (!opening.ok) return opening;
     const kept = dryRunKeptByNpm('clients', args, environment);
     if (kept !== undefined) return failure(kept);
     const checks: CheckRule[] = [];
@@ -41,10 +42,7 @@ export function manageClients(
     }
     const audit = openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
-    // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
-    const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
-    const warn = (message: string) => terminal.say([message]);
-    const store = await PostgresClientStore.open(url.value, new RecordChanges(audit.value, clientChangeEvents), warn);
+    const store = await opening.value(new RecordChanges(audit.value, clientChangeEvents));
     const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const parts = { store, encodeSecret, checkRule, ...sources };
@@ -62,4 +60,26 @@ export function manageClients(
   const scope = /^--scope(?:=|\n)(.*,.*)$/m.exec(args.join('\n'));
   if (scope !== null) terminal.say(['A comma is part of a scope: separate scopes by spaces.']);
   return runClients(args, streams, { open, more, encodeSecret, clock, streamClientsFile, version: programVersion() });
+}
+
+type OpenStore = (recorder: RecordChanges<ClientChange>) => Promise<ClientStore & { close(): Promise<void> }>;
+
+/** How the storage is opened that the environment names. A URL comes from there because every user of the machine can see arguments. */
+function openStore(environment: Environment, warn: (message: string) => void): Result<OpenStore, string> {
+  const file = databaseFileOf(environment);
+  if (!file.ok) return file;
+  const path = file.value;
+  if (path !== undefined) {
+    return success(async (recorder) => {
+      const { SqliteClientStore } = await import('../../adapters/sqlite/clients-program/sqlite-client-store.ts');
+      return new SqliteClientStore(path, recorder);
+    });
+  }
+  const url = databaseUrlOf(environment, readTextFile);
+  if (!url.ok) return url;
+  return success(async (recorder) => {
+    // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
+    const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
+    return PostgresClientStore.open(url.value, recorder, warn);
+  });
 }

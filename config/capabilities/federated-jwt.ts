@@ -20,7 +20,7 @@ import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
 import { text, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { tableRunner } from '../storages.ts';
+import { storageFile, tableRunner } from '../storages.ts';
 
 /** A trusted issuer and the source of its keys. */
 type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
@@ -128,6 +128,12 @@ async function federatedClientsOf({ configuration, settings }: Service): Promise
   switch (settings.CLIENT_REPOSITORY) {
     case 'memory':
       return (get) => new InMemoryFederatedClients(get(PARTS.clientRepository), configuration.clients);
+    case 'sqlite': {
+      const { SqliteFederatedClients } = await import(
+        '../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts'
+      );
+      return (get) => new SqliteFederatedClients(storageFile(get(PARTS.storage)), createStateLog(get(PARTS.log)));
+    }
     case 'postgres': {
       const { CLIENT_SUBJECTS, PostgresFederatedClients } = await loadFederatedClients();
       return (get) => {

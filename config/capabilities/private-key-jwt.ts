@@ -13,7 +13,7 @@ import { type Get, getFrom, part } from '../registration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { tableRunner } from '../storages.ts';
+import { storageFile, tableRunner } from '../storages.ts';
 
 const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined, keys: [] }) };
 
@@ -92,6 +92,10 @@ async function clientKeysOf({ configuration, settings }: Service): Promise<(get:
   switch (settings.CLIENT_REPOSITORY) {
     case 'memory':
       return (get) => new InMemoryClientKeys(get(PARTS.clientRepository), configuration.clients);
+    case 'sqlite': {
+      const { SqliteClientKeys } = await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts');
+      return (get) => new SqliteClientKeys(storageFile(get(PARTS.storage)), createStateLog(get(PARTS.log)));
+    }
     case 'postgres': {
       const { CLIENT_KEYS, PostgresClientKeys } = await loadClientKeys();
       return (get) => {

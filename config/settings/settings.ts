@@ -33,7 +33,7 @@ import {
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
 
 /** What config/storages.ts opens. */
-const STORAGE_NAMES = ['memory', 'postgres'] as const;
+const STORAGE_NAMES = ['memory', 'sqlite', 'postgres'] as const;
 
 export type StorageName = (typeof STORAGE_NAMES)[number];
 
@@ -44,6 +44,7 @@ export const CORE_GROUPS = {
     rows: {
       CLIENT_REPOSITORY: oneOf(...STORAGE_NAMES).describe('where registrations are stored'),
       CLIENTS_FILE: text().optional().describe('JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, client_name, scope}`; `client_secret` is a BCrypt encoding, or `{noop}` followed by the plain secret. [Further members](#members-of-a-clients-file) are for other methods'),
+      DATABASE_FILE: text().optional().describe('file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it needs](operations.md#sqlite)'),
       DATABASE_URL: databaseUrl().optional().describe('URL of the database, required for `postgres`: `postgresql://role:password@host:5432/database`'),
       DATABASE_URL_FILE: text().optional().describe('file with that URL in one line, for container secrets, instead of `DATABASE_URL`. The service reads it again for each new connection, for [another role or password](operations.md#rotating-the-password-of-the-database)'),
       DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL. The workers share them; each has at least three'),
@@ -51,12 +52,14 @@ export const CORE_GROUPS = {
     },
     contradictions: {
       'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory': ({ CLIENT_REPOSITORY, CLIENTS_FILE }) => CLIENT_REPOSITORY === 'memory' && !CLIENTS_FILE,
+      'DATABASE_FILE: is required if CLIENT_REPOSITORY is sqlite': ({ CLIENT_REPOSITORY, DATABASE_FILE }) => CLIENT_REPOSITORY === 'sqlite' && !DATABASE_FILE,
       'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres': (given) => given['CLIENT_REPOSITORY'] === 'postgres' && !given['DATABASE_URL'] && !given['DATABASE_URL_FILE'],
       'DATABASE_URL: must not be set if DATABASE_URL_FILE is set': ({ DATABASE_URL, DATABASE_URL_FILE }) => DATABASE_URL && DATABASE_URL_FILE,
     },
     doubts: {
-      'CLIENTS_FILE: has no effect with CLIENT_REPOSITORY=postgres: leave it out, or npm run clients -- import <file>': (given) => given['CLIENT_REPOSITORY'] === 'postgres' && given['CLIENTS_FILE'],
-      'DATABASE_URL: has no effect with CLIENT_REPOSITORY=memory and KEY_DIRECTORY=memory: set CLIENT_REPOSITORY=postgres, or leave it out': (given) => given['CLIENT_REPOSITORY'] === 'memory' && given['KEY_DIRECTORY'] !== 'postgres' && (given['DATABASE_URL'] || given['DATABASE_URL_FILE']),
+      'CLIENTS_FILE: has no effect without CLIENT_REPOSITORY=memory: leave it out, or npm run clients -- import <file>': (given) => given['CLIENT_REPOSITORY'] !== 'memory' && given['CLIENTS_FILE'],
+      'DATABASE_FILE: has no effect without CLIENT_REPOSITORY=sqlite: set that, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'sqlite' && given['DATABASE_FILE'],
+      'DATABASE_URL: has no effect, since neither CLIENT_REPOSITORY nor KEY_DIRECTORY is postgres: set CLIENT_REPOSITORY=postgres, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'postgres' && given['KEY_DIRECTORY'] !== 'postgres' && (given['DATABASE_URL'] || given['DATABASE_URL_FILE']),
     },
   }),
   authentication: settingsGroup({ rows: {

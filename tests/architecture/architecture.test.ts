@@ -114,6 +114,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/secrets/planted-commander.ts',
     text: "import { Command } from 'commander';\nexport const planted = Command;",
   },
+  'sqlite-uses-its-own-packages': {
+    file: 'adapters/sqlite/planted-commander.ts',
+    text: "import { Command } from 'commander';\nexport const planted = Command;",
+  },
   'system-uses-its-own-packages': {
     file: 'adapters/system/planted-bcrypt.ts',
     text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",

@@ -39,8 +39,8 @@ describe('readSettings', () => {
   });
 
   it.each<[Readonly<Record<string, string>>, ...problems: string[]]>([
-    [{}, 'CLIENT_REPOSITORY: must be set, to memory or postgres'],
-    [{ CLIENT_REPOSITORY: 'redis' }, 'CLIENT_REPOSITORY: must be memory or postgres'],
+    [{}, 'CLIENT_REPOSITORY: must be set, to memory or sqlite or postgres'],
+    [{ CLIENT_REPOSITORY: 'redis' }, 'CLIENT_REPOSITORY: must be memory or sqlite or postgres'],
     [{ CLIENT_REPOSITORY: 'memory' }, 'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory'],
     [{ CLIENT_REPOSITORY: 'postgres' }, 'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
     [

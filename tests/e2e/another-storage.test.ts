@@ -68,8 +68,8 @@ describe('a storage that is added as docs/how-a-token-is-issued.md says', () => 
     );
     await edit(
       'config/settings/settings.ts',
-      "['memory', 'postgres'] as const",
-      "['memory', 'postgres', 'folder'] as const",
+      "['memory', 'sqlite', 'postgres'] as const",
+      "['memory', 'sqlite', 'postgres', 'folder'] as const",
     );
     await edit(
       'config/settings/settings.ts',

@@ -23,7 +23,7 @@ describe('npm start', () => {
   it('does not start without a repository: prints the problem, exits with 1 and opens no port', async () => {
     await using program = runProgram('config/main.ts', {});
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(startProblems('CLIENT_REPOSITORY: must be set, to memory or postgres'));
+    expect(program.stderr()).toBe(startProblems('CLIENT_REPOSITORY: must be set, to memory or sqlite or postgres'));
     expect(program.stdout()).toBe('');
   });
 

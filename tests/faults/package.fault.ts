@@ -131,7 +131,7 @@ describe('the package, in an empty folder', () => {
   });
 
   it.each([
-    ['serve', 'must be set, to memory or postgres'],
+    ['serve', 'must be set, to memory or sqlite or postgres'],
     ['clients list', 'DATABASE_URL: must be set'],
     ['health', 'MANAGEMENT_PORT: must be'],
     ['clints', 'Did you mean clients?'],

@@ -214,9 +214,13 @@ const VALUES: readonly Mistake[] = [
   {
     what: 'no repository',
     set: { CLIENT_REPOSITORY: '' },
-    cure: /CLIENT_REPOSITORY: must be set, to memory or postgres/,
+    cure: /CLIENT_REPOSITORY: must be set, to memory or sqlite or postgres/,
   },
-  { what: 'a repository in upper case', set: { CLIENT_REPOSITORY: 'Postgres' }, cure: /must be memory or postgres/ },
+  {
+    what: 'a repository in upper case',
+    set: { CLIENT_REPOSITORY: 'Postgres' },
+    cure: /must be memory or sqlite or postgres/,
+  },
   { what: 'no clients file', set: { CLIENTS_FILE: '' }, cure: /CLIENTS_FILE: is required/ },
   { what: 'no database', set: DATABASE, cure: /DATABASE_URL: is required/ },
   { what: 'a unit in a number', set: { TOKEN_LIFETIME_SECONDS: '5m' }, cure: /a whole number from 1 to 86400/ },

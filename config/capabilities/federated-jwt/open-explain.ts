@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { OpenExplanation } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
@@ -20,11 +21,12 @@ import { federationOf, loadFederatedClients } from '../federated-jwt.ts';
  * clients file the registrations are in the database.
  */
 export async function openExplain(environment: Environment): Promise<Result<OpenExplanation, readonly string[]>> {
-  const { CLIENTS_FILE } = environment;
+  const { CLIENTS_FILE, DATABASE_FILE } = environment;
   const loaded = loadConfiguration(
     {
       ...environment,
-      CLIENT_REPOSITORY: environment['CLIENT_REPOSITORY'] || (CLIENTS_FILE ? 'memory' : 'postgres'),
+      CLIENT_REPOSITORY:
+        environment['CLIENT_REPOSITORY'] || (CLIENTS_FILE ? 'memory' : DATABASE_FILE ? 'sqlite' : 'postgres'),
       CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
     },
     readTextFile,
@@ -51,7 +53,19 @@ async function openRules({ settings, clients }: Configuration): Promise<{
   readonly clients: FederatedClients;
   close(): Promise<void>;
 }> {
-  const { DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = settings;
+  const { DATABASE_FILE, DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = settings;
+  if (settings.CLIENT_REPOSITORY === 'sqlite' && DATABASE_FILE !== undefined) {
+    const { FileReader } = await import('../../../adapters/sqlite/file-reader.ts');
+    const { SqliteFederatedClients } = await import(
+      '../../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts'
+    );
+    try {
+      const file = await FileReader.open(resolve(DATABASE_FILE), () => {});
+      return { clients: new SqliteFederatedClients(file, () => {}), close: () => file.close() };
+    } catch (fault) {
+      throw new DependencyUnavailable('client repository', fault);
+    }
+  }
   if (settings.CLIENT_REPOSITORY === 'memory' || DATABASE_URL === undefined) {
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock(), clients);
     return { clients: new InMemoryFederatedClients(repository, clients), close: async () => {} };

@@ -1,0 +1,143 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
+import type {
+  ClientChange,
+  ClientImport,
+  ImportCounts,
+  ImportedFile,
+  RepeatedClient,
+  SecretReplacement,
+} from '../../../application/ports/client-store.ts';
+import type { NewClient } from '../../../domain/client-registration.ts';
+import { failure, type Result, success } from '../../../domain/result.ts';
+import { isLocked } from '../../../domain/stored-secret.ts';
+import { storeFault } from '../file-fault.ts';
+import { inTransaction } from '../migrate-file.ts';
+import { commitRecorded } from './recorded-commit.ts';
+
+/** Ids in one page, and positions in the answer to clients whose ids are taken. */
+const PAGE_SIZE = 2_000;
+
+/** How long an import waits for another one, in milliseconds: as long as a million clients take, and some more. */
+const WAIT_MS = 120_000;
+
+/** Which of the imported clients an outcome means. Before `save`, `stored` is null; after it, that means an added client. */
+const OUTCOMES = {
+  added: 'stored is null',
+  replaced: 'stored is not null',
+  locked: 'stored is not null and is_locked(stored)',
+};
+
+/** Clients wait in a temporary table, which is a file that only this connection sees. `stored` is the secret that replaces the stored one. */
+const SQL = {
+  create: `pragma temp_store = file;
+    drop table if exists temp.imported;
+    create temporary table imported (position integer primary key, client_id text not null unique, client_secret text not null,
+      client_name text not null, scope text not null, stored text)`,
+  add: `insert into imported (position, client_id, client_secret, client_name, scope) values (?, ?, ?, ?, ?)
+    on conflict (client_id) do nothing`,
+  first: 'select position from imported where client_id = ?',
+  taken: `select position from imported join clients using (client_id) order by position limit ${PAGE_SIZE}`,
+  note: `update imported set stored = replacement(clients.client_secret, imported.client_secret)
+    from clients where clients.client_id = imported.client_id`,
+  replace: `update clients set client_secret = stored, client_name = imported.client_name, scope = imported.scope
+    from imported where imported.client_id = clients.client_id
+      and (stored, imported.client_name, imported.scope) <> (clients.client_secret, clients.client_name, clients.scope)`,
+  insert: `insert into clients (client_id, client_secret, client_name, scope)
+    select client_id, client_secret, client_name, scope from imported where stored is null order by client_id`,
+  count: `select ${Object.entries(OUTCOMES)
+    .map(([kind, condition]) => `count(*) filter (where ${condition}) as "${kind}"`)
+    .join(', ')} from imported`,
+  ids: (
+    kind: keyof ImportCounts,
+  ) => `select client_id from imported where ${OUTCOMES[kind]} and client_id >= coalesce(?1, '') and client_id is not ?1
+    order by client_id limit ${PAGE_SIZE}`,
+};
+
+/** An import. Nothing but `save` holds a lock of the file. */
+export class SqliteClientImport implements ClientImport {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #recorder: ChangeRecorder<ClientChange> | undefined;
+  #count = 0;
+  #isClosed = false;
+
+  constructor(database: DatabaseSync, path: string, recorder: ChangeRecorder<ClientChange> | undefined) {
+    this.#database = database;
+    this.#path = path;
+    this.#recorder = recorder;
+    database.exec(SQL.create);
+    database.function('is_locked', (secret) => Number(isLocked(String(secret))));
+  }
+
+  async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
+    return this.#run(() => {
+      const [insert, find] = [this.#database.prepare(SQL.add), this.#database.prepare(SQL.first)];
+      const store = ({ clientId, clientSecret, clientName, scope }: NewClient) => {
+        const position = this.#count;
+        this.#count += 1;
+        if (insert.run(position, clientId, clientSecret, clientName, scope).changes === 1) return [];
+        return { position, first: Number(find.get(clientId)?.['position']) };
+      };
+      // Without a lock of the file.
+      return inTransaction(this.#database, () => clients.flatMap(store), 'begin');
+    });
+  }
+
+  async save(
+    file: ImportedFile | undefined,
+    replacement?: SecretReplacement,
+  ): Promise<Result<ImportCounts, readonly number[]>> {
+    return this.#run(() => {
+      this.#database.exec(`pragma busy_timeout = ${WAIT_MS}`);
+      return inTransaction(this.#database, () => {
+        const saved = this.#store(replacement);
+        const isMade = saved.ok && file !== undefined;
+        commitRecorded(
+          this.#database,
+          isMade ? { kind: 'import', counts: saved.value, file } : undefined,
+          this.#recorder,
+        );
+        return saved;
+      });
+    });
+  }
+
+  async *ids(kind: keyof ImportCounts): AsyncGenerator<readonly string[]> {
+    for (let last: string | null | undefined = null; last !== undefined; ) {
+      const page = this.#run(() => this.#database.prepare(SQL.ids(kind)).all(last ?? null));
+      const ids = page.map(({ client_id }) => String(client_id));
+      last = ids.at(-1);
+      if (ids.length > 0) yield ids;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#database.exec('drop table if exists temp.imported');
+  }
+
+  #store(replacement: SecretReplacement | undefined): Result<ImportCounts, readonly number[]> {
+    if (replacement === undefined) {
+      const taken = this.#database.prepare(SQL.taken).all();
+      if (taken.length > 0) return failure(taken.map(({ position }) => Number(position)));
+    } else {
+      // What it throws is thrown by the statement.
+      this.#database.function('replacement', (stored, given) => replacement(String(stored), String(given)));
+      this.#database.exec(SQL.note);
+      this.#database.exec(SQL.replace);
+    }
+    this.#database.exec(SQL.insert);
+    const { added, replaced, locked } = this.#database.prepare(SQL.count).get() ?? {};
+    return success({ added: Number(added), replaced: Number(replaced), locked: Number(locked) });
+  }
+
+  #run<Outcome>(work: () => Outcome): Outcome {
+    try {
+      return work();
+    } catch (fault) {
+      throw storeFault(this.#path, fault);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { lookupOf } from '../../../application/client-lookup.ts';
+import {
+  FEDERATED_CANDIDATES_MAX,
+  type FederatedCandidate,
+  type FederatedClients,
+  type FederatedIdentity,
+} from '../../../application/ports/federated-clients.ts';
+import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
+import type { FileLog, FileReader } from '../file-reader.ts';
+import { FIELDS } from '../sqlite-client-repository.ts';
+
+/** Parameters: issuer, subject, and a client id or an empty text for all. */
+const FIND_BY_SUBJECT = `select ${FIELDS}, claims from client_subjects join clients on clients.id = registration_id
+  where issuer = ?1 and subject = ?2 and (?3 = '' or client_id = ?3) order by client_id limit ${FEDERATED_CANDIDATES_MAX}`;
+
+/** The rules in the table `client_subjects`: read at every look-up, never written and never cached. */
+export class SqliteFederatedClients implements FederatedClients {
+  readonly #file: FileReader;
+  readonly #log: FileLog;
+
+  constructor(file: FileReader, log: FileLog) {
+    this.#file = file;
+    this.#log = log;
+  }
+
+  async findBySubject({ issuer, subject, clientId = '' }: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
+    const texts = [issuer, subject, clientId];
+    // The driver would bind half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
+    const values = texts.every((text) => text.isWellFormed()) ? texts : [issuer, '', ''];
+    const records = this.#file.read<ClientRegistrationFields & { readonly claims: string }>(FIND_BY_SUBJECT, ...values);
+    return records.map(({ claims, ...fields }) => {
+      const lookup = lookupOf(fields);
+      const { clientId: client_id } = fields;
+      if (lookup.kind === 'broken') this.#log({ event: 'registration_broken', client_id, ...lookup.problem });
+      return { clientId: client_id, lookup, claims: readConditions(claims) };
+    });
+  }
+}
+
+/** Undefined unless the text is a JSON object of texts: a row that was changed by hand may hold anything. */
+function readConditions(json: string): FederatedCandidate['claims'] {
+  const value = parseJson(json);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject && Object.values(value).every((text) => typeof text === 'string')
+    ? (value as Readonly<Record<string, string>>)
+    : undefined;
+}

@@ -1,0 +1,150 @@
+import { statSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { PeriodicTask } from '../../application/periodic-task.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
+import type { StatementTimes } from '../../application/ports/telemetry.ts';
+import { explain, FileUnusable, missing } from './file-fault.ts';
+import { schemaVersion } from './file-schema.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+/** What an operator needs to know about the file, apart from requests. */
+type FileLine =
+  | { readonly event: 'database_available' }
+  | { readonly event: 'database_unavailable'; readonly fault: unknown }
+  | {
+      readonly event: 'registration_broken';
+      readonly client_id: string;
+      readonly field: string;
+      readonly rule: string;
+    };
+
+/** Takes lines of the log. Never throws. */
+export type FileLog = (line: FileLine) => void;
+
+/** Milliseconds between two looks at the file: one that is well, and one that is not. */
+const WELL_INTERVAL_MS = 1_000;
+const FAULT_INTERVAL_MS = 250;
+
+/** How long a statement waits for a lock. No other request is answered meanwhile, and no reader waits for a writer (WAL). */
+const BUSY_MS = 100;
+
+/**
+ * The file of the registrations, only read, and never created or changed. Statements are synchronous: they take some 10
+ * microseconds, and no deadline can end one that waits for the disk.
+ *
+ * After a fault, statements throw at once until a look at the file has succeeded. Such a look also finds out that the file was
+ * replaced or deleted, and then opens it again.
+ */
+export class FileReader implements Dependency {
+  readonly name = 'client repository';
+  readonly #path: string;
+  readonly #log: FileLog;
+  readonly #times: StatementTimes | undefined;
+  readonly #looking = new PeriodicTask(async () => (this.#look() ? WELL_INTERVAL_MS : FAULT_INTERVAL_MS));
+  readonly #statements = new Map<string, StatementSync>();
+  #database: DatabaseSync | undefined;
+  /** Which file is open: the path may lead to another one since. */
+  #identity = '';
+  #fault: unknown = new Error('not open');
+  /** The reason that the log has of the fault that is there now. */
+  #logged: string | undefined;
+
+  private constructor(path: string, log: FileLog, times: StatementTimes | undefined) {
+    this.#path = path;
+    this.#log = log;
+    this.#times = times;
+  }
+
+  /** Throws FileUnusable if waiting would not help. After any other fault, resolves and continues to try. */
+  static async open(path: string, log: FileLog, times?: StatementTimes): Promise<FileReader> {
+    const reader = new FileReader(path, log, times);
+    await reader.#looking.start();
+    const fault = reader.#fault;
+    if (fault !== undefined && !(fault instanceof FileUnusable && !fault.lasts)) {
+      await reader.close();
+      throw fault;
+    }
+    return reader;
+  }
+
+  readiness(): Readiness {
+    return this.#fault === undefined ? { ready: true } : { ready: false, reason: messageOf(this.#fault) };
+  }
+
+  /** The rows of a statement that never changes, as they are stored now. Throws DependencyUnavailable. */
+  read<Row>(statement: string, ...values: readonly SQLInputValue[]): readonly Row[] {
+    if (this.#fault !== undefined) throw new DependencyUnavailable(this.name, this.#fault);
+    const begin = performance.now();
+    let outcome: keyof StatementTimes = 'failed';
+    try {
+      const rows = this.#prepare(statement).all(...values) as unknown as readonly Row[];
+      outcome = 'answered';
+      return rows;
+    } catch (fault) {
+      if (!(explain(this.#path, fault) instanceof FileUnusable)) throw fault;
+      this.#failed(fault);
+      throw new DependencyUnavailable(this.name, this.#fault);
+    } finally {
+      this.#times?.[outcome]((performance.now() - begin) / 1_000);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#looking.close();
+    this.#fault = new Error('closed');
+    this.#closeDatabase();
+  }
+
+  #prepare(text: string): StatementSync {
+    const database = this.#database;
+    if (database === undefined) throw new Error('not open');
+    const statement = this.#statements.get(text) ?? database.prepare(text);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+
+  /** Opens the file, or opens it again if the path leads to another one, and reads its schema. False if it cannot be used. */
+  #look(): boolean {
+    try {
+      const found = statSync(this.#path, { throwIfNoEntry: false });
+      if (found === undefined) throw missing(this.#path);
+      const identity = `${found.dev}:${found.ino}`;
+      if (this.#database === undefined || identity !== this.#identity) {
+        this.#closeDatabase();
+        this.#database = new DatabaseSync(this.#path, { readOnly: true, timeout: BUSY_MS });
+        this.#identity = identity;
+      }
+      const version = schemaVersion(this.#database, this.#path);
+      if (version < MIGRATIONS.length)
+        throw new FileUnusable(this.#path, 'has no table clients, or an older schema', 'npm run migrate');
+      this.#database.prepare('select id from clients limit 1').get();
+    } catch (fault) {
+      this.#failed(fault);
+      return false;
+    }
+    this.#fault = undefined;
+    if (this.#logged !== undefined) this.#log({ event: 'database_available' });
+    this.#logged = undefined;
+    return true;
+  }
+
+  #failed(fault: unknown): void {
+    this.#fault = explain(this.#path, fault);
+    this.#closeDatabase();
+    const message = messageOf(this.#fault);
+    if (message === this.#logged) return;
+    this.#logged = message;
+    this.#log({ event: 'database_unavailable', fault: this.#fault });
+  }
+
+  #closeDatabase(): void {
+    this.#statements.clear();
+    this.#database?.close();
+    this.#database = undefined;
+  }
+}
+
+function messageOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : 'cannot be read';
+}

@@ -1,0 +1,27 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { FileUnusable } from './file-fault.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+/** In the header of each file of this service: "ccas" in ASCII. */
+export const APPLICATION_ID = 0x63636173;
+
+/** The number in the header, or of rows. */
+export function readNumber(database: DatabaseSync, statement: string): number {
+  return Number(Object.values(database.prepare(statement).get() ?? {})[0]);
+}
+
+/**
+ * How many migrations the file has had; 0 for an empty one. Throws FileUnusable if it belongs to another program or has a newer
+ * schema, and the faults of SQLite.
+ */
+export function schemaVersion(database: DatabaseSync, path: string): number {
+  const [owner, version] = ['application_id', 'user_version'].map((name) => readNumber(database, `pragma ${name}`));
+  const isEmpty = owner === 0 && readNumber(database, 'select count(*) from sqlite_schema') === 0;
+  if (owner !== APPLICATION_ID && !isEmpty) {
+    throw new FileUnusable(path, 'is the database of another program', 'correct DATABASE_FILE');
+  }
+  if (version !== undefined && version > MIGRATIONS.length) {
+    throw new FileUnusable(path, 'has a newer schema', 'install the version of this service that has migrated it');
+  }
+  return version ?? 0;
+}

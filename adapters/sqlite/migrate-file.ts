@@ -1,0 +1,109 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { exists, missing, storeFault } from './file-fault.ts';
+import { APPLICATION_ID, schemaVersion } from './file-schema.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+/** How long a program waits for another one that writes, in milliseconds. */
+const BUSY_MS = 10_000;
+
+/** Creates the file if it is missing, for its owner only, and opens it to write. Throws FileUnusable and the faults of SQLite. */
+function openToWrite(path: string): DatabaseSync {
+  if (!exists(path)) {
+    try {
+      closeSync(openSync(path, 'a', 0o600));
+    } catch (fault) {
+      throw exists(path) || Object(fault).code !== 'ENOENT' ? fault : missing(path);
+    }
+  }
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  try {
+    schemaVersion(database, path);
+    // Readers never wait for a writer then.
+    database.exec('pragma journal_mode = wal');
+  } catch (fault) {
+    database.close();
+    throw fault;
+  }
+  return database;
+}
+
+/**
+ * Closes the file so that `-wal` and `-shm` stay beside it: a service that may only read the folder needs them, and cannot create
+ * them. SQLite removes them with the last connection that may write.
+ */
+export function closeKeepingLog(database: DatabaseSync, path: string): void {
+  const reader = new DatabaseSync(path, { readOnly: true });
+  try {
+    reader.prepare('select 1 from sqlite_schema').get();
+    database.exec('pragma wal_checkpoint(truncate)');
+  } finally {
+    database.close();
+    reader.close();
+  }
+}
+
+/** Runs `work` in one transaction. Nothing else runs meanwhile, in this program. */
+export function inTransaction<Outcome>(
+  database: DatabaseSync,
+  work: () => Outcome,
+  begin: 'begin' | 'begin immediate' = 'begin immediate',
+): Outcome {
+  database.exec(begin);
+  try {
+    const outcome = work();
+    if (database.isTransaction) database.exec('commit');
+    return outcome;
+  } finally {
+    if (database.isTransaction) database.exec('rollback');
+  }
+}
+
+/**
+ * Opens the file, creates it if it is missing, and runs its migrations, all in one transaction. Of several programs that do this
+ * at once, one does the work. Throws DependencyUnavailable if the file cannot be used.
+ */
+export function openMigrated(path: string): { readonly database: DatabaseSync; readonly done: readonly string[] } {
+  let database: DatabaseSync | undefined;
+  try {
+    const opened = openToWrite(path);
+    database = opened;
+    if (schemaVersion(opened, path) === MIGRATIONS.length) return { database, done: [] };
+    const done = inTransaction(opened, () => {
+      const migrations = MIGRATIONS.slice(schemaVersion(opened, path));
+      for (const statement of migrations.flatMap(({ statements }) => statements)) opened.exec(statement);
+      opened.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`);
+      return migrations.map(({ name }) => `Migrated: ${name}`);
+    });
+    return { database, done };
+  } catch (fault) {
+    database?.close();
+    throw storeFault(path, fault);
+  }
+}
+
+/** Creates and migrates the file. Returns what was done; for a dry run, which changes nothing, the statements. */
+export function migrateFile(path: string, isDryRun = false): readonly string[] {
+  if (isDryRun) return pendingStatements(path);
+  const { database, done } = openMigrated(path);
+  closeKeepingLog(database, path);
+  return done;
+}
+
+function pendingStatements(path: string): readonly string[] {
+  if (!exists(path)) return statementsAfter(0);
+  try {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
+    try {
+      return statementsAfter(schemaVersion(database, path));
+    } finally {
+      database.close();
+    }
+  } catch (fault) {
+    throw storeFault(path, fault);
+  }
+}
+
+function statementsAfter(version: number): readonly string[] {
+  return MIGRATIONS.slice(version).flatMap(({ statements }) => statements.map((statement) => `${statement};`));
+}

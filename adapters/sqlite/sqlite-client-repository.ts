@@ -1,0 +1,85 @@
+import { lookupOf } from '../../application/client-lookup.ts';
+import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
+import { EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
+import { type ClientRegistrationFields, isClientId } from '../../domain/client-registration.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
+import type { FileLog, FileReader } from './file-reader.ts';
+
+/** The columns of a registration, by its fields. */
+export const FIELDS = `clients.id || '' as "id", clients.client_id as "clientId", client_secret as "clientSecret",
+  client_name as "clientName", scope`;
+
+/** The encoding of the secret that an id selects. The look-up is made whether the client is registered or not. */
+const namedSecretOf = (registrationId: string) => `(select encoded from client_secrets
+    where registration_id = coalesce(${registrationId}, 0) and secret_id = ?2
+      and (expires_at is null or expires_at > unixepoch())) as "named"`;
+
+const FIND_CLIENT = `select ${FIELDS}, ${namedSecretOf('clients.id')} from clients where client_id = ?1`;
+
+/** One row whether the client id is registered or not. */
+const FIND_SECRET = `select secret, id, ${namedSecretOf('id')}
+  from (select max(client_secret) as secret, max(id) as id from clients where client_id = ?1)`;
+
+/** As two digits. Reads the whole table: once, when the service starts. */
+const FIND_COSTS = `select distinct substr(encoded, 5, 2) as "cost"
+  from (select client_secret as encoded from clients union all select encoded from client_secrets) where encoded like '$2_$__$%'`;
+
+const countExpiring = (table: string) => `(select count(*) from ${table}
+    where expires_at > unixepoch() and expires_at <= unixepoch() + ${EXPIRES_SOON_SECONDS})`;
+const COUNT_EXPIRING = `select ${countExpiring('client_secrets')} as "secrets", ${countExpiring('client_keys')} as "keys"`;
+
+interface SecretRecord {
+  /** Null for an unknown client id. */
+  readonly secret: string | null;
+  readonly named: string | null;
+}
+
+/** Registrations in a file that `npm run clients` manages: read at every look-up, never written and never cached. */
+export class SqliteClientRepository implements ClientRepository {
+  readonly #file: FileReader;
+  readonly #log: FileLog;
+
+  constructor(file: FileReader, log: FileLog) {
+    this.#file = file;
+    this.#log = log;
+  }
+
+  async findByClientId(clientId: string, secretId = ''): Promise<ClientLookup> {
+    if (!isStorable(clientId)) return { kind: 'unknown' };
+    const [record] = this.#file.read<ClientRegistrationFields & { readonly named: string | null }>(
+      FIND_CLIENT,
+      ...[clientId, secretId],
+    );
+    if (record === undefined) return { kind: 'unknown' };
+    const lookup = lookupOf({ ...record, clientSecret: selectSecret(record.clientSecret, record.named ?? undefined) });
+    if (lookup.kind === 'broken') {
+      this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
+    }
+    return lookup;
+  }
+
+  async findSecret(clientId: string, secretId = ''): Promise<StoredSecret | undefined> {
+    if (!isStorable(clientId)) return undefined;
+    const [{ secret, named } = { secret: null, named: null }] = this.#file.read<SecretRecord>(
+      FIND_SECRET,
+      ...[clientId, secretId],
+    );
+    return secret === null ? undefined : StoredSecret.parse(selectSecret(secret, named ?? undefined));
+  }
+
+  /** The BCrypt costs that stored secrets have. Throws DependencyUnavailable. */
+  findCosts(): readonly number[] {
+    const costs = this.#file.read<{ readonly cost: string }>(FIND_COSTS).map(({ cost }) => Number(cost));
+    return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
+  }
+
+  /** The credentials that expire soon. Throws DependencyUnavailable. */
+  countExpiring(): Partial<ExpiringCredentials> {
+    return { ...this.#file.read<ExpiringCredentials>(COUNT_EXPIRING)[0] };
+  }
+}
+
+/** The driver would bind half a surrogate pair as U+FFFD, which another client id may contain. */
+export function isStorable(clientId: string): boolean {
+  return isClientId(clientId) && clientId.isWellFormed();
+}

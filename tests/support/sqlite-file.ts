@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { SqliteClientStore } from '../../adapters/sqlite/clients-program/sqlite-client-store.ts';
+import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
+
+/** A file of registrations in a folder of its own. */
+export interface SqliteFile extends AsyncDisposable {
+  readonly folder: string;
+  readonly path: string;
+  add(client: NewClient): Promise<void>;
+  /** Runs a statement as another program does that has the file open for it. */
+  run(statement: string, ...values: readonly SQLInputValue[]): void;
+  remove(): Promise<void>;
+}
+
+export async function createSqliteFile(): Promise<SqliteFile> {
+  const folder = await mkdtemp(join(tmpdir(), 'sqlite-'));
+  const path = join(folder, 'clients.db');
+  migrateFile(path);
+  const remove = () => rm(folder, { recursive: true });
+  return {
+    folder,
+    path,
+    async add(client) {
+      const store = new SqliteClientStore(path);
+      await store.add(client);
+      await store.close();
+    },
+    run(statement, ...values) {
+      const database = new DatabaseSync(path);
+      database.prepare(statement).run(...values);
+      database.close();
+    },
+    remove,
+    [Symbol.asyncDispose]: remove,
+  };
+}
