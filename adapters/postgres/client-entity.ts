@@ -46,7 +46,7 @@ interface NamedSecretRecord {
 const IS_CLIENT = `${CLIENTS.columns.clientId} operator(pg_catalog.=) $1`;
 
 /** Parameters: the client id, twice. Compared once more as text, since a column may ignore case or spaces. */
-export const IS_EXACTLY_CLIENT = `${IS_CLIENT} and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`;
+const IS_EXACTLY_CLIENT = `${IS_CLIENT} and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`;
 
 const SECRET_AND_ROWS = `pg_catalog.min(${CLIENTS.columns.clientSecret}::text) as "secret", pg_catalog.count(*)::text as "rows"`;
 
@@ -62,16 +62,19 @@ const namedSecretOf = (registrationId: string) => `(select encoded from $schema.
 export const CLIENT_ROWS_MAX = 128;
 
 /**
+ * A parameter that is an array of client ids. The aggregate of no rows gives it the type of an array of the column, whatever it is. And the
+ * planner cannot look into the array: it would make a new plan for each execution, which takes as long as the look-up.
+ */
+export const clientIds = (parameter: string) =>
+  `coalesce((select pg_catalog.array_agg(${CLIENTS.columns.clientId}) from $schema.clients where false), ${parameter})`;
+
+/**
  * One round trip by the unique index. Columns are cast, so that a change of a column's type does not invalidate the
  * prepared statement. Parameter: an array of client ids.
- *
- * The aggregate of no rows gives that parameter the type of an array of the column, whatever it is. And the planner cannot look
- * into the array: it would make a new plan for each execution, which takes as long as the look-up.
  */
 export const FIND_CLIENTS = {
   name: 'find_clients',
-  text: `select ${CLIENTS.selectList} from $schema.clients where ${CLIENTS.columns.clientId} operator(pg_catalog.=)
-      any (coalesce((select pg_catalog.array_agg(${CLIENTS.columns.clientId}) from $schema.clients where false), $1))
+  text: `select ${CLIENTS.selectList} from $schema.clients where ${CLIENTS.columns.clientId} operator(pg_catalog.=) any (${clientIds('$1')})
     limit ${CLIENT_ROWS_MAX}`,
 } as const;
 

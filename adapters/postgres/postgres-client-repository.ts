@@ -1,10 +1,8 @@
-import { Batches } from '../../application/batches.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import { EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
 import {
-  CLIENT_ROWS_MAX,
   type ClientRecord,
   countExpiring,
   FIND_CLIENT_BY_SECRET,
@@ -18,20 +16,10 @@ import {
   secretOf,
   WHOLE_TABLE_MS,
 } from './client-entity.ts';
-import { SQLSTATE, unlessOneValue } from './fault.ts';
+import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
+import { LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
-
-/** The most look-ups of one statement. Each id can have two rows, to notice that it is not unique. */
-const LOOK_UPS_MAX = CLIENT_ROWS_MAX / 2 - 1;
-
-interface LookUp {
-  readonly clientId: string;
-  /** In milliseconds of `performance`. */
-  readonly begin: number;
-}
-
-type Records = readonly ClientRecord[];
 
 interface CostRecord {
   readonly cost: string;
@@ -39,18 +27,18 @@ interface CostRecord {
 
 /**
  * Registrations in the table `clients`, which another program manages: read at every look-up, never written and never
- * cached. Concurrent look-ups share a statement, which none joins that began after it was sent. The entity manager is not on
- * this path; docs/decisions/0102 and 0124 have the figures.
+ * cached. The entity manager is not on this path; docs/decisions/0102 has the figures.
  */
 export class PostgresClientRepository implements ClientRepository {
   readonly #clients: Runner;
   /** For statements that read the secrets with ids too. */
   readonly #secretsWithIds: Runner;
   readonly #log: DatabaseLog;
-  readonly #lookUps = new Batches((lookUps: readonly LookUp[]) => this.#findAll(lookUps), { max: LOOK_UPS_MAX });
+  readonly #lookUps: LookUps<ClientRecord>;
 
   constructor(clients: Runner, secretsWithIds: Runner, log: DatabaseLog) {
     this.#clients = clients;
+    this.#lookUps = new LookUps(clients, FIND_CLIENTS);
     this.#secretsWithIds = secretsWithIds;
     this.#log = log;
   }
@@ -62,29 +50,12 @@ export class PostgresClientRepository implements ClientRepository {
     const records =
       secretId !== undefined && this.#secretsWithIds.isThere()
         ? await this.#secretsWithIds.run<ClientRecord>(bySecret, SQLSTATE.unstorableText)
-        : await this.#lookUps.add({ clientId, begin: performance.now() });
+        : await this.#lookUps.find(clientId);
     const lookup = lookupOf(records, clientId);
     if (lookup.kind === 'broken') {
       this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
     }
     return lookup;
-  }
-
-  /** The rows of each id: all in one statement, or each alone if the server refuses one of them or has too many rows. */
-  async #findAll(lookUps: readonly LookUp[]): Promise<readonly (Records | Promise<Records>)[]> {
-    const begin = lookUps[0]?.begin;
-    const ids = [...new Set(lookUps.map(({ clientId }) => clientId))];
-    const find = (some: string[], empty?: RegExp) =>
-      this.#clients.run<ClientRecord>({ ...FIND_CLIENTS, values: [some] }, empty, begin);
-    if (ids.length > 1) {
-      const rows = await find(ids).catch(unlessOneValue);
-      if (rows !== undefined && rows.length < CLIENT_ROWS_MAX) {
-        const byId = Map.groupBy(rows, ({ clientId }) => clientId);
-        return lookUps.map(({ clientId }) => byId.get(clientId) ?? []);
-      }
-    }
-    const alone = new Map(ids.map((id) => [id, find([id], SQLSTATE.unstorableText)]));
-    return lookUps.map(({ clientId }) => alone.get(clientId) ?? []);
   }
 
   async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {

@@ -2,7 +2,7 @@ import { type ClientKey, DETAILS_MAX } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { readPublicJwk } from '../../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { CLIENTS, IS_EXACTLY_CLIENT } from '../client-entity.ts';
+import { CLIENTS, clientIds } from '../client-entity.ts';
 import { migratedTable } from '../table.ts';
 
 /** The table of the keys of clients, as `npm run migrate` creates it. */
@@ -12,8 +12,10 @@ export const CLIENT_KEYS = migratedTable(
   ...['client_id', 'registration_id', 'key_id', 'jwk', 'expires_at', 'created_at'],
 );
 
-/** The one row of FIND_KEYS. */
+/** The one row of FIND_KEYS for an id. */
 export interface KeysRecord {
+  /** As it was asked for, and as the column of `clients` writes it. */
+  readonly clientId: string;
   /** Null for an unknown client id. */
   readonly registrationId: string | null;
   /** How many registrations have the client id. */
@@ -32,29 +34,29 @@ const NO_KEY = JSON.stringify({
   alg: 'ES256',
 });
 
-const { id: ID } = CLIENTS.columns;
+const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
 
 /**
- * Only the keys, the newest first, as one row whether the client id is registered or not. A client without keys costs as much
- * as one with a key: the first key of the table is read in its place. Parameters: the client id, twice, since the column of
- * `clients` may have another type. As in FIND_SECRET, an aggregate without rows gives null, and the id is compared once more
- * as text.
+ * Only the keys, the newest first, as one row for each id, whether it is registered or not. Each costs as much: for one without
+ * keys, the first key of the table is read in its place. As in FIND_SECRET, an aggregate without rows gives null, and the id is
+ * compared once more as text. Parameter: an array of client ids.
  */
 export const FIND_KEYS = {
   name: 'find_keys',
-  text: `with found as materialized (select pg_catalog.min(${ID}::text) as id, pg_catalog.count(*)::text as rows
-        from $schema.clients where ${IS_EXACTLY_CLIENT}),
-      newest as materialized (select jwk, expires_at from $schema.client_keys
-        where client_id = $2 and registration_id = (select coalesce(id, '') from found)
-        order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
-      other as materialized (select jwk, expires_at from $schema.client_keys where not exists (select from newest)
-        order by client_id, registration_id, key_id limit 1)
-    select id as "registrationId", rows as "rows",
-      (select pg_catalog.json_agg(pg_catalog.json_build_array(jwk, expires_at, own))::text from (
-        select *, true as own from newest union all select *, false from other
-        union all select '${NO_KEY}', 0, false where not exists (select from newest) and not exists (select from other)
-      ) as keys) as "keys"
-    from found`,
+  text: `select asked.id::text as "clientId", found.id as "registrationId", found.rows as "rows", kept.keys as "keys"
+    from pg_catalog.unnest(${clientIds('$1')}) as asked (id),
+      lateral (select pg_catalog.min(${ID}::text) as id, pg_catalog.count(*)::text as rows from $schema.clients
+        where clients.${CLIENT_ID} operator(pg_catalog.=) asked.id
+          and clients.${CLIENT_ID}::text = asked.id::text collate "C") as found,
+      lateral (with newest as materialized (select jwk, expires_at from $schema.client_keys
+          where client_id = asked.id::text collate "C" and registration_id = coalesce(found.id, '') collate "C"
+          order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
+        other as materialized (select jwk, expires_at from $schema.client_keys where not exists (select from newest)
+          order by client_id, registration_id, key_id limit 1)
+        select pg_catalog.json_agg(pg_catalog.json_build_array(jwk, expires_at, own))::text as keys from (
+          select *, true as own from newest union all select *, false from other
+          union all select '${NO_KEY}', 0, false where not exists (select from newest) and not exists (select from other)
+        ) as keys) as kept`,
 } as const;
 
 /** The keys of a record. Each is checked, since a row that was changed by hand may contain anything. */

@@ -1,7 +1,6 @@
 import type { ClientKeys, FoundKeys } from '../../../application/ports/client-keys.ts';
-import { isClientId } from '../../../domain/client-registration.ts';
-import { SQLSTATE } from '../fault.ts';
 import type { DatabaseLog } from '../health.ts';
+import { LookUps } from '../look-ups.ts';
 import type { Runner } from '../runner.ts';
 import { FIND_KEYS, type KeysRecord, readKeys } from './client-key-table.ts';
 
@@ -9,19 +8,16 @@ const UNKNOWN: FoundKeys = { registrationId: undefined, keys: [] };
 
 /** Keys in the table `client_keys`: read at every look-up, never written and never cached. */
 export class PostgresClientKeys implements ClientKeys {
-  readonly #runner: Runner;
+  readonly #lookUps: LookUps<KeysRecord>;
   readonly #log: DatabaseLog;
 
   constructor(runner: Runner, log: DatabaseLog) {
-    this.#runner = runner;
+    this.#lookUps = new LookUps(runner, FIND_KEYS);
     this.#log = log;
   }
 
   async findKeys(clientId: string): Promise<FoundKeys> {
-    // The driver would send half a surrogate pair as U+FFFD, which another client id may contain.
-    if (!isClientId(clientId) || !clientId.isWellFormed()) return UNKNOWN;
-    const statement = { ...FIND_KEYS, values: [clientId, clientId] };
-    const [record] = await this.#runner.run<KeysRecord>(statement, SQLSTATE.unstorableText);
+    const record = (await this.#lookUps.find(clientId)).find((row) => row.clientId === clientId);
     if (record === undefined) return UNKNOWN;
     const keys = readKeys(record);
     if (record.registrationId === null) return UNKNOWN;
