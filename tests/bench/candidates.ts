@@ -151,5 +151,5 @@ export async function startPeer(
   const server = opened.use(new ServerProcess(THIS_CHECKOUT, [peerFile(program)], settings));
   const [tokenUrls, keySetUrl] = [[`${baseUrl}/token`], `${baseUrl}/jwks`];
   await server.answers(keySetUrl);
-  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]) };
+  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]), algorithm: environment['ALG'] };
 }

@@ -5,8 +5,8 @@ const BOTH = ['memory', 'postgres'];
 
 describe('the command line of the benchmark', () => {
   it.each([
-    [[], 'comparison', { seconds: 5, rounds: 5 }],
-    [['--rounds', '2'], 'comparison', { seconds: 5, rounds: 2 }],
+    [[], 'comparison', { seconds: 5, rounds: 5, folder: '' }],
+    [['--rounds', '2'], 'comparison', { seconds: 5, rounds: 2, folder: '' }],
     [
       ['compare', '--base=../x', '--repository', 'memory'],
       'compare',

@@ -15,7 +15,7 @@ const ATTACK_PARTS = ['mixed', 'strong', 'memory'] as const;
 
 /** The options of each command with their defaults: a whole number, several of them, choices of which all are taken, a folder or a flag. */
 const COMMANDS = {
-  comparison: { seconds: 5, rounds: 5 },
+  comparison: { seconds: 5, rounds: 5, folder: '' },
   compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES },
   attack: { part: ATTACK_PARTS, repository: REPOSITORIES, seconds: 30, rate: 100, lorises: 200 },
   burst: { rounds: 9, connections: [256, 2_048] as readonly number[] },
@@ -38,7 +38,7 @@ const USUAL: Readonly<Record<string, string>> = { machine: 'quiet' };
 
 const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
 
-  (none)   this service next to others
+  (none)   this service next to others; --folder gets a chart, throughput.svg
   compare  this checkout against another one, with its packages installed
   attack   clients, and the memory of the service, during attacks
   burst    first requests at once

@@ -1,7 +1,10 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { signingClients, workloads } from './assertion-clients.ts';
+import { barChart } from './bar-chart.ts';
 import { type BenchDatabaseServer, startBenchDatabaseServer } from './bench-database.ts';
 import {
   type Candidate,
@@ -22,6 +25,8 @@ import { measureRsaLimit, rsaLimitTool } from './rsa-limit.ts';
 const WARM_UP_SECONDS = 2;
 const RSA_SECONDS = 2;
 
+const OURS = 'this service';
+
 /** The pool, once more with ES256, the replicas, and the pool with assertions, each on a database of its own. */
 const SERVICES_ON_POSTGRES = 4;
 
@@ -39,7 +44,7 @@ interface ComparisonRow {
  * round. While one is measured, the others idle. Returns whether every answer was a token.
  */
 export async function runComparison(
-  { rounds, seconds }: Options<'comparison'>,
+  { rounds, seconds, folder }: Options<'comparison'>,
   opened: AsyncDisposableStack,
 ): Promise<boolean> {
   await installPeers();
@@ -73,6 +78,7 @@ export async function runComparison(
     ),
   );
   print(comparisonTable(rows, rsaLimits));
+  if (folder !== '') await writeFile(join(folder, 'throughput.svg'), chartOf(rows, rsaLimits));
   const failed = rows.filter((row) => row.rounds.some(({ failures }) => failures > 0));
   for (const { name } of failed) say(`FAILED: ${name} did not answer every request with a token`);
   return failed.length === 0;
@@ -99,6 +105,17 @@ function comparisonTable(measured: readonly ComparisonRow[], rsaLimits: readonly
   return `${limit}\n\n${compared}`;
 }
 
+/** The same medians as bars. */
+function chartOf(measured: readonly ComparisonRow[], rsaLimits: readonly number[]): string {
+  const bars = measured.map(({ name, rounds }) => ({
+    name,
+    value: medianFigures(rounds).tokensPerSecond,
+    isOurs: name.startsWith(OURS),
+  }));
+  const limit = { name: 'RSA-2048 signatures of this machine', value: median(rsaLimits) };
+  return barChart('Tokens per second', 'Tokens per second', bars, limit);
+}
+
 /** Starts all servers of the comparison with the same clients. */
 async function startCandidates(
   databases: BenchDatabaseServer,
@@ -114,10 +131,12 @@ async function startCandidates(
   const withoutCache = { environment: { CLIENT_SECRET_REMEMBERED_SECONDS: '0' } };
   const node = '@node-oauth/oauth2-server';
   const es256 = { environment: { TOKEN_SIGNING_ALG: 'ES256' } };
+  const reuse = { environment: { TOKEN_REUSE_SECONDS: '60' } };
   const [pool, replicas, withKeys] = [await databases.create(), await databases.create(), await databases.create()];
   return [
     await startInMemory('this service, memory', hashed, opened),
     await startInMemory('this service, memory, ES256', hashed, opened, es256),
+    await startInMemory('this service, memory, TOKEN_REUSE_SECONDS=60', hashed, opened, reuse),
     await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, { services }),
     await startOnPostgres('this service, PostgreSQL, ES256', await databases.create(), hashed, opened, {
       services,
@@ -136,6 +155,7 @@ async function startCandidates(
     }),
     await startPeer('oidc-provider, one process by default', 'oidc-provider.mjs', plain, opened, { PROCESSES: '1' }),
     await startPeer('oidc-provider, one process per core', 'oidc-provider.mjs', plain, opened),
+    await startPeer('oidc-provider, one process per core, ES256', 'oidc-provider.mjs', plain, opened, { ALG: 'ES256' }),
     await startPeer(`${node}, plain secrets`, 'node-oauth2-server.mjs', plain, opened),
     await startPeer(`${node}, BCrypt`, 'node-oauth2-server.mjs', hashed, opened),
   ];

@@ -17,7 +17,7 @@ export function registeredClients() {
 }
 
 /**
- * Listens on a loopback port with PROCESSES processes, one per core by default, all with the same 2048-bit RSA key. Prints
+ * Listens on a loopback port with PROCESSES processes, one per core by default, all with one key of the algorithm ALG: 2048-bit RSA by default. Prints
  * `listening` when all listen. By default the peers use one core only, so the comparison shows them both ways.
  *
  * @param {(key: import('jose').JWK) => Promise<import('node:http').RequestListener>} createApplication
@@ -36,6 +36,7 @@ export async function serveOnAllCores(createApplication) {
 }
 
 async function newPrivateKey() {
-  const { privateKey } = await generateKeyPair('RS256', { modulusLength: 2048, extractable: true });
-  return { ...(await exportJWK(privateKey)), kid: 'bench', alg: 'RS256', use: 'sig' };
+  const alg = process.env['ALG'] ?? 'RS256';
+  const { privateKey } = await generateKeyPair(alg, { modulusLength: 2048, extractable: true });
+  return { ...(await exportJWK(privateKey)), kid: 'bench', alg, use: 'sig' };
 }
