@@ -1,6 +1,9 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
+import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import { freePort } from '../support/free-port.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { type AssertionClients, methodSettings } from './assertion-clients.ts';
@@ -9,7 +12,7 @@ import { type BenchDatabase, postgresEnvironment, startBenchDatabaseServer } fro
 import type { Repository } from './command-line.ts';
 import { peerFile } from './peers.ts';
 import { ProcessTree } from './process-tree.ts';
-import { type Registration, writeClientsFile } from './registrations.ts';
+import { type Registration, temporaryFolder, writeClientsFile } from './registrations.ts';
 
 /** A running server whose tokens are measured. */
 export interface Candidate {
@@ -69,6 +72,23 @@ export async function startInMemory(
 ): Promise<Candidate> {
   const clientsFile = await writeClientsFile(clients, opened);
   return startService(name, { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: clientsFile }, options, opened);
+}
+
+/** The service with its registrations in a SQLite file. */
+export async function startOnSqlite(
+  name: string,
+  clients: readonly Registration[],
+  opened: AsyncDisposableStack,
+): Promise<Candidate> {
+  const file = join(await temporaryFolder(opened), 'clients.sqlite');
+  migrateFile(file);
+  const database = new DatabaseSync(file);
+  const insert = database.prepare(
+    'insert into clients (client_id, client_secret, client_name, scope) values (:client_id, :client_secret, :client_name, :scope)',
+  );
+  for (const client of clients) insert.run({ ...client });
+  database.close();
+  return startService(name, { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file }, {}, opened);
 }
 
 /** The service on a database. The service creates the table; the registrations are inserted afterwards. */

@@ -11,6 +11,7 @@ import {
   REPLICA_SETTINGS,
   startInMemory,
   startOnPostgres,
+  startOnSqlite,
   startPeer,
   startReplicas,
 } from './candidates.ts';
@@ -137,6 +138,7 @@ async function startCandidates(
     await startInMemory('this service, memory', hashed, opened),
     await startInMemory('this service, memory, ES256', hashed, opened, es256),
     await startInMemory('this service, memory, TOKEN_REUSE_SECONDS=60', hashed, opened, reuse),
+    await startOnSqlite('this service, SQLite', hashed, opened),
     await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, { services }),
     await startOnPostgres('this service, PostgreSQL, ES256', await databases.create(), hashed, opened, {
       services,
