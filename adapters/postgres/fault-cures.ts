@@ -35,6 +35,10 @@ export const CURES: Readonly<Record<string, readonly [text: string, cure: string
     'no connection is left',
     'raise max_connections of the server, or the connection limit of the role or the database, or lower DATABASE_POOL_SIZE of the replicas',
   ],
+  '25006': [
+    'the database is read-only: a standby, or a role that is read-only by default',
+    'name the primary in DATABASE_URL, or alter role … set default_transaction_read_only = off',
+  ],
   '26000': LOST_STATEMENTS,
   '42P05': LOST_STATEMENTS,
   '55P03': [

@@ -1,5 +1,7 @@
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { CURES } from './fault-cures.ts';
+
 /** Why a table cannot be used, in words for an operator. Waiting does not help: the table or its grants have to change. */
 export class TableUnusable extends Error {
   constructor(problem: string) {
@@ -52,10 +54,17 @@ export function unlessOneValue(fault: unknown): undefined {
   if (!SQLSTATE.oneValue.test(String(Object(cause).code))) throw fault;
 }
 
-/** The fault as a log may show it: a data exception's message quotes the value, which may be a secret sent as a client id. */
+/**
+ * The fault as a log may show it: a data exception's message quotes the value, which may be a secret sent as a client id. If the
+ * database is read-only, with what to do.
+ */
 export function loggableFault(fault: unknown): unknown {
-  if (!hasState(fault, SQLSTATE.dataException)) return fault;
-  return Object.assign(new Error('the database refused a value'), { code: stateOf(fault) });
+  const code = stateOf(fault);
+  if (SQLSTATE.readOnly.test(code)) {
+    return Object.assign(new Error(`${CURES[code]?.join('; ')}`, { cause: fault }), { code });
+  }
+  if (!SQLSTATE.dataException.test(code)) return fault;
+  return Object.assign(new Error('the database refused a value'), { code });
 }
 
 /** A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault of a change that could not be recorded. */

@@ -1,5 +1,5 @@
 import type { Readiness } from '../../application/ports/health-check.ts';
-import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
+import { SQLSTATE, TableUnusable } from './fault.ts';
 import type { ShadowedTable } from './search-path.ts';
 import { type TableChange, TableHealth, type TableProbe } from './table-health.ts';
 
@@ -115,6 +115,6 @@ export class DatabaseHealth {
 function reasonOf(fault: unknown): string {
   if (fault instanceof TableUnusable) return fault.message;
   const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
-  const what = hasState(fault, SQLSTATE.readOnly) ? 'database is read-only' : 'database unavailable';
-  return typeof code === 'string' ? `${what} (${code})` : what;
+  if (typeof code !== 'string') return 'database unavailable';
+  return `database ${SQLSTATE.readOnly.test(code) ? 'is read-only' : 'unavailable'} (${code})`;
 }

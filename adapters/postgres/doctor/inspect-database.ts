@@ -56,6 +56,9 @@ function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readon
       note('the connection is not encrypted', 'add ?sslmode=verify-full&sslrootcert=<file> to DATABASE_URL'),
     );
   }
+  if (session.isStandby && !hasKeys) {
+    findings.push(note('the server is a standby: changes arrive later', 'docs/scaling.md, "Read replicas"'));
+  }
   if (session.isReadOnly && hasKeys) {
     const [text, cure] = session.isStandby
       ? ['the server is a standby', 'name the primary in DATABASE_URL']
