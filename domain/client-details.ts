@@ -156,7 +156,7 @@ function ruleOfTime(time: number | undefined): string | undefined {
 }
 
 function isText(text: string, maxLength: number): boolean {
-  return text !== '' && text.length <= maxLength && !/\p{Cc}/u.test(text);
+  return text !== '' && text.length <= maxLength && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
 
 export function hasExpired({ expires_at = Infinity }: Expiring, now: number): boolean {
@@ -172,10 +172,10 @@ export interface ExpiringCredentials {
   readonly keys: number;
 }
 
-export function countExpiring(all: readonly ClientDetails[], now: number): ExpiringCredentials {
+export function countExpiring(all: readonly Partial<ClientDetails>[], now: number): ExpiringCredentials {
   const isExpiring = (entry: Expiring) => !hasExpired(entry, now) && hasExpired(entry, now + EXPIRES_SOON_SECONDS);
   const counts = { secrets: 0, keys: 0 };
-  for (const { secrets, keys } of all) {
+  for (const { secrets = [], keys = [] } of all) {
     counts.secrets += secrets.filter(isExpiring).length;
     counts.keys += keys.filter(isExpiring).length;
   }

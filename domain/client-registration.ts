@@ -30,9 +30,9 @@ export interface ClientRegistrationFields {
   readonly scope: string;
 }
 
-/** A client to register. Storage gives it its `id`. */
+/** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
 export interface NewClient extends Omit<ClientRegistrationFields, 'id'> {
-  readonly details?: ClientDetails;
+  readonly details?: Partial<ClientDetails>;
 }
 
 /** The fields' names outside: the client metadata of RFC 7591 section 2, as in a clients file and in `--json`. */

@@ -94,7 +94,9 @@ export class Terminal {
   #write(text: string): Promise<void> {
     return new Promise((resolve) => {
       this.#stdout.write(text, (fault) => {
-        if (fault) this.fail(EXIT.refused, ['Standard output was closed before the whole answer was written.']);
+        const code = fault && 'code' in fault ? String(fault.code) : '';
+        const what = code === 'EPIPE' || code === '' ? 'was closed' : `failed (${code})`;
+        if (fault) this.fail(EXIT.refused, [`Standard output ${what} before the whole answer was written.`]);
         resolve();
       });
     });

@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import type { ImportEntry, ImportProblem } from '../../application/ports/client-store.ts';
+import { ENTRY_BYTES_MAX, type ImportEntry, type ImportProblem } from '../../application/ports/client-store.ts';
 import {
-  type ClientDetails,
   type ClientKey,
   checkDetails,
   DETAIL_MEMBERS,
   DETAILS_MAX,
   type NamedSecret,
+  NO_DETAILS,
 } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { NO_SECRET } from '../../domain/stored-secret.ts';
+import { NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
+import { printableJsonText } from '../../domain/unprintable.ts';
 import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 
 const OTHER_MEMBERS =
@@ -30,7 +31,7 @@ function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 }
 
 function listOf<Entry extends z.ZodType>(entry: Entry) {
-  return z.array(entry, 'must be an array').default([]);
+  return z.array(entry, 'must be an array').exactOptional();
 }
 
 /** A key as it stands in a JWK set, beside which `expires_at` may stand. Unknown members have no meaning (RFC 7517 section 4). */
@@ -61,7 +62,7 @@ const CLIENT = z
       client_name: TEXT,
       scope: TEXT,
       secrets: listOf(SECRET),
-      jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').default({ keys: [] }),
+      jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
       federated_subjects: listOf(SUBJECT),
       resources: listOf(TEXT),
     },
@@ -70,40 +71,64 @@ const CLIENT = z
   .transform(({ client_id, client_secret, client_name, scope, jwks, ...members }, { addIssue }): NewClient => {
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
     const { secrets, federated_subjects: subjects, resources } = members;
-    const details: ClientDetails = { secrets, keys: jwks.keys, subjects, resources };
+    const details = {
+      ...(secrets && { secrets }),
+      ...(jwks && { keys: jwks.keys }),
+      ...(subjects && { subjects }),
+      ...(resources && { resources }),
+    };
     const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
+    const unlocked = unlock(client_secret);
     // The id is assigned later; the invariants of the other fields do not depend on it.
     const registration = ClientRegistration.of({ ...client, id: 'unregistered' });
     if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
-    else if (registration.value.clientSecret.kind === 'unusable' && !authenticatesWithoutSecret(client, details)) {
+    else if (unlocked !== NO_SECRET && StoredSecret.parse(unlocked).kind === 'unusable') {
       problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
     }
-    if (client_secret !== NO_SECRET && secrets.length === DETAILS_MAX.secrets) {
+    if (unlocked !== NO_SECRET && secrets?.length === DETAILS_MAX.secrets) {
       problem(DETAIL_MEMBERS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
     }
-    const checked = checkDetails(details);
+    const checked = checkDetails({ ...NO_DETAILS, ...details });
     if (!checked.ok) {
       const { kind, position, rule } = checked.problem;
       problem(DETAIL_MEMBERS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
     }
-    const isEmpty = Object.values(details).every((entries: readonly unknown[]) => entries.length === 0);
-    return isEmpty ? client : { ...client, details };
+    return Object.keys(details).length === 0 ? client : { ...client, details };
   });
 
 /** A client that authenticates in another way needs no secret. */
 const ENTRY = z.preprocess((entry) => {
   if (typeof entry !== 'object' || entry === null || 'client_secret' in entry) return entry;
-  const authenticates = ['secrets', 'jwks', 'federated_subjects'].some((member) => member in entry);
+  const { secrets, jwks, federated_subjects } = entry as Readonly<Record<string, unknown>>;
+  const keys = (jwks as { readonly keys?: unknown } | null | undefined)?.keys ?? jwks;
+  const authenticates = [secrets, keys, federated_subjects].some(
+    (entries) => entries !== undefined && !(Array.isArray(entries) && entries.length === 0),
+  );
   return authenticates ? { ...entry, client_secret: NO_SECRET } : entry;
 }, CLIENT);
 
-function authenticatesWithoutSecret({ clientSecret }: NewClient, { secrets, keys, subjects }: ClientDetails): boolean {
-  return clientSecret === NO_SECRET && secrets.length + keys.length + subjects.length > 0;
+/** Writes what readClientsFile reads: an entry on one line, or why it would be refused. It has each list, so that it says all of the client. */
+export function formatClient({ details, ...client }: NewClient): Result<string, readonly string[]> {
+  const { secrets, keys, subjects, resources } = { ...NO_DETAILS, ...details };
+  const text = JSON.stringify({
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+    client_name: client.clientName,
+    scope: client.scope,
+    secrets: secrets.map(({ encoded, ...secret }) => ({ ...secret, client_secret: encoded })),
+    jwks: { keys: keys.map(({ jwk, expires_at }) => ({ ...jwk, expires_at })) },
+    federated_subjects: subjects,
+    resources,
+  } satisfies Record<keyof z.input<typeof CLIENT>, unknown>);
+  const printable = printableJsonText(text);
+  if (Buffer.byteLength(printable) > ENTRY_BYTES_MAX) return failure([`it is longer than ${ENTRY_BYTES_MAX} bytes`]);
+  const read = readEntry(success(JSON.parse(printable)), 0);
+  return read.ok ? success(printable) : failure(read.problem.map((problem) => problem.text));
 }
 
 /**
  * Reads the JSON of a clients file: an array of objects with the members `client_id`, `client_secret` (a BCrypt encoding
- * of cost 4 to 14, or `{noop}` and the plain secret), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
+ * of cost 4 to 14, also with a lock in front, or `{noop}` and the plain secret, or `*` for none), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
  * with the entry's position, counted from 0, and its member; never with a value, which may be a secret.
  */
 export function readClientsFile(json: string): Result<readonly NewClient[], readonly string[]> {

@@ -1,8 +1,8 @@
+import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
-/** The largest entry, in bytes, and the largest batch of entries. Both bound the memory that a file of any size takes. */
-const ENTRY_MAX = 1_048_576;
+/** The largest batch of entries. It bounds the memory that a file of any size takes, as does the largest entry. */
 const BATCH_BYTES = 1_048_576;
 const BATCH_ENTRIES = 1_000;
 
@@ -79,7 +79,7 @@ class ArraySplitter {
     }
     // Copied: a stream may use the memory of a chunk again.
     if (this.#state === 'inside') this.#keep(Buffer.from(chunk.subarray(start)));
-    if (this.#begunBytes > ENTRY_MAX) yield this.#problem(`is longer than ${ENTRY_MAX} bytes`);
+    if (this.#begunBytes > ENTRY_BYTES_MAX) yield this.#problem(`is longer than ${ENTRY_BYTES_MAX} bytes`);
   }
 
   /** The last batch, at the end of the text. */
@@ -106,9 +106,9 @@ class ArraySplitter {
     const isMissing = isLast && text.trim() === '';
     const line = this.#line + (isMissing ? 0 : linesOf(/^\s*/.exec(text)?.[0] ?? ''));
     this.#line += linesOf(text);
-    const entry = size > ENTRY_MAX ? undefined : parseJson(text);
+    const entry = size > ENTRY_BYTES_MAX ? undefined : parseJson(text);
     if (entry === undefined) {
-      if (size > ENTRY_MAX) this.#problem(`is longer than ${ENTRY_MAX} bytes`);
+      if (size > ENTRY_BYTES_MAX) this.#problem(`is longer than ${ENTRY_BYTES_MAX} bytes`);
       else if (isMissing) this.#problem(`is missing: a comma before the end of the array, in line ${line}`);
       else this.#problem(`is not JSON; it begins in line ${line}`);
       return false;

@@ -1,7 +1,8 @@
 import { closestTo } from '../../domain/edit-distance.ts';
+import type { ClientRange } from '../ports/client-store.ts';
 import { AddClient, type AddClientParts } from './add-client.ts';
 import { ChangeClient } from './change-client.ts';
-import { describeClient, describeWithCredentials } from './describe-client.ts';
+import { describeClient, describePages, describeWithCredentials } from './describe-client.ts';
 import { ImportClients } from './import-clients.ts';
 import { ListClients } from './list-clients.ts';
 
@@ -9,7 +10,7 @@ export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
 export function createClientManagement(parts: AddClientParts) {
-  const { store, encodeSecret, clock } = parts;
+  const { store, clock } = parts;
   return {
     addClient: new AddClient(parts),
     listClients: new ListClients(store, clock),
@@ -18,7 +19,9 @@ export function createClientManagement(parts: AddClientParts) {
     changeClient: new ChangeClient(parts),
     /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
     removeClient: async (clientId: string) => describeClient(await store.remove(clientId)),
-    importClients: new ImportClients(store, encodeSecret),
+    importClients: new ImportClients(parts),
+    /** Everything that is stored of clients, page by page. A storage that changes meanwhile is seen as it is when a page is read. */
+    exportClients: (range: ClientRange) => describePages(store.export(range)),
     /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */
     similarId: async (clientId: string) => {
       const ids: string[] = [];

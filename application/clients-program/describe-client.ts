@@ -23,8 +23,8 @@ export interface DescribedClient {
 }
 
 /** A client as it is stored, and as it is shown. */
-export interface DescribedRow {
-  readonly fields: ClientRegistrationFields;
+export interface DescribedRow<Fields extends ClientRegistrationFields = ClientRegistrationFields> {
+  readonly fields: Fields;
   readonly client: ClientDocument;
 }
 
@@ -33,15 +33,30 @@ export interface DescribedRow {
  *
  * @param previousId the id of the client before the first one.
  */
-export function describeInOrder(
-  clients: readonly ClientRegistrationFields[],
+function describeInOrder<Fields extends ClientRegistrationFields>(
+  clients: readonly Fields[],
   previousId?: string,
-): readonly DescribedRow[] {
+): readonly DescribedRow<Fields>[] {
   return clients.map((fields, index) => {
     const before = index === 0 ? previousId : clients[index - 1]?.clientId;
     const isRepeated = fields.clientId === before || fields.clientId === clients[index + 1]?.clientId;
     return { fields, client: describe(fields, isRepeated ? 'client_id must be unique' : null) };
   });
+}
+
+/** Describes pages of clients. The last client of each page waits for the next page, which may have another client of the same id. */
+export async function* describePages<Fields extends ClientRegistrationFields>(
+  pages: AsyncIterable<readonly Fields[]>,
+): AsyncGenerator<readonly DescribedRow<Fields>[]> {
+  let previousId: string | undefined;
+  let waiting: readonly Fields[] = [];
+  for await (const page of pages) {
+    const clients = [...waiting, ...page];
+    waiting = clients.slice(-1);
+    yield describeInOrder(clients, previousId).slice(0, -1);
+    previousId = clients.at(-2)?.clientId ?? previousId;
+  }
+  yield describeInOrder(waiting, previousId);
 }
 
 /** Describes the client of one id. Storage may have several; the first is described. */

@@ -1,4 +1,4 @@
-import { type ClientDetails, DETAIL_MEMBERS } from '../../domain/client-details.ts';
+import { DETAIL_MEMBERS, type NamedSecret } from '../../domain/client-details.ts';
 import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { replaceSecret, StoredSecret } from '../../domain/stored-secret.ts';
@@ -11,6 +11,7 @@ import type {
   ImportProblem,
 } from '../ports/client-store.ts';
 import type { EncodeSecret } from '../ports/new-secrets.ts';
+import { type CheckRule, problemOfRules } from './change-client.ts';
 
 /** The import ends after so many problems. */
 export const PROBLEMS_MAX = 100;
@@ -18,7 +19,7 @@ export const PROBLEMS_MAX = 100;
 export interface ImportOptions {
   /** BCrypt cost of plain secrets, 4 to 14. */
   readonly cost: number;
-  /** If a client is stored already: refuse the import, or give the client the imported secret, name and scope. */
+  /** If a client is stored already: refuse the import, or give the client what the entry has. */
   readonly existing: 'refuse' | 'replace';
   /** What was read, for the audit log; called when all entries have been read. Undefined for a rehearsal, which stores nothing. */
   readonly file: (() => ImportedFile) | undefined;
@@ -29,14 +30,22 @@ export interface ImportedClients extends Pick<ClientImport, 'ids'> {
   readonly counts: ImportCounts;
 }
 
-/** Registers clients, all or none. Plain secrets are hashed, BCrypt encodings are stored as they are. */
+export interface ImportClientsParts {
+  readonly store: ClientStore;
+  readonly encodeSecret: EncodeSecret;
+  readonly checkRule: CheckRule;
+}
+
+/** Registers clients with their details, all or none. Plain secrets are hashed, BCrypt encodings and locks are stored as they are. */
 export class ImportClients {
   readonly #store: ClientStore;
   readonly #encodeSecret: EncodeSecret;
+  readonly #checkRule: CheckRule;
 
-  constructor(store: ClientStore, encodeSecret: EncodeSecret) {
+  constructor({ store, encodeSecret, checkRule }: ImportClientsParts) {
     this.#store = store;
     this.#encodeSecret = encodeSecret;
+    this.#checkRule = checkRule;
   }
 
   /**
@@ -67,7 +76,7 @@ export class ImportClients {
     let position = 0;
     for await (const batch of batches) {
       const found = batch.flatMap((entry, index) =>
-        entry.ok ? problemsOf(entry.value, position + index) : entry.problem,
+        entry.ok ? this.#problemsOf(entry.value, position + index) : entry.problem,
       );
       problems.push(...found.slice(0, PROBLEMS_MAX));
       if (problems.length === 0) {
@@ -83,10 +92,26 @@ export class ImportClients {
   }
 
   async #encode(client: NewClient, cost: number | undefined): Promise<NewClient> {
-    const secret = StoredSecret.parse(client.clientSecret);
-    if (secret.kind !== 'plain') return client;
-    const clientSecret = cost === undefined ? NO_SECRET : await this.#encodeSecret(secret.reveal(), cost);
-    return { ...client, clientSecret };
+    const encode = async (text: string) => {
+      const secret = StoredSecret.parse(text);
+      if (secret.kind !== 'plain') return text;
+      return cost === undefined ? NO_SECRET : this.#encodeSecret(secret.reveal(), cost);
+    };
+    const encodeNamed = async (secret: NamedSecret) => ({ ...secret, encoded: await encode(secret.encoded) });
+    const clientSecret = await encode(client.clientSecret);
+    const { details } = client;
+    if (!details?.secrets) return { ...client, clientSecret };
+    return {
+      ...client,
+      clientSecret,
+      details: { ...details, secrets: await Promise.all(details.secrets.map(encodeNamed)) },
+    };
+  }
+
+  #problemsOf(client: NewClient, position: number): readonly ImportProblem[] {
+    const weak = problemOfRules(client.details?.subjects ?? [], this.#checkRule);
+    const text = weak && `${DETAIL_MEMBERS[weak.kind]} entry ${weak.position} ${weak.rule}`;
+    return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
   }
 }
 
@@ -95,17 +120,6 @@ export class ImportClients {
  * files of the database for a while.
  */
 const NO_SECRET = `$2b$10$${'.'.repeat(53)}`;
-
-function problemsOf(client: NewClient, position: number): readonly ImportProblem[] {
-  return [...unstorableFields(client, position), ...unstorableDetails(client, position)];
-}
-
-/** An import stores the table of the clients alone: a client with details is added with `add`. */
-function unstorableDetails({ details }: NewClient, position: number): readonly ImportProblem[] {
-  return Object.entries(DETAIL_MEMBERS)
-    .filter(([kind]) => (details?.[kind as keyof ClientDetails].length ?? 0) > 0)
-    .map(([, member]) => ({ position, text: `${member} cannot be imported: use the command add for this client` }));
-}
 
 /** Texts that a database cannot store: a NUL, and half of a surrogate pair. */
 function unstorableFields(client: NewClient, position: number): readonly ImportProblem[] {

@@ -1,8 +1,7 @@
 import type { ClientDocument, CredentialsDocument } from '../../domain/client-document.ts';
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import type { ClientRange, ClientStore } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type DescribedRow, describeInOrder, hasSecretWithoutId, methodsOf } from './describe-client.ts';
+import { type DescribedRow, describePages, hasSecretWithoutId, methodsOf } from './describe-client.ts';
 
 export type ListedClient = ClientDocument & Pick<CredentialsDocument, 'authentication_methods'>;
 
@@ -26,7 +25,7 @@ export class ListClients {
   /** Pages, ordered by client id. One page is held in memory at a time. */
   async *execute({ state, limit = Infinity, ...range }: ListRequest): AsyncGenerator<readonly ListedClient[]> {
     let left = limit;
-    for await (const described of this.#described(range)) {
+    for await (const described of describePages(this.#store.list(range))) {
       const page = described.filter(({ client }) => state === undefined || client.state === state).slice(0, left);
       if (page.length > 0) yield await this.#withMethods(page);
       left -= page.length;
@@ -43,18 +42,5 @@ export class ListClients {
       const secret = has.secret || hasSecretWithoutId(fields.clientSecret);
       return [{ ...client, authentication_methods: methodsOf({ ...has, secret }) }];
     });
-  }
-
-  /** The last client of each page waits for the next page, which may have another client of the same id. */
-  async *#described(range: ClientRange): AsyncGenerator<readonly DescribedRow[]> {
-    let previousId: string | undefined;
-    let waiting: readonly ClientRegistrationFields[] = [];
-    for await (const page of this.#store.list(range)) {
-      const clients = [...waiting, ...page];
-      waiting = clients.slice(-1);
-      yield describeInOrder(clients, previousId).slice(0, -1);
-      previousId = clients.at(-2)?.clientId ?? previousId;
-    }
-    yield describeInOrder(waiting, previousId);
   }
 }

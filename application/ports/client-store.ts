@@ -5,6 +5,12 @@ import type { Result } from '../../domain/result.ts';
 /** The longest text that is read for display, in characters; a longer one comes cut to this length. */
 export const DISPLAYED_TEXT_MAX = 20_000;
 
+/** The most bytes of an entry of a clients file. It bounds the memory of an import and of an export. */
+export const ENTRY_BYTES_MAX = 1_048_576;
+
+/** The most bytes of a page of an export, unless one client is longer. */
+export const EXPORTED_PAGE_BYTES_MAX = 4 * ENTRY_BYTES_MAX;
+
 /** Which clients to list. */
 export interface ClientRange {
   /** Only ids that begin with this text; all if it is empty. */
@@ -44,8 +50,8 @@ export interface ClientImport {
   add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]>;
 
   /**
-   * Stores all clients that were added, or none. With a `replacement`, clients that are stored already get that secret,
-   * and the given name and scope. Otherwise nothing is stored if an id is taken, and the result has the positions of such
+   * Stores all clients that were added with their details, or none. With a `replacement`, clients that are stored already get
+   * that secret, the given name and scope, and the kinds of details that are given, instead of those they have. Otherwise nothing is stored if an id is taken, and the result has the positions of such
    * clients, in ascending order: at least one, and not all of them if there are many. Of several imports that are saved at
    * the same time, each waits for the one before.
    *
@@ -67,6 +73,11 @@ export interface ClientImport {
 export interface StoredClient {
   readonly client: ClientRegistrationFields;
   readonly details: StoredDetails;
+}
+
+/** A client with whole texts. Its details are undefined if they are not JSON, and texts are cut and details undefined if it is too long. */
+export interface ExportedClient extends ClientRegistrationFields {
+  readonly details: ClientDetails | undefined;
 }
 
 /** A client before and after a change. A new one has no `before`, a removed one no `after`. */
@@ -143,6 +154,12 @@ export interface ClientStore {
    * page is read, and nothing is held between two pages. Costs one look-up by an index for each page.
    */
   list(range: ClientRange): AsyncIterable<readonly ClientRegistrationFields[]>;
+
+  /**
+   * The same clients as they are stored, to move them to another storage. Pages come as those of `list`; all of a page is read
+   * at one moment. A client of more than ENTRY_BYTES_MAX comes with cut texts and without its details.
+   */
+  export(range: ClientRange): AsyncIterable<readonly ExportedClient[]>;
 
   /** What is valid at this time, in seconds since the epoch, of each client of a page, in the same order. Costs one query. */
   summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]>;

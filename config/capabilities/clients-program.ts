@@ -1,7 +1,7 @@
 import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
-import { streamClientsFile } from '../../adapters/files/clients-file.ts';
+import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
 import { encodeWithBcrypt as encodeSecret } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
@@ -59,7 +59,15 @@ export function manageClients(
   if (hint !== undefined) terminal.say([hint]);
   const scope = /^--scope(?:=|\n)(.*,.*)$/m.exec(args.join('\n'));
   if (scope !== null) terminal.say(['A comma is part of a scope: separate scopes by spaces.']);
-  return runClients(args, streams, { open, more, encodeSecret, clock, streamClientsFile, version: programVersion() });
+  return runClients(args, streams, {
+    open,
+    more,
+    encodeSecret,
+    clock,
+    streamClientsFile,
+    formatClient,
+    version: programVersion(),
+  });
 }
 
 type OpenStore = (recorder: RecordChanges<ClientChange>) => Promise<ClientStore & { close(): Promise<void> }>;

@@ -7,6 +7,9 @@ import {
   type ClientImport,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
+  ENTRY_BYTES_MAX,
+  EXPORTED_PAGE_BYTES_MAX,
+  type ExportedClient,
   type SecretReplacement,
   type StoredDetails,
 } from '../../application/ports/client-store.ts';
@@ -111,6 +114,53 @@ export function describeClientStore(
       expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
       await importAll(many.slice(1_000), replaceSecret);
       expect(await list()).toHaveLength(5_003);
+    });
+
+    it('imports clients with their details, and exports both unchanged', async () => {
+      await importAll([ANOTHER, { ...A_CLIENT, details: DETAILS }]);
+      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+      expect(await exported()).toMatchObject([
+        { ...stored(A_CLIENT), details: DETAILS },
+        { ...stored(ANOTHER), details: NO_DETAILS },
+      ]);
+      expect(await exported('client-2')).toMatchObject([{ clientId: 'client-2' }]);
+    });
+
+    it('replaces the kinds of details that an import gives, also by none, and keeps the others', async () => {
+      await importAll([
+        { ...A_CLIENT, details: DETAILS },
+        { ...ANOTHER, details: DETAILS },
+      ]);
+      const keys = [{ jwk: ANOTHER_KEY }];
+      await importAll([{ ...A_CLIENT, details: { keys, subjects: [] } }, ANOTHER], replaceSecret);
+      expect(await detailsOf('client-1')).toMatchObject({ ...DETAILS, keys, subjects: [] });
+      expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
+      await importAll([{ ...A_CLIENT, details: DETAILS }], replaceSecret);
+      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+    });
+
+    it('stores no details of an import that is refused or only rehearsed', async () => {
+      await store.add(A_CLIENT);
+      await importAll([{ ...ANOTHER, details: DETAILS }, A_CLIENT]);
+      const clients = await store.startImport();
+      await clients.add([{ ...A_CLIENT, details: DETAILS }]);
+      expect(await clients.save(undefined, replaceSecret)).toMatchObject({ ok: true });
+      await clients.close();
+      expect(await exported()).toMatchObject([{ clientId: 'client-1', details: NO_DETAILS }]);
+    });
+
+    it('exports more clients than a page holds, each once and with its own details', async () => {
+      const many = Array.from({ length: 1_203 }, (_, number) => ({
+        ...A_CLIENT,
+        clientId: `client-${number}`,
+        details: { resources: [`https://api.example/${number}`] },
+      }));
+      await importAll(many);
+      const found = await exported();
+      const sorted = many.toSorted((one, other) => (one.clientId < other.clientId ? -1 : 1));
+      expect(found.map(({ clientId, details }) => [clientId, details?.resources])).toEqual(
+        sorted.map(({ clientId, details }) => [clientId, details.resources]),
+      );
     });
 
     it('stores nothing of an import that is closed', async () => {
@@ -230,6 +280,35 @@ export function describeClientStore(
       expect(await clients.save(A_FILE, replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
       expect(await idsOf(clients, 'locked')).toEqual(['client-1']);
       expect(await secretOf('client-1')).toBe('!$2b$new');
+    });
+
+    it('counts as still locked only what was locked before', async () => {
+      await importAll([{ ...A_CLIENT, clientSecret: lock(HASH) }, ANOTHER]);
+      const clients = [A_CLIENT, ANOTHER].map((client) => ({ ...client, clientSecret: lock(HASH) }));
+      expect(await importAll(clients, replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
+      expect(await secretOf('client-2')).toBe(lock(HASH));
+    });
+
+    it('exports whole texts, and a client that is too long without its details', async () => {
+      const long = 'x'.repeat(DISPLAYED_TEXT_MAX + 1);
+      const scope = 'x'.repeat(ENTRY_BYTES_MAX);
+      await importAll([{ ...A_CLIENT, clientName: long, scope: long, details: DETAILS }]);
+      await importAll([{ ...ANOTHER, scope, details: DETAILS }]);
+      expect(await exported()).toMatchObject([
+        { clientName: long, scope: long, details: DETAILS },
+        { clientId: 'client-2', scope: scope.slice(0, DISPLAYED_TEXT_MAX), details: undefined },
+      ]);
+    });
+
+    it('exports pages of a bounded size', async () => {
+      const clientName = 'x'.repeat(ENTRY_BYTES_MAX / 2);
+      const ids = Array.from({ length: 20 }, (_, number) => String.fromCharCode(97 + number));
+      for (const clientId of ids) await importAll([{ ...A_CLIENT, clientId, clientName }]);
+      const pages: string[] = [];
+      for await (const page of store.export({ prefix: '' })) pages.push(page.map(({ clientId }) => clientId).join(''));
+      expect(pages.join('')).toBe(ids.join(''));
+      const most = EXPORTED_PAGE_BYTES_MAX / clientName.length;
+      expect(pages.every((page) => page.length < most)).toBe(true);
     });
 
     it('changes nothing if the replacement of one secret throws', async () => {
@@ -550,6 +629,10 @@ export function describeClientStore(
 
     async function detailsOf(clientId: string, found = store): Promise<StoredDetails> {
       return (await found.find(clientId)).details;
+    }
+
+    function exported(prefix = ''): Promise<readonly ExportedClient[]> {
+      return collect(store.export({ prefix }));
     }
 
     function list(): Promise<readonly ClientRegistrationFields[]> {

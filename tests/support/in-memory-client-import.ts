@@ -6,26 +6,35 @@ import type {
   SecretReplacement,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import type { ClientDetails } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked } from '../../domain/stored-secret.ts';
 
 type RecordImport = (counts: ImportCounts, file: ImportedFile) => void;
+type StoreDetails = (clientId: string, given: Partial<ClientDetails>) => void;
 
 /** An import into a map of clients by their ids. */
 export class InMemoryClientImport implements ClientImport {
   readonly #stored: Map<string, ClientRegistrationFields>;
   readonly #ids: IdGenerator;
   readonly #record: RecordImport;
+  readonly #storeDetails: StoreDetails;
   readonly #given = new Map<string, { readonly client: NewClient; readonly position: number }>();
   readonly #done: Record<keyof ImportCounts, string[]> = { added: [], replaced: [], locked: [] };
   #count = 0;
 
   /** @param record is called before anything is stored. */
-  constructor(stored: Map<string, ClientRegistrationFields>, ids: IdGenerator, record: RecordImport) {
+  constructor(
+    stored: Map<string, ClientRegistrationFields>,
+    ids: IdGenerator,
+    record: RecordImport,
+    storeDetails: StoreDetails,
+  ) {
     this.#stored = stored;
     this.#ids = ids;
     this.#record = record;
+    this.#storeDetails = storeDetails;
   }
 
   async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
@@ -50,13 +59,17 @@ export class InMemoryClientImport implements ClientImport {
     for (const { clientId, clientSecret } of next) {
       const isStored = this.#stored.has(clientId);
       this.#done[isStored ? 'replaced' : 'added'].push(clientId);
-      if (isStored && isLocked(clientSecret)) this.#done.locked.push(clientId);
+      if (isLocked(this.#stored.get(clientId)?.clientSecret ?? '') && isLocked(clientSecret))
+        this.#done.locked.push(clientId);
     }
     const { added, replaced, locked } = this.#done;
     const counts = { added: added.length, replaced: replaced.length, locked: locked.length };
     if (file === undefined) return success(counts);
     this.#record(counts, file);
-    for (const client of next) this.#stored.set(client.clientId, client);
+    for (const { details = {}, ...client } of next) {
+      this.#stored.set(client.clientId, client);
+      this.#storeDetails(client.clientId, details);
+    }
     return success(counts);
   }
 
@@ -69,7 +82,7 @@ export class InMemoryClientImport implements ClientImport {
     this.#given.clear();
   }
 
-  #next(client: NewClient, replacement: SecretReplacement | undefined): ClientRegistrationFields {
+  #next(client: NewClient, replacement: SecretReplacement | undefined): NewClient & ClientRegistrationFields {
     const stored = this.#stored.get(client.clientId);
     if (stored === undefined) return { ...client, id: this.#ids.uuid() };
     const clientSecret = replacement?.(stored.clientSecret, client.clientSecret) ?? client.clientSecret;

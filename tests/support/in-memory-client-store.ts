@@ -10,6 +10,8 @@ import {
   type ClientRange,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
+  ENTRY_BYTES_MAX,
+  type ExportedClient,
   type FoundClients,
   type StoredDetails,
   type ValidDetails,
@@ -43,6 +45,17 @@ export class InMemoryClientStore implements ClientStore {
     for (let start = 0; start < clients.length; start += PAGE_SIZE) yield clients.slice(start, start + PAGE_SIZE);
   }
 
+  async *export(range: ClientRange): AsyncGenerator<readonly ExportedClient[]> {
+    for await (const page of this.list(range)) {
+      for (const shown of page) {
+        const client = this.#clients.get(shown.clientId) ?? shown;
+        const details = this.#details.get(shown.clientId) ?? NO_DETAILS;
+        const isLong = JSON.stringify([client, details]).length > ENTRY_BYTES_MAX;
+        yield [isLong ? { ...shown, details: undefined } : { ...client, details }];
+      }
+    }
+  }
+
   async summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]> {
     const hasValid = (entries: readonly Expiring[]) => entries.some((entry) => !hasExpired(entry, now));
     return clients.map(({ clientId }) => {
@@ -59,7 +72,7 @@ export class InMemoryClientStore implements ClientStore {
   async add({ details = NO_DETAILS, ...client }: NewClient): Promise<FoundClients | undefined> {
     if (this.#clients.has(client.clientId)) return undefined;
     const added = { ...client, id: this.#ids.uuid() };
-    const stored = withKeyIds(details);
+    const stored = withKeyIds({ ...NO_DETAILS, ...details });
     this.#record({ after: { client: added, details: stored } });
     this.#clients.set(client.clientId, added);
     this.#details.set(client.clientId, stored);
@@ -67,8 +80,13 @@ export class InMemoryClientStore implements ClientStore {
   }
 
   async startImport(): Promise<ClientImport> {
-    return new InMemoryClientImport(this.#clients, this.#ids, (counts, file) =>
-      this.#recorder?.record({ kind: 'import', counts, file }, undefined),
+    const details = (clientId: string, given: Partial<ClientDetails>) =>
+      this.#details.set(clientId, withKeyIds({ ...(this.#details.get(clientId) ?? NO_DETAILS), ...given }));
+    return new InMemoryClientImport(
+      this.#clients,
+      this.#ids,
+      (counts, file) => this.#recorder?.record({ kind: 'import', counts, file }, undefined),
+      details,
     );
   }
 

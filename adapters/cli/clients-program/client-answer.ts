@@ -64,12 +64,12 @@ export function listedRow({ authentication_methods, ...client }: ListedClient): 
   return LIST_COLUMNS.map((column) => printable(shortened(String(shown[column] ?? ''), CELL_MAX)));
 }
 
-/** What is wrong with clients of a list, which is not part of its table: a line for each. */
-export function problemsOf(clients: readonly ClientDocument[]): readonly string[] {
+/** What is wrong with clients of a list, which is not part of its table, and what follows: a line for each. */
+export function problemsOf(clients: readonly ClientDocument[], effect = 'it gets no token'): readonly string[] {
   return clients
     .filter(({ problem }) => problem !== null)
     .map(({ id, client_id, problem }) => {
-      return `Row ${id}, client ${shortened(client_id, CELL_MAX)}: ${problem}; it gets no token.`;
+      return `Row ${id}, client ${shortened(client_id, CELL_MAX)}: ${problem}; ${effect}.`;
     });
 }
 

@@ -71,6 +71,8 @@ export const JWKS_OPTION = new Option(
   'file with the public keys of the client, as a JSON Web Key Set',
 );
 
+export const PREFIX_OPTION = new Option('--prefix <text>', 'only ids that begin with this text').default('', 'all ids');
+
 /** The identity of another issuer. */
 export interface SubjectOptions {
   readonly issuer: string;

@@ -32,7 +32,7 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
     usage: 'import <file>',
     summary: 'register every client of a clients file, or none',
     description:
-      'Registers the clients of a JSON file in the format of CLIENTS_FILE, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file; disabled ones stay disabled.',
+      'Registers the clients of a JSON file in the format of CLIENTS_FILE, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file, and each list that their entry has; disabled ones stay disabled.',
     examples: [
       `${PROGRAM_NAME} import clients.json --dry-run`,
       `${PROGRAM_NAME} import clients.json`,

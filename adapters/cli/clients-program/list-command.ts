@@ -9,6 +9,7 @@ import { GrowingTable } from '../text-table.ts';
 import { streamWithStorage } from '../with-storage.ts';
 import { LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { PREFIX_OPTION } from './client-options.ts';
 
 /** The columns are as wide as the first rows need; rows of a longer list follow when they are read. */
 const ROWS_AT_ONCE = 500;
@@ -33,7 +34,7 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
       `npm run --silent clients -- list --json | jq -r '.[].client_id'`,
     ],
     options: [
-      new Option('--prefix <text>', 'only ids that begin with this text').default('', 'all ids'),
+      PREFIX_OPTION,
       new Option('--after <client-id>', 'only ids behind this one'),
       new Option('--limit <count>', 'the most clients to show').argParser(parseLimit),
       new Option('--state <state>', 'only clients of this state').choices(['enabled', 'disabled', 'broken']),

@@ -6,6 +6,7 @@ import { Terminal, type TerminalStreams } from '../terminal.ts';
 import { addCommand } from './add-command.ts';
 import { type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { detailCommands } from './detail-commands.ts';
+import { exportCommand, type FormatClient } from './export-command.ts';
 import { importCommand, type StreamClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { hashCommand, rotateCommand, secretCommands } from './secret-commands.ts';
@@ -18,6 +19,7 @@ interface CommandParts {
   readonly encodeSecret: EncodeSecret;
   readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
+  readonly formatClient: FormatClient;
   /** Commands of other capabilities, the last ones of the help page. */
   readonly more: (program: string, stdin: Input) => readonly CommandDefinition[];
   readonly version: string;
@@ -33,7 +35,7 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export function runClients(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encodeSecret, clock, streamClientsFile, more, version }: CommandParts,
+  { open, encodeSecret, clock, streamClientsFile, formatClient, more, version }: CommandParts,
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const { stdin } = terminal;
@@ -45,6 +47,7 @@ export function runClients(
     ...secretCommands(open, clock),
     ...detailCommands(open, clock),
     importCommand(open, streamClientsFile),
+    exportCommand(open, formatClient),
     hashCommand(encodeSecret, stdin),
     ...more(PROGRAM_NAME, stdin),
   ];

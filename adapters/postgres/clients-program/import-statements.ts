@@ -1,11 +1,20 @@
 import { CLIENTS } from '../client-entity.ts';
 import { GIVEN_COLUMNS } from './client-statements.ts';
+import { DETAIL_KINDS, replacement } from './detail-statements.ts';
 
-const { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, clientName: CLIENT_NAME, scope: SCOPE } = CLIENTS.columns;
+const {
+  id: ID,
+  clientId: CLIENT_ID,
+  clientSecret: CLIENT_SECRET,
+  clientName: CLIENT_NAME,
+  scope: SCOPE,
+} = CLIENTS.columns;
 
 /** Visible to this session only, and never written to the write-ahead log. */
 const IMPORTED = 'pg_temp.imported_clients';
 const IS_IMPORTED = `clients.${CLIENT_ID}::text = imported.${CLIENT_ID} collate "C"`;
+
+const DETAIL_COLUMNS = DETAIL_KINDS.join(', ');
 
 /** The next clients in the order of their ids. Parameters: the last client id before, or null; and how many. */
 const BATCH = `batch as materialized (select * from ${IMPORTED} as imported
@@ -30,12 +39,20 @@ export const IMPORT_STATEMENTS = {
   create: `set temp_buffers = '${TEMPORARY_MEMORY}';
     drop table if exists ${IMPORTED};
     create temporary table imported_clients (${CLIENT_ID} text collate "C" primary key, ${CLIENT_SECRET} text,
-      ${CLIENT_NAME} text, ${SCOPE} text, position bigint, stored text) on commit preserve rows`,
+      ${CLIENT_NAME} text, ${SCOPE} text, ${DETAIL_KINDS.map((kind) => `${kind} text`).join(', ')}, position bigint, stored text)
+      on commit preserve rows`,
 
-  /** Parameters: arrays of the columns, and of positions. Leaves out ids that are there already. */
-  add: `insert into ${IMPORTED} (${GIVEN_COLUMNS}, position)
-    select * from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[]),
-      pg_catalog.unnest($4::text[]), pg_catalog.unnest($5::bigint[])) as given on conflict do nothing`,
+  /** Parameters: arrays of positions, of the columns, and of the entries of each kind as JSON. Leaves out ids that are there already. */
+  add: `insert into ${IMPORTED} (position, ${GIVEN_COLUMNS}, ${DETAIL_COLUMNS})
+    select * from rows from (pg_catalog.unnest($1::bigint[]), ${[
+      2,
+      3,
+      4,
+      5,
+      ...DETAIL_KINDS.map((_, index) => 6 + index),
+    ]
+      .map((parameter) => `pg_catalog.unnest($${parameter}::text[])`)
+      .join(', ')}) as given on conflict do nothing`,
 
   /** Parameters: arrays of client ids and positions. The clients that were left out. */
   repeated: `select given.position::text as "position", imported.position::text as "first"
@@ -94,6 +111,16 @@ export const IMPORT_STATEMENTS = {
         else (select pg_catalog.array_agg(position::text order by position) from batch
           where stored is null and not exists (select from added where id = ${CLIENT_ID} collate "C")) end as "taken"
       from batch`,
+
+  /** After `insert`, of the clients of a batch for which a kind is given. */
+  details: DETAIL_KINDS.map((kind) => ({
+    kind,
+    ...replacement(
+      kind,
+      `(with ${BATCH} select imported.${CLIENT_ID} as client_id, clients.${ID}::text as registration_id, imported.${kind} as entries
+        from batch as imported join $schema.clients on ${IS_IMPORTED} where imported.${kind} is not null)`,
+    ),
+  })),
 
   /** A page of ids, in order. Parameters as for a batch. */
   ids: (outcome: keyof typeof OUTCOMES) => `select imported.${CLIENT_ID} as "clientId" from ${IMPORTED} as imported

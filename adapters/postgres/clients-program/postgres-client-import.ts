@@ -8,11 +8,14 @@ import type {
   RepeatedClient,
   SecretReplacement,
 } from '../../../application/ports/client-store.ts';
+import type { ClientDetails } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { isLocked } from '../../../domain/stored-secret.ts';
 import { hasState, SQLSTATE, storeFault } from '../fault.ts';
 import { commitRecorded } from '../recorded-commit.ts';
+import { DetailRows, entriesText } from './detail-rows.ts';
+import { DETAIL_KINDS } from './detail-statements.ts';
 import { IMPORT_STATEMENTS as SQL } from './import-statements.ts';
 
 /** Clients that one statement stores: it takes a small part of its deadline. */
@@ -48,6 +51,9 @@ export class PostgresClientImport implements ClientImport {
   readonly #connection: PoolClient;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
   #count = 0;
+  /** The kinds of details that some client has, and those that some client gives. */
+  readonly #stored = new Set<string>();
+  readonly #given = new Set<string>();
   #isClosed = false;
 
   private constructor(connection: PoolClient, recorder: ChangeRecorder<ClientChange> | undefined) {
@@ -73,7 +79,8 @@ export class PostgresClientImport implements ClientImport {
       const rest = (['clientSecret', 'clientName', 'scope'] as const).map((field) =>
         clients.map((client) => client[field]),
       );
-      const { rowCount } = await this.#connection.query(SQL.add, [ids, ...rest, positions]);
+      const details = DETAIL_KINDS.map((kind) => clients.map((client) => this.#entries(kind, client)));
+      const { rowCount } = await this.#connection.query(SQL.add, [positions, ids, ...rest, ...details]);
       if (rowCount === clients.length) return [];
       const repeated = await this.#connection.query<{ position: string; first: string }>(SQL.repeated, [
         ids,
@@ -126,6 +133,8 @@ export class PostgresClientImport implements ClientImport {
     // pg accepts a time limit for one statement here, although its types do not declare it.
     const begin = { text: SQL.begin(WAIT_MS), query_timeout: 2 * WAIT_MS };
     await this.#connection.query(begin);
+    const rows = await DetailRows.on(this.#connection);
+    if (this.#stored.size > 0) rows.requireTables();
     const counts = { added: 0, replaced: 0, locked: 0 };
     for (let last: string | null = null; ; ) {
       const replaced = replacement === undefined ? [] : await this.#replace([last, BATCH_SIZE], replacement);
@@ -135,9 +144,10 @@ export class PostgresClientImport implements ClientImport {
         await this.#connection.query('rollback');
         return failure(batch.taken.map(Number));
       }
+      if (!rows.areMissing) await this.#saveDetails([last, BATCH_SIZE], replaced.length > 0);
       counts.added += batch.added;
       counts.replaced += replaced.length;
-      counts.locked += replaced.filter(({ secret }) => isLocked(secret)).length;
+      counts.locked += replaced.filter(isStillLocked).length;
       last = batch.last;
     }
     if (file === undefined) await this.#connection.query('rollback');
@@ -145,10 +155,24 @@ export class PostgresClientImport implements ClientImport {
     return success(counts);
   }
 
+  #entries(kind: keyof ClientDetails, { details }: NewClient): string | undefined {
+    if (details?.[kind] !== undefined) this.#given.add(kind);
+    if (details?.[kind]?.length) this.#stored.add(kind);
+    return entriesText(kind, details);
+  }
+
+  /** A new client has no entries to remove. */
+  async #saveDetails(batch: readonly unknown[], isReplaced: boolean): Promise<void> {
+    for (const { kind, remove, store } of SQL.details) {
+      if (isReplaced && this.#given.has(kind)) await this.#query(remove, batch);
+      if (this.#stored.has(kind)) await this.#query(store, batch);
+    }
+  }
+
   async #replace(batch: readonly unknown[], replacement: SecretReplacement) {
     const rows = await this.#query<StoredClient>(SQL.findAndLock, batch);
     const replaced = rows.map((row) => ({ ...row, secret: replacement(row.stored, row.given) }));
-    const states = replaced.map(({ secret }) => (isLocked(secret) ? 'locked' : 'unlocked'));
+    const states = replaced.map((row) => (isStillLocked(row) ? 'locked' : 'unlocked'));
     await this.#query(SQL.note, [replaced.map(({ clientId }) => clientId), states]);
     const changed = replaced.filter(({ secret, stored, differs }) => differs || secret !== stored);
     if (changed.length > 0) {
@@ -172,4 +196,8 @@ export class PostgresClientImport implements ClientImport {
       throw storeFault(fault);
     }
   }
+}
+
+function isStillLocked({ stored, secret }: { readonly stored: string; readonly secret: string }): boolean {
+  return isLocked(stored) && isLocked(secret);
 }

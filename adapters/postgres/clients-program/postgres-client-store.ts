@@ -9,6 +9,7 @@ import type {
   ClientImport,
   ClientRange,
   ClientStore,
+  ExportedClient,
   FoundClients,
   StoredClient,
   ValidDetails,
@@ -23,7 +24,7 @@ import { commitRecorded } from '../recorded-commit.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
-import { DetailRows } from './detail-rows.ts';
+import { type DetailRecord, DetailRows, exportedDetails } from './detail-rows.ts';
 import { PostgresClientImport } from './postgres-client-import.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
@@ -54,12 +55,34 @@ export class PostgresClientStore implements ClientStore {
     return new PostgresClientStore(await openConnection(options, CLIENTS.schema), recorder);
   }
 
-  async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly ClientRegistrationFields[]> {
+  async *list(range: ClientRange): AsyncGenerator<readonly ClientRegistrationFields[]> {
+    yield* this.#pages(range, (connection, values) => query(connection, SQL.list, values));
+    if (range.prefix === '') yield* this.#listNulls();
+  }
+
+  async *export(range: ClientRange): AsyncGenerator<readonly ExportedClient[]> {
+    yield* this.#pages(range, async (connection, values) => {
+      const { areMissing } = await DetailRows.on(connection);
+      const statement = areMissing ? SQL.exportWithoutDetails : SQL.export;
+      const { rows } = await connection.query<ClientRecord & DetailRecord & { readonly fits: boolean }>(statement, [
+        ...values,
+      ]);
+      return rows.map((row) => ({ ...fieldsOf(row), details: row.fits ? exportedDetails(row) : undefined }));
+    });
+    if (range.prefix !== '') return;
+    for await (const page of this.#listNulls()) yield page.map((client) => ({ ...client, details: NO_DETAILS }));
+  }
+
+  /** @param read the first rows of a page, and none only at the end. */
+  async *#pages<Fields extends ClientRegistrationFields>(
+    { prefix, after }: ClientRange,
+    read: (connection: PoolClient, values: readonly unknown[]) => Promise<readonly Fields[]>,
+  ): AsyncGenerator<readonly Fields[]> {
     const pattern = `${prefix.replace(/[\\%_]/g, '\\$&')}%`;
     let [first, skipped] = [after ?? prefix, 0];
-    for (let page: readonly ClientRegistrationFields[] | undefined; page === undefined || page.length === PAGE_SIZE; ) {
+    for (let page: readonly Fields[] | undefined; page === undefined || page.length > 0; ) {
       const values = [first, skipped, after, pattern, PAGE_SIZE];
-      page = await this.#withConnection((connection) => query(connection, SQL.list, values));
+      page = await this.#withConnection((connection) => read(connection, values));
       const last = page.at(-1)?.clientId ?? first;
       // An id may have more rows than a page, in a table that another application created.
       const ofLast = page.filter(({ clientId }) => clientId === last).length;
@@ -67,7 +90,6 @@ export class PostgresClientStore implements ClientStore {
       first = last;
       if (page.length > 0) yield page;
     }
-    if (prefix === '') yield* this.#listNulls();
   }
 
   summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]> {
@@ -89,7 +111,9 @@ export class PostgresClientStore implements ClientStore {
       const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
       if (added === undefined) return undefined;
       const row = { clientId, id: added.id };
-      const stored = details ? await (await DetailRows.on(connection)).replace(row, NO_DETAILS, details) : NO_DETAILS;
+      const stored = details
+        ? await (await DetailRows.on(connection)).replace(row, NO_DETAILS, { ...NO_DETAILS, ...details })
+        : NO_DETAILS;
       note({ after: { client: added, details: stored } });
       return { clients: [added], details: stored };
     });

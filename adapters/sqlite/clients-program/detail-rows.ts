@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import type { StoredDetails, StoredKey, ValidDetails } from '../../../application/ports/client-store.ts';
-import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
+import {
+  ENTRY_BYTES_MAX,
+  type StoredDetails,
+  type StoredKey,
+  type ValidDetails,
+} from '../../../application/ports/client-store.ts';
+import { type ClientDetails, type ClientKey, NO_DETAILS } from '../../../domain/client-details.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { thumbprintInput } from '../../../domain/public-jwk.ts';
 
@@ -36,7 +41,7 @@ const TABLES: { readonly [Kind in keyof ClientDetails]: DetailTable } = {
   },
   resources: { name: 'client_resources', key: ['resource'], order: 'resource', columns: { resource: 'value' } },
 };
-const KINDS = Object.keys(TABLES) as (keyof ClientDetails)[];
+export const DETAIL_KINDS = Object.keys(TABLES) as (keyof ClientDetails)[];
 
 /** All entries of a registration as one JSON array. */
 const entriesOf = (kind: keyof ClientDetails) => {
@@ -47,10 +52,21 @@ const entriesOf = (kind: keyof ClientDetails) => {
   return `(select json_group_array(json_object(${members.join(', ')}) order by ${order})
     from ${name} where registration_id = ?1) as "${kind}"`;
 };
-const FIND = `select ${KINDS.map(entriesOf).join(', ')}`;
+const FIND = `select ${DETAIL_KINDS.map(entriesOf).join(', ')}`;
 
-/** Parameters: a registration, and its entries as a JSON array. Rows that stay keep the time of their creation. */
-const REPLACE = KINDS.map((kind) => {
+/** The bytes of all entries of a registration, and whether what should be JSON is. */
+const MEASURE = `select ${DETAIL_KINDS.map((kind) => {
+  const sizes = Object.keys(TABLES[kind].columns).map((column) => `coalesce(octet_length(${column}), 0)`);
+  return `coalesce((select sum(${sizes.join(' + ')}) from ${TABLES[kind].name} where registration_id = ?1), 0)`;
+}).join(' + ')} as size, not exists (select 1 from client_keys where registration_id = ?1 and not json_valid(jwk))
+  and not exists (select 1 from client_subjects where registration_id = ?1 and not json_valid(claims)) as "isJson"`;
+
+/**
+ * Statements that replace the entries of registrations. Rows that stay keep the time of their creation.
+ *
+ * @param owners a query for row ids, and the new entries of each as a JSON array.
+ */
+export function replacement(kind: keyof ClientDetails, owners: string) {
   const { name, key, columns } = TABLES[kind];
   const names = Object.keys(columns);
   const given = names.map((column) => `value ${columns[column] === 'json' ? '->' : '->>'} '${column}'`);
@@ -58,13 +74,16 @@ const REPLACE = KINDS.map((kind) => {
   const changes = names.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`);
   return {
     kind,
-    remove: `delete from ${name} where registration_id = ?1
-      and not exists (select 1 from json_each(?2) where ${isGiven})`,
+    remove: `delete from ${name} where registration_id in (select id from (${owners})) and not exists (
+      select 1 from (${owners}) as owner, json_each(owner.entries) where owner.id = ${name}.registration_id and ${isGiven})`,
     store: `insert into ${name} (registration_id, ${names.join(', ')})
-      select ?1, ${given.join(', ')} from json_each(?2) where true on conflict (registration_id, ${key.join(', ')})
+      select owner.id, ${given.join(', ')} from (${owners}) as owner, json_each(owner.entries) where true
+      on conflict (registration_id, ${key.join(', ')})
       do ${changes.length === 0 ? 'nothing' : `update set ${changes.join(', ')}`}`,
   };
-});
+}
+
+const REPLACE = DETAIL_KINDS.map((kind) => replacement(kind, 'select ?1 as id, ?2 as entries'));
 
 const hasValid = (kind: 'secrets' | 'keys' | 'subjects') => `exists (select 1 from ${TABLES[kind].name}
     where registration_id = value ${'expires_at' in TABLES[kind].columns ? 'and coalesce(expires_at > ?2, true)' : ''}) as "${kind}"`;
@@ -82,6 +101,21 @@ export function findDetails(database: DatabaseSync, id: string): StoredDetails {
   return { secrets, keys, subjects, resources: resources.map(({ resource }: { resource: string }) => resource) };
 }
 
+/** The details of a row of this many bytes, and their bytes; undefined if both are too long together, or the details are not JSON. */
+export function measuredDetails(database: DatabaseSync, id: string, bytes: number) {
+  const { size, isJson } = database.prepare(MEASURE).get(Number(id)) ?? {};
+  const isExported = isJson === 1 && bytes + Number(size) <= ENTRY_BYTES_MAX;
+  return { size: bytes + Number(size), details: isExported ? findDetails(database, id) : undefined };
+}
+
+/** The entries of one kind as the JSON array that statements take; null if that kind is not given. */
+export function entriesText(kind: keyof ClientDetails, details: Partial<ClientDetails> | undefined): string | null {
+  const { [kind]: entries, keys, resources } = details ?? {};
+  if (entries === undefined) return null;
+  if (kind === 'keys') return JSON.stringify(keys?.map(withKeyId));
+  return JSON.stringify(kind === 'resources' ? resources?.map((resource) => ({ resource })) : entries);
+}
+
 /** Stores the details instead of those before, and writes only the kinds that differ. */
 export function replaceDetails(
   database: DatabaseSync,
@@ -89,11 +123,10 @@ export function replaceDetails(
   details: ClientDetails,
   before: ClientDetails = NO_DETAILS,
 ): StoredDetails {
-  const stored = { ...details, keys: details.keys.map((key) => ({ ...key, key_id: thumbprintOf(key.jwk) })) };
+  const stored = { ...details, keys: details.keys.map(withKeyId) };
   for (const { kind, remove, store } of REPLACE) {
     if (JSON.stringify(stored[kind]) === JSON.stringify(before[kind])) continue;
-    const entries = kind === 'resources' ? stored.resources.map((resource) => ({ resource })) : stored[kind];
-    const json = JSON.stringify(entries);
+    const json = entriesText(kind, stored);
     database.prepare(remove).run(Number(id), json);
     database.prepare(store).run(Number(id), json);
   }
@@ -114,8 +147,8 @@ export function summarizeDetails(
   }));
 }
 
-function thumbprintOf(jwk: StoredKey['jwk']): string {
-  return createHash('sha256').update(thumbprintInput(jwk)).digest('base64url');
+function withKeyId(key: ClientKey): StoredKey {
+  return { ...key, key_id: createHash('sha256').update(thumbprintInput(key.jwk)).digest('base64url') };
 }
 
 /** The entry without the members that are null. */

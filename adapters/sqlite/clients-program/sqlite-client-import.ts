@@ -13,6 +13,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { isLocked } from '../../../domain/stored-secret.ts';
 import { storeFault } from '../file-fault.ts';
 import { inTransaction } from '../migrate-file.ts';
+import { DETAIL_KINDS, entriesText, replacement as replacementOf } from './detail-rows.ts';
 import { commitRecorded } from './recorded-commit.ts';
 
 /** Ids in one page, and positions in the answer to clients whose ids are taken. */
@@ -25,7 +26,7 @@ const WAIT_MS = 120_000;
 const OUTCOMES = {
   added: 'stored is null',
   replaced: 'stored is not null',
-  locked: 'stored is not null and is_locked(stored)',
+  locked: 'was_locked and is_locked(stored)',
 };
 
 /** Clients wait in a temporary table, which is a file that only this connection sees. `stored` is the secret that replaces the stored one. */
@@ -33,18 +34,26 @@ const SQL = {
   create: `pragma temp_store = file;
     drop table if exists temp.imported;
     create temporary table imported (position integer primary key, client_id text not null unique, client_secret text not null,
-      client_name text not null, scope text not null, stored text)`,
-  add: `insert into imported (position, client_id, client_secret, client_name, scope) values (?, ?, ?, ?, ?)
+      client_name text not null, scope text not null, ${DETAIL_KINDS.map((kind) => `${kind} text`).join(', ')}, stored text, was_locked integer)`,
+  add: `insert into imported (position, client_id, client_secret, client_name, scope, ${DETAIL_KINDS.join(', ')})
+    values (?, ?, ?, ?, ?, ${DETAIL_KINDS.map(() => '?').join(', ')})
     on conflict (client_id) do nothing`,
   first: 'select position from imported where client_id = ?',
   taken: `select position from imported join clients using (client_id) order by position limit ${PAGE_SIZE}`,
-  note: `update imported set stored = replacement(clients.client_secret, imported.client_secret)
+  note: `update imported set was_locked = is_locked(clients.client_secret),
+      stored = replacement(clients.client_secret, imported.client_secret)
     from clients where clients.client_id = imported.client_id`,
   replace: `update clients set client_secret = stored, client_name = imported.client_name, scope = imported.scope
     from imported where imported.client_id = clients.client_id
       and (stored, imported.client_name, imported.scope) <> (clients.client_secret, clients.client_name, clients.scope)`,
   insert: `insert into clients (client_id, client_secret, client_name, scope)
     select client_id, client_secret, client_name, scope from imported where stored is null order by client_id`,
+  details: DETAIL_KINDS.map((kind) =>
+    replacementOf(
+      kind,
+      `select clients.id, imported.${kind} as entries from imported join clients using (client_id) where imported.${kind} is not null`,
+    ),
+  ),
   count: `select ${Object.entries(OUTCOMES)
     .map(([kind, condition]) => `count(*) filter (where ${condition}) as "${kind}"`)
     .join(', ')} from imported`,
@@ -73,10 +82,11 @@ export class SqliteClientImport implements ClientImport {
   async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
     return this.#run(() => {
       const [insert, find] = [this.#database.prepare(SQL.add), this.#database.prepare(SQL.first)];
-      const store = ({ clientId, clientSecret, clientName, scope }: NewClient) => {
+      const store = ({ clientId, clientSecret, clientName, scope, details }: NewClient) => {
+        const entries = DETAIL_KINDS.map((kind) => entriesText(kind, details));
         const position = this.#count;
         this.#count += 1;
-        if (insert.run(position, clientId, clientSecret, clientName, scope).changes === 1) return [];
+        if (insert.run(position, clientId, clientSecret, clientName, scope, ...entries).changes === 1) return [];
         return { position, first: Number(find.get(clientId)?.['position']) };
       };
       // Without a lock of the file.
@@ -129,6 +139,10 @@ export class SqliteClientImport implements ClientImport {
       this.#database.exec(SQL.replace);
     }
     this.#database.exec(SQL.insert);
+    for (const { remove, store } of SQL.details) {
+      if (replacement !== undefined) this.#database.exec(remove);
+      this.#database.exec(store);
+    }
     const { added, replaced, locked } = this.#database.prepare(SQL.count).get() ?? {};
     return success({ added: Number(added), replaced: Number(replaced), locked: Number(locked) });
   }

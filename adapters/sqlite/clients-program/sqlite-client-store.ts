@@ -10,6 +10,8 @@ import {
   type ClientRange,
   type ClientStore,
   DISPLAYED_TEXT_MAX,
+  EXPORTED_PAGE_BYTES_MAX,
+  type ExportedClient,
   type FoundClients,
   type ValidDetails,
 } from '../../../application/ports/client-store.ts';
@@ -19,7 +21,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { storeFault } from '../file-fault.ts';
 import { closeKeepingLog, inTransaction, openMigrated } from '../migrate-file.ts';
 import { FIELDS } from '../sqlite-client-repository.ts';
-import { findDetails, replaceDetails, summarizeDetails } from './detail-rows.ts';
+import { findDetails, measuredDetails, replaceDetails, summarizeDetails } from './detail-rows.ts';
 import { commitRecorded } from './recorded-commit.ts';
 import { SqliteClientImport } from './sqlite-client-import.ts';
 
@@ -31,9 +33,12 @@ const DISPLAYED = `id || '' as "id", client_id as "clientId", ${shown('client_se
   ${shown('client_name')} as "clientName", ${shown('scope')} as "scope"`;
 
 /** No text is behind all that begin with another one, and a byte that UTF-8 never has is behind all characters. */
-const LIST = `select ${DISPLAYED} from clients
+const PAGE = `from clients
   where client_id >= max(?1, coalesce(?2, '')) and client_id is not ?2 and client_id < ?1 || cast(x'ff' as text)
   order by client_id limit ${PAGE_SIZE}`;
+const LIST = `select ${DISPLAYED} ${PAGE}`;
+/** With the bytes of a row, whose texts are cut if it is too long. */
+const EXPORT = `select ${DISPLAYED}, octet_length(client_id) + octet_length(client_secret) + octet_length(client_name) + octet_length(scope) as size ${PAGE}`;
 const FIND = `select ${DISPLAYED} from clients where client_id = ?`;
 const FIND_WHOLE = `select ${FIELDS} from clients where client_id = ?`;
 const INSERT = `insert into clients (client_id, client_secret, client_name, scope) values (?, ?, ?, ?)
@@ -67,6 +72,17 @@ export class SqliteClientStore implements ClientStore {
     }
   }
 
+  async *export({ prefix, after }: ClientRange): AsyncGenerator<readonly ExportedClient[]> {
+    let last = after ?? null;
+    for (let size = 1; size > 0; ) {
+      // What is read in a transaction is of one moment.
+      const page = this.#use((database) => inTransaction(database, () => exported(database, prefix, last), 'begin'));
+      size = page.length;
+      last = page.at(-1)?.clientId ?? last;
+      if (size > 0) yield page;
+    }
+  }
+
   async summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]> {
     return this.#use((database) => summarizeDetails(database, clients, now));
   }
@@ -82,7 +98,7 @@ export class SqliteClientStore implements ClientStore {
     return this.#transaction((database, note) => {
       const [client] = clientsOf(database, INSERT, clientId, clientSecret, clientName, scope);
       if (client === undefined) return undefined;
-      const stored = replaceDetails(database, client.id, details ?? NO_DETAILS);
+      const stored = replaceDetails(database, client.id, { ...NO_DETAILS, ...details });
       note({ after: { client, details: stored } });
       return { clients: [client], details: stored };
     });
@@ -150,6 +166,21 @@ export class SqliteClientStore implements ClientStore {
       throw storeFault(this.#path, fault);
     }
   }
+}
+
+/** The first clients of a page, until they have EXPORTED_PAGE_BYTES_MAX; at least one. */
+function exported(database: DatabaseSync, prefix: string, last: string | null): readonly ExportedClient[] {
+  const page: ExportedClient[] = [];
+  let bytes = 0;
+  for (const row of database.prepare(EXPORT).iterate(prefix, last)) {
+    const { size: own, ...shown } = row as unknown as ClientRegistrationFields & { readonly size: number };
+    const { size, details } = measuredDetails(database, shown.id, own);
+    bytes += size;
+    if (page.length > 0 && bytes > EXPORTED_PAGE_BYTES_MAX) break;
+    const [client = shown] = details === undefined ? [] : clientsOf(database, FIND_WHOLE, shown.clientId);
+    page.push({ ...client, details });
+  }
+  return page;
 }
 
 function clientsOf(database: DatabaseSync, statement: string, ...values: readonly (string | null)[]) {

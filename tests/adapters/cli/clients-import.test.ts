@@ -117,11 +117,6 @@ describe('clients import', () => {
       'entry 0: client_id must be Unicode text without NUL',
     ],
     [
-      'has what only add stores',
-      [{ ...PLAIN_CLIENT, resources: ['https://api.example/'] }],
-      'entry 0: resources cannot be imported: use the command add for this client',
-    ],
-    [
       'has a NUL',
       [GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'a\0b' }],
       'entry 1: client_name must be Unicode text without NUL',

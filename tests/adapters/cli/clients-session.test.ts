@@ -175,9 +175,12 @@ import refused.json
 import missing.json
 import object.json
 import nowhere.json
+export --prefix imp
+export clients.json
 (insert into clients (client_id, client_secret, client_name, scope) values ('broken', 'plain', '', 'read'), ('weak', 'plain', 'Weak', 'read'))
 show broken
 show broken --json
+export --prefix w
 list
 list --json
 list --prefix b --state enabled --json
@@ -212,7 +215,7 @@ const AGE = `do $$ begin
 exception when undefined_table then null;
 end $$`;
 
-const PAGES = ['', 'add', 'list', 'show', 'rotate', 'disable', 'enable', 'remove', 'import', 'hash', 'explain']
+const PAGES = ['', 'add', 'list', 'show', 'rotate', 'disable', 'enable', 'remove', 'import', 'export', 'hash', 'explain']
   .concat(['secrets', 'secrets add', 'secrets list', 'secrets remove', 'keys', 'keys add', 'keys remove'])
   .concat(['subjects', 'subjects add', 'subjects remove', 'resources', 'resources add', 'resources remove']);
 

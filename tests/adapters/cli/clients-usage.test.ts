@@ -7,7 +7,7 @@ import { runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { clientsInProcess, clientsProgram } from './clients-program.ts';
 
-const COMMANDS = ['add', 'list', 'show', 'update', 'rotate', 'disable', 'enable', 'remove', 'import', 'hash'];
+const COMMANDS = ['add', 'list', 'show', 'update', 'rotate', 'disable', 'enable', 'remove', 'import', 'export', 'hash'];
 const withoutDatabase = clientsInProcess('');
 
 describe('npm run clients', () => {

@@ -23,7 +23,7 @@ describeClientRepository('InMemoryClientRepository', async () => {
     change: (clientId, changes) => change(clientId, () => changes),
     addSecret: (clientId, secret) =>
       change(clientId, ({ details = NO_DETAILS }) => ({
-        details: { ...details, secrets: [...details.secrets, secret] },
+        details: { ...details, secrets: [...(details.secrets ?? []), secret] },
       })),
     async remove(clientId) {
       repository.remove(clientId);

@@ -1,16 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
 import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import type { CheckRule } from '../../../application/clients-program/change-client.ts';
 import {
   ImportClients,
   type ImportOptions,
   PROBLEMS_MAX,
 } from '../../../application/clients-program/import-clients.ts';
 import type { ImportEntry } from '../../../application/ports/client-store.ts';
-import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, success } from '../../../domain/result.ts';
-import { lock } from '../../../domain/stored-secret.ts';
+import { lock, NO_SECRET } from '../../../domain/stored-secret.ts';
 import { collect } from '../../support/collect.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
@@ -18,6 +19,8 @@ import { secretEdit } from '../../support/secret-edit.ts';
 
 const COST = 4;
 const HASH = REGISTERED_CLIENT.clientSecret;
+const SUBJECT = { issuer: 'https://issuer.example', subject: 'a', claims: { '/team': 'b' } };
+const checkRule: CheckRule = ({ subject }) => (subject === 'weak' ? 'matches everybody' : undefined);
 
 let store: InMemoryClientStore;
 beforeEach(() => {
@@ -38,7 +41,11 @@ function importAll(
   async function* entries() {
     for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
   }
-  return new ImportClients(store, encodeWithBcrypt).execute(entries(), { cost: COST, existing, file });
+  return new ImportClients({ store, encodeSecret: encodeWithBcrypt, checkRule }).execute(entries(), {
+    cost: COST,
+    existing,
+    file,
+  });
 }
 
 async function storedIds(): Promise<readonly string[]> {
@@ -78,7 +85,10 @@ describe('ImportClients', () => {
       yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
     })();
     const options = { cost: COST, existing: 'refuse', file: undefined } as const;
-    const imported = await new ImportClients(rehearsed, encodeWithBcrypt).execute(entries, options);
+    const imported = await new ImportClients({ store: rehearsed, encodeSecret: encodeWithBcrypt, checkRule }).execute(
+      entries,
+      options,
+    );
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
     expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
   });
@@ -123,16 +133,27 @@ describe('ImportClients', () => {
     expect(await storedIds()).toEqual([]);
   });
 
-  it.each([
-    ['secrets', 'secrets', [{ secret_id: 'a', name: 'A', encoded: HASH }]],
-    ['keys', 'jwks', [{ jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } }]],
-    ['subjects', 'federated_subjects', [{ issuer: 'https://issuer.example', subject: 'a', claims: {} }]],
-    ['resources', 'resources', ['https://api.example/']],
-  ])('refuses a client with %s, which an import does not store', async (kind, member, entries) => {
-    const detailed = client('b', { details: { ...NO_DETAILS, [kind]: entries } });
-    const text = `${member} cannot be imported: use the command add for this client`;
-    expect(await importAll([[client('a', { details: NO_DETAILS }), detailed]])).toEqual(
-      failure([{ position: 1, text }]),
+  it('stores details, hashes the plain ones of the secrets, and sends none of them in a rehearsal', async () => {
+    const secrets = [{ secret_id: 'id', name: 'of spring', encoded: '{noop}id.plain' }];
+    const given = client('a', { clientSecret: NO_SECRET, details: { secrets, subjects: [SUBJECT] } });
+    expect((await importAll([[given]])).ok).toBe(true);
+    const { details } = await store.find('a');
+    expect(details).toMatchObject({ secrets: [{ secret_id: 'id', encoded: expect.stringMatching(/^\$2b\$04\$/) }] });
+    expect(await bcrypt.compare('id.plain', String(details.secrets[0]?.encoded))).toBe(true);
+    expect(details.subjects).toEqual([SUBJECT]);
+  });
+
+  it('replaces the kinds of details that an entry has, also by none, and keeps the others', async () => {
+    const resources = ['https://api.example/'];
+    await importAll([[client('a', { details: { subjects: [SUBJECT], resources } })]]);
+    await importAll([[client('a', { details: { subjects: [] } })]], 'replace');
+    expect((await store.find('a')).details).toMatchObject({ subjects: [], resources });
+  });
+
+  it('refuses a federated subject that the rules of the service refuse', async () => {
+    const weak = { ...SUBJECT, subject: 'weak' };
+    expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
+      failure([{ position: 1, text: 'federated_subjects entry 1 matches everybody' }]),
     );
     expect(await storedIds()).toEqual([]);
   });
@@ -154,7 +175,7 @@ describe('ImportClients', () => {
         yield batch;
       }
     }
-    const useCase = new ImportClients(store, encodeWithBcrypt);
+    const useCase = new ImportClients({ store, encodeSecret: encodeWithBcrypt, checkRule });
     const imported = await useCase.execute(counted(), { cost: COST, existing: 'refuse', file });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));
