@@ -215,7 +215,20 @@ const AGE = `do $$ begin
 exception when undefined_table then null;
 end $$`;
 
-const PAGES = ['', 'add', 'list', 'show', 'rotate', 'disable', 'enable', 'remove', 'import', 'export', 'hash', 'explain']
+const PAGES = [
+  '',
+  'add',
+  'list',
+  'show',
+  'rotate',
+  'disable',
+  'enable',
+  'remove',
+  'import',
+  'export',
+  'hash',
+  'explain',
+]
   .concat(['secrets', 'secrets add', 'secrets list', 'secrets remove', 'keys', 'keys add', 'keys remove'])
   .concat(['subjects', 'subjects add', 'subjects remove', 'resources', 'resources add', 'resources remove']);
 
