@@ -93,19 +93,25 @@ const SUMMARIZE = `select ${(['secrets', 'keys', 'subjects'] as const).map(hasVa
   from (select cast(value as integer) as value, key from json_each(?1)), (select ?2) order by key`;
 
 /** The details of the registration with this row id. */
-export function findDetails(database: DatabaseSync, id: string): StoredDetails {
-  const lists = database.prepare(FIND).get(Number(id)) ?? {};
+export function findDetails(database: DatabaseSync, id: string, find = database.prepare(FIND)): StoredDetails {
+  const lists = find.get(Number(id)) ?? {};
   const [secrets, keys, subjects, resources] = (['secrets', 'keys', 'subjects', 'resources'] as const).map((kind) =>
     JSON.parse(String(lists[kind])).map(withoutNulls),
   );
   return { secrets, keys, subjects, resources: resources.map(({ resource }: { resource: string }) => resource) };
 }
 
-/** The details of a row of this many bytes, and their bytes; undefined if both are too long together, or the details are not JSON. */
-export function measuredDetails(database: DatabaseSync, id: string, bytes: number) {
-  const { size, isJson } = database.prepare(MEASURE).get(Number(id)) ?? {};
-  const isExported = isJson === 1 && bytes + Number(size) <= ENTRY_BYTES_MAX;
-  return { size: bytes + Number(size), details: isExported ? findDetails(database, id) : undefined };
+/**
+ * Reads the details of rows of so many bytes, and says how many bytes both have; the details are undefined if these are too many,
+ * or the details are not JSON.
+ */
+export function measuringReader(database: DatabaseSync) {
+  const [measure, find] = [database.prepare(MEASURE), database.prepare(FIND)];
+  return (id: string, bytes: number) => {
+    const { size, isJson } = measure.get(Number(id)) ?? {};
+    const isExported = isJson === 1 && bytes + Number(size) <= ENTRY_BYTES_MAX;
+    return { size: bytes + Number(size), details: isExported ? findDetails(database, id, find) : undefined };
+  };
 }
 
 /** The entries of one kind as the JSON array that statements take; null if that kind is not given. */

@@ -21,7 +21,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { storeFault } from '../file-fault.ts';
 import { closeKeepingLog, inTransaction, openMigrated } from '../migrate-file.ts';
 import { FIELDS } from '../sqlite-client-repository.ts';
-import { findDetails, measuredDetails, replaceDetails, summarizeDetails } from './detail-rows.ts';
+import { findDetails, measuringReader, replaceDetails, summarizeDetails } from './detail-rows.ts';
 import { commitRecorded } from './recorded-commit.ts';
 import { SqliteClientImport } from './sqlite-client-import.ts';
 
@@ -171,14 +171,14 @@ export class SqliteClientStore implements ClientStore {
 /** The first clients of a page, until they have EXPORTED_PAGE_BYTES_MAX; at least one. */
 function exported(database: DatabaseSync, prefix: string, last: string | null): readonly ExportedClient[] {
   const page: ExportedClient[] = [];
+  const [read, whole] = [measuringReader(database), database.prepare(FIND_WHOLE)];
   let bytes = 0;
   for (const row of database.prepare(EXPORT).iterate(prefix, last)) {
     const { size: own, ...shown } = row as unknown as ClientRegistrationFields & { readonly size: number };
-    const { size, details } = measuredDetails(database, shown.id, own);
+    const { size, details } = read(shown.id, own);
     bytes += size;
     if (page.length > 0 && bytes > EXPORTED_PAGE_BYTES_MAX) break;
-    const [client = shown] = details === undefined ? [] : clientsOf(database, FIND_WHOLE, shown.clientId);
-    page.push({ ...client, details });
+    page.push({ ...shown, ...(details !== undefined && whole.get(shown.clientId)), details });
   }
   return page;
 }

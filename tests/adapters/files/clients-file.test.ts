@@ -181,6 +181,25 @@ describe('readClientsFile', () => {
     );
   });
 
+  it.each(['*', '!*', `!${BCRYPT}`, `!!${BCRYPT}`])(
+    'reads a client without a secret, or with a lock: %s',
+    (client_secret) => {
+      expect(readClientsFile(JSON.stringify([{ ...ENTRY, client_secret }]))).toMatchObject({
+        ok: true,
+        value: [{ clientSecret: client_secret }],
+      });
+    },
+  );
+
+  it.each(['!', '!{noop}its-secret', '!its-secret', '**'])(
+    'refuses a lock with nothing behind it: %s',
+    (client_secret) => {
+      expect(problemsOf([{ ...ENTRY, client_secret }])).toEqual([
+        expect.stringMatching(/^entry 0: client_secret must be/),
+      ]);
+    },
+  );
+
   it('reports every problem at once', () => {
     expect(problemsOf([{}, ENTRY, { ...ENTRY, client_secret: 'x' }])).toEqual([
       'entry 0: client_id is missing',
