@@ -20,7 +20,10 @@ export class FileUnusable extends Error {
 /** Result codes of SQLite, without their extensions (sqlite.org/rescode.html), by what they mean here. */
 const PROBLEMS: Readonly<Record<number, readonly [problem: string, cure: string, lasts?: boolean]>> = {
   5: ['is locked by another program', 'find it with fuser, and end it or wait for it', false],
-  8: ['or its folder is read-only', 'give this user the right to write to both'],
+  8: [
+    'or its folder is read-only',
+    'let this user write to both; to read, -wal and -shm beside it suffice, which npm run migrate creates',
+  ],
   10: ['cannot be read or written', 'look for the fault of the disk in the log of the system', false],
   11: ['is damaged', 'restore it from a backup'],
   13: ['has no space left on its disk', 'make room', false],
@@ -31,7 +34,7 @@ const CONSTRAINT = 19;
 
 /** The result code of SQLite; undefined if it has not answered. */
 function codeOf(fault: unknown): number | undefined {
-  const code: unknown = fault instanceof Error && 'errcode' in fault ? fault.errcode : undefined;
+  const code: unknown = Object(fault).errcode;
   return typeof code === 'number' ? code & 0xff : undefined;
 }
 

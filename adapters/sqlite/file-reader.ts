@@ -146,5 +146,5 @@ export class FileReader implements Dependency {
 }
 
 function messageOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : 'cannot be read';
+  return String(Object(fault).message);
 }

@@ -33,13 +33,17 @@ function openToWrite(path: string): DatabaseSync {
  * them. SQLite removes them with the last connection that may write.
  */
 export function closeKeepingLog(database: DatabaseSync, path: string): void {
-  const reader = new DatabaseSync(path, { readOnly: true });
+  let reader: DatabaseSync | undefined;
   try {
+    reader = new DatabaseSync(path, { readOnly: true });
     reader.prepare('select 1 from sqlite_schema').get();
-    database.exec('pragma wal_checkpoint(truncate)');
+    // Not while another program writes. What is committed counts wherever it is stored.
+    database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)');
+  } catch {
+    // The file was deleted or cannot be read any more, which the work on it has found out if that matters.
   } finally {
     database.close();
-    reader.close();
+    reader?.close();
   }
 }
 

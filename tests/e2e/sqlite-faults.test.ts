@@ -1,0 +1,237 @@
+import { chmod, copyFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { storeFault } from '../../adapters/sqlite/file-fault.ts';
+import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
+import { manageClients } from '../../config/capabilities/clients-program.ts';
+import { PARTS } from '../../config/parts.ts';
+import { requestToken } from '../support/http.ts';
+import { runProgram } from '../support/program.ts';
+import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { createSqliteFile, type SqliteFile } from '../support/sqlite-file.ts';
+import { until } from '../support/until.ts';
+
+let file: SqliteFile;
+let other: string;
+let service: ServiceUnderTest | undefined;
+
+beforeEach(async () => {
+  file = await createSqliteFile();
+  other = await mkdtemp(join(tmpdir(), 'sqlite-other-'));
+  await file.add(REGISTERED_CLIENT);
+});
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+  await file.remove();
+  await rm(other, { recursive: true });
+});
+
+async function start(path = file.path): Promise<void> {
+  service = await startServiceUnderTest({ environment: { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: path } });
+}
+
+async function ask(client_id = REGISTERED_CLIENT.clientId): Promise<number> {
+  const form = { grant_type: 'client_credentials', client_id, client_secret: REGISTERED_SECRET };
+  return (await requestToken(service?.url ?? '', form)).status;
+}
+
+/** Why the service is not ready; undefined if it is. */
+function reason(): string | undefined {
+  const readiness = service?.container.resolve(PARTS.storage).dependency?.readiness();
+  return readiness?.ready === false ? readiness.reason : undefined;
+}
+
+/** Puts another file into the place of the registrations, as `mv` does. */
+async function replaceBy(write: (path: string) => unknown): Promise<void> {
+  const path = join(other, 'new.db');
+  await write(path);
+  await rename(path, file.path);
+}
+
+const ofAnotherProgram = (path: string) => {
+  const database = new DatabaseSync(path);
+  database.exec('create table clients (id integer)');
+  database.close();
+};
+
+describe('a service whose file changes while it runs', () => {
+  it.each<[string, () => unknown, RegExp, (() => unknown)?]>([
+    ['is deleted', () => rename(file.path, join(other, 'moved.db')), /does not exist: npm run migrate creates it/],
+    [
+      'is replaced by a text',
+      () => replaceBy((path) => writeFile(path, 'text '.repeat(500))),
+      /is not a database of SQLite: /,
+    ],
+    [
+      'is replaced by that of another program',
+      () => replaceBy(ofAnotherProgram),
+      /is the database of another program: /,
+    ],
+    [
+      'is replaced by an empty file',
+      () => replaceBy((path) => writeFile(path, '')),
+      /has no table clients.*: npm run migrate/,
+    ],
+    [
+      'gets a newer schema',
+      () => file.run('pragma user_version = 99'),
+      /has a newer schema: install/,
+      () => file.run('pragma user_version = 1'),
+    ],
+  ])(
+    'answers 503 while the file %s, says why, and recovers without a restart',
+    async (_what, damage, expected, repair = () => rename(join(other, 'copy.db'), file.path)) => {
+      await copyFile(file.path, join(other, 'copy.db'));
+      await start();
+      expect(await ask()).toBe(200);
+      await damage();
+      const seen = new Set<number>();
+      await until(async () => {
+        const status = await ask();
+        seen.add(status);
+        return status === 503;
+      }, 'a 503');
+      expect(reason()).toMatch(expected);
+      expect(service?.logText()).toMatch(/"event":"database_unavailable"/);
+      await repair();
+      await until(async () => {
+        const status = await ask();
+        seen.add(status);
+        return status === 200;
+      }, 'a token');
+      expect(seen).toEqual(new Set([200, 503]));
+      expect(reason()).toBeUndefined();
+      expect(service?.logText()).toMatch(/"event":"database_available"/);
+    },
+  );
+
+  it('notices that the file was replaced, and reads the new one', async () => {
+    await using newer = await createSqliteFile();
+    await newer.add({ ...REGISTERED_CLIENT, clientId: 'newer' });
+    await start();
+    expect(await ask()).toBe(200);
+    expect(await ask('newer')).toBe(401);
+    await rename(newer.path, file.path);
+    await until(async () => (await ask('newer')) === 200, 'a client of the new file');
+    expect(await ask()).toBe(401);
+  });
+});
+
+describe('a service whose file is locked when it starts', () => {
+  it('starts, answers 503, and works once the lock is released', async () => {
+    const holder = new DatabaseSync(file.path);
+    holder.exec('pragma locking_mode = exclusive; begin exclusive');
+    try {
+      await start();
+      expect(await ask()).toBe(503);
+      expect(reason()).toMatch(/is locked by another program: /);
+    } finally {
+      holder.close();
+    }
+    await until(async () => (await ask()) === 200, 'a token');
+  });
+});
+
+describe('a file that cannot be used', () => {
+  it.each<[string, () => unknown, string, RegExp]>([
+    [
+      'in a folder that does not exist',
+      () => {},
+      'none/clients.db',
+      /is in a folder that does not exist: create the folder/,
+    ],
+    [
+      'of another program',
+      () => ofAnotherProgram(join(file.folder, 'b.db')),
+      'b.db',
+      /is the database of another program/,
+    ],
+    [
+      'that is a text',
+      () => writeFile(join(file.folder, 'b.db'), 'text '.repeat(500)),
+      'b.db',
+      /is not a database of SQLite/,
+    ],
+    [
+      'that was cut',
+      async () => {
+        await copyFile(file.path, join(file.folder, 'b.db'));
+        await truncate(join(file.folder, 'b.db'), 5_000);
+      },
+      'b.db',
+      /is damaged: restore it from a backup/,
+    ],
+  ])('stops the start of the service and the program if it is one %s', async (_what, make, name, expected) => {
+    await make();
+    const path = join(file.folder, name);
+    await expect(start(path)).rejects.toThrow(expected);
+    const { exitCode, stderr } = await runInProcess(manageClients, ['list'], { DATABASE_FILE: path });
+    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(expected)]);
+    expect(stderr).not.toMatch(/doctor/);
+  });
+
+  it('is reported with what is missing if the disk is full', () => {
+    const database = new DatabaseSync(file.path);
+    database.exec('pragma max_page_count = 1');
+    let fault: unknown;
+    try {
+      database.exec(
+        `insert into clients (client_id, client_secret, client_name, scope) values ('a', '${'x'.repeat(20_000)}', '', '')`,
+      );
+    } catch (full) {
+      fault = storeFault(file.path, full);
+    }
+    database.close();
+    expect(fault).toMatchObject({
+      dependency: 'client store',
+      cause: { message: expect.stringMatching(/has no space left on its disk: make room$/) },
+    });
+  });
+});
+
+describe('a folder that this user may only read', () => {
+  /** Reads as another user, or as this one who has lost the right to write. */
+  const READER = `
+    const { FileReader } = await import('./adapters/sqlite/file-reader.ts');
+    const { SqliteClientStore } = await import('./adapters/sqlite/clients-program/sqlite-client-store.ts');
+    const [path] = process.argv.slice(1);
+    if (process.getuid() === 0) process.setgroups([]), process.setegid(65534), process.seteuid(65534);
+    const messageOf = (fault) => fault.cause?.message ?? fault.message;
+    try {
+      const file = await FileReader.open(path, () => {});
+      console.log('read', file.read('select count(*) as n from clients')[0].n);
+    } catch (fault) { console.log(messageOf(fault)); }
+    await new SqliteClientStore(path).remove('a').catch((fault) => console.log(messageOf(fault)));`;
+
+  async function read(): Promise<string> {
+    await using program = runProgram('-e', {}, [READER, file.path], ['--input-type=module', '--no-warnings']);
+    await program.ended();
+    return program.stdout() + program.stderr();
+  }
+
+  it('is enough for the service once a program has written there, and not for the program', async () => {
+    await chmod(file.folder, 0o755);
+    for (const end of ['', '-wal', '-shm']) await chmod(file.path + end, 0o644);
+    if (process.getuid?.() !== 0) await chmod(file.folder, 0o555);
+    const answer = await read();
+    await chmod(file.folder, 0o755);
+    expect(answer).toMatch(/^read 1\n.*read-only: let this user write to both/);
+  });
+
+  it('is not enough if -wal and -shm are missing, which the message says', async () => {
+    await chmod(file.path, 0o644);
+    for (const end of ['-wal', '-shm']) await rm(file.path + end);
+    await chmod(file.folder, process.getuid?.() === 0 ? 0o755 : 0o555);
+    expect(await read()).toMatch(
+      /^\S+ or its folder is read-only: .* -wal and -shm beside it suffice, which npm run migrate creates/,
+    );
+    await chmod(file.folder, 0o755);
+    migrateFile(file.path);
+    expect(await read()).toMatch(/^read 1\n/);
+  });
+});
