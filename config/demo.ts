@@ -2,37 +2,41 @@ import { fileURLToPath } from 'node:url';
 import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { DEMO_PAGE } from './help-pages.ts';
+import { type KeptClients, keepClients } from './keep-demo-clients.ts';
 import { PARTS } from './parts.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 
-const environment = {
-  MANAGEMENT_PORT: '0',
-  WORKERS: '1',
-  ...process.env,
+const inMemory = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
 let releaseLog = () => {};
+let kept: KeptClients | undefined;
 const service = await run(
   DEMO_PAGE,
-  (stopRequested) =>
-    startFromEnvironment(environment, stopRequested, (parts) => {
+  async (stopRequested) => {
+    if (process.argv.includes('--keep')) kept = await keepClients(process.env['DATABASE_FILE']);
+    const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
+    const environment = { MANAGEMENT_PORT: '0', WORKERS: '1', ...process.env, ...own };
+    return startFromEnvironment(environment, stopRequested, (parts) => {
       // What people see first is what they can paste. At a terminal, short lines keep it in sight.
       releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);
-    }),
+    });
+  },
   // Its terminal was closed: nobody would stop it.
   'stop',
 );
 
 if (service !== undefined) {
   const baseUrl = `http://${service.host}:${service.port}`;
-  const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=demo-client -d client_secret=demo-secret`;
+  const secret = kept === undefined ? 'demo-secret' : (kept.secret ?? '$SECRET');
+  const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=demo-client -d client_secret=${secret}`;
   writeForPeople(
     process.stdout,
     `
 The authorization service listens on ${baseUrl}
-
+${kept === undefined ? '' : aboutKept(kept)}
 A token:
   ${tokenRequest}
 
@@ -46,3 +50,15 @@ Stop it with Ctrl-C.
 }
 
 releaseLog();
+
+function aboutKept({ path, secret }: KeptClients): string {
+  const about =
+    secret === undefined
+      ? `SECRET is the secret of demo-client, which was printed when the file was created. This makes another one:
+  DATABASE_FILE=${path} npm run clients -- rotate demo-client`
+      : 'The secret of demo-client is in the commands below. It is stored as a BCrypt hash, and will not be printed again.';
+  return `
+Its clients are kept in ${path}
+${about}
+`;
+}

@@ -34,5 +34,9 @@ export const DEMO_PAGE: ServerPage = {
   command: 'npm run demo',
   description:
     'The authorization service with the clients of config/demo/clients.json, to try it out. It needs no settings.',
+  options: {
+    '--keep':
+      'keep clients in the file of DATABASE_FILE, by default ccauth-demo/clients.db. Their secrets are printed once',
+  },
   settings: SERVICE_PAGE.settings.filter(([name]) => !/^(CLIENT|DATABASE)/.test(name)),
 };

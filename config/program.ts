@@ -19,7 +19,7 @@ await runOneProgram(
       serve: ['start the service', () => import('./main.ts')],
       demo: ['start the service with sample clients, to try it out', () => import('./demo.ts')],
       doctor: ['check the settings, and what they depend on', () => import('./doctor.ts')],
-      clients: ['manage the registrations in PostgreSQL', () => import('./clients.ts')],
+      clients: ['manage the registrations in a database', () => import('./clients.ts')],
       keys: ['show and revoke the keys that replicas share', () => import('./keys.ts')],
       migrate: ["create and change the service's own tables", () => import('./migrate.ts')],
       health: ['ask a service with the same settings for /readyz or /livez', () => import('./health-check.ts')],

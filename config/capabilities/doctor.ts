@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { runDoctor } from '../../adapters/cli/doctor/run-doctor.ts';
 import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
 import { KEY_SET_PATH, metadataPath, TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
@@ -76,6 +77,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
+    ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings)),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),
     ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name), kid) ?? []),
     { name: 'public URL', inspect: () => inspectBaseUrl({ ...publicUrls(settings), kid }, isRunning) },
@@ -155,6 +157,18 @@ function inspectCheck(check: CheckState): readonly Finding[] {
   }
   const text = `the service that runs is not ready: ${name}: ${check.reason}`;
   return [problem(text, cureOr('fix that; it becomes ready without a restart'))];
+}
+
+/** Whether the file can be read as the service reads it. */
+async function inspectFile({ DATABASE_FILE: file = '' }: Settings): Promise<readonly Finding[]> {
+  const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
+  const path = resolve(file);
+  const opened = await FileReader.open(path, () => {}).catch((fault: Error) => fault);
+  const state = opened instanceof FileReader ? opened.readiness() : ({ ready: false, reason: opened.message } as const);
+  if (opened instanceof FileReader) await opened.close();
+  if (state.ready) return [fine(`${path} can be read`)];
+  const [, text = state.reason, cure = ''] = /^(.*): (.*)$/s.exec(state.reason) ?? [];
+  return [problem(text, cure)];
 }
 
 /** The ORM is loaded only where it is used. */

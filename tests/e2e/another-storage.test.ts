@@ -42,7 +42,7 @@ describeClientRepository('FolderClientRepository', async () => {
   };
 });
 
-describe('a storage that is added as docs/how-a-token-is-issued.md says', () => {
+describe('a storage that is added as docs/adding-a-storage.md says', () => {
   let tree: string;
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'another-storage-'));

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
@@ -23,5 +26,39 @@ describe('npm run demo', () => {
       expires_in: 300,
     });
     expect(JSON.parse((await bash(locationLine)).stdout)).toMatchObject({ code: 'NYC_USA', enabled: true });
+  });
+
+  it('keeps its clients in a file with --keep, with a hashed secret that is printed only once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'demo-'));
+    const file = join(folder, 'new/clients.db');
+    const start = async () => {
+      const settings = { PORT: String(await freePort()), DATABASE_FILE: file };
+      const program = runProgram('config/demo.ts', settings, ['--keep']);
+      await program.printed(/Stop it with Ctrl-C/);
+      expect(program.stdout()).toContain(`Its clients are kept in ${file}\n`);
+      return { program, line: program.stdout().match(/^ {2}curl .*$/m)?.[0] ?? '' };
+    };
+    const first = await start();
+    const [, secret = ''] = /client_secret=(\S{43})$/.exec(first.line) ?? [];
+    expect(JSON.parse((await bash(first.line)).stdout)).toMatchObject({ expires_in: 300 });
+    await first.program[Symbol.asyncDispose]();
+    expect(await readFile(file, 'utf8')).toContain('$2b$10$');
+    expect(await readFile(file, 'utf8')).not.toContain(secret);
+    const second = await start();
+    expect(second.program.stdout()).not.toContain(secret);
+    expect(JSON.parse((await bash(`SECRET=${secret}; ${second.line}`)).stdout)).toMatchObject({ expires_in: 300 });
+    await second.program[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  it('says why the file of --keep cannot be used, and takes no other argument', async () => {
+    const running = (args: readonly string[]) =>
+      runProgram('config/demo.ts', { PORT: '0', BASE_URL: 'http://a.test', DATABASE_FILE: 'package.json' }, args);
+    await using unusable = running(['--keep']);
+    expect(await unusable.ended()).toBe(1);
+    expect(unusable.stderr()).toMatch(/package\.json is not a database of SQLite: correct DATABASE_FILE/);
+    await using wrong = running(['--keep', '--kept']);
+    expect(await wrong.ended()).toBe(2);
+    expect(wrong.stderr()).toContain('no arguments but --keep, --help and --version');
   });
 });

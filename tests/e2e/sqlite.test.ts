@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
+import { inspectService } from '../../config/capabilities/doctor.ts';
 import { migrateTables } from '../../config/migrate-tables.ts';
 import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
@@ -203,5 +204,18 @@ describe('a service with workers and registrations in a file of SQLite', () => {
   it('is ready with the dependency that a database has', async () => {
     const ready = await (await fetch(`${service.managementUrl}/readyz`)).json();
     expect(JSON.stringify(ready)).toContain('client repository');
+  });
+});
+
+describe('npm run doctor', () => {
+  const inspect = async (DATABASE_FILE: string) =>
+    (await runInProcess(inspectService, [], { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE, MANAGEMENT_PORT: '0' }))
+      .stdout;
+
+  it('says whether the file can be read, and what to do if not', async () => {
+    expect(await inspect(path)).toMatch(/ok +database file +\S+clients\.db can be read/);
+    expect(await inspect(join(folder, 'none.db'))).toMatch(
+      /PROBLEM +database file +\S+none\.db does not exist\s+-> npm run migrate creates it/,
+    );
   });
 });

@@ -78,7 +78,9 @@ describe('a service with workers whose file is changed under load', () => {
       CLIENT_SECRET_COST: '4',
     });
   });
-  afterEach(() => service.program[Symbol.asyncDispose]());
+  afterEach(async () => {
+    await service.program[Symbol.asyncDispose]();
+  });
 
   async function ask(client_id = REGISTERED_CLIENT.clientId, client_secret = REGISTERED_SECRET): Promise<number> {
     return (await requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret })).status;
