@@ -22,32 +22,34 @@ const PAGE_SIZE = 2_000;
 /** How long an import waits for another one, in milliseconds: as long as a million clients take, and some more. */
 const WAIT_MS = 120_000;
 
-/** Which of the imported clients an outcome means. Before `save`, `stored` is null; after it, that means an added client. */
-const OUTCOMES = {
-  added: 'stored is null',
-  replaced: 'stored is not null',
-  locked: 'was_locked and is_locked(stored)',
-};
+/** Which of the imported clients an outcome means. Before `save`, `outcome` is null; after it, that means an added client. */
+const OUTCOMES = { added: 'outcome is null', replaced: 'outcome is not null', locked: "outcome = 'locked'" };
 
-/** Clients wait in a temporary table, which is a file that only this connection sees. `stored` is the secret that replaces the stored one. */
+/** The order of ids of a page. Parameter: the last client id before, or null. */
+const PAGE = `client_id >= coalesce(?1, '') and client_id is not ?1 order by client_id limit ${PAGE_SIZE}`;
+
+/**
+ * Clients wait in a temporary table, which is a file that only this connection sees. Stored ones are replaced in the order of
+ * their ids, which is that of their pages after an import.
+ */
 const SQL = {
-  create: `pragma temp_store = file;
+  create: `pragma temp_store = file; pragma temp.cache_size = -32768; pragma main.cache_size = -16384;
     drop table if exists temp.imported;
     create temporary table imported (position integer primary key, client_id text not null unique, client_secret text not null,
-      client_name text not null, scope text not null, ${DETAIL_KINDS.map((kind) => `${kind} text`).join(', ')}, stored text, was_locked integer)`,
+      client_name text not null, scope text not null, ${DETAIL_KINDS.map((kind) => `${kind} text`).join(', ')}, outcome text)`,
   add: `insert into imported (position, client_id, client_secret, client_name, scope, ${DETAIL_KINDS.join(', ')})
     values (?, ?, ?, ?, ?, ${DETAIL_KINDS.map(() => '?').join(', ')})
     on conflict (client_id) do nothing`,
   first: 'select position from imported where client_id = ?',
   taken: `select position from imported join clients using (client_id) order by position limit ${PAGE_SIZE}`,
-  note: `update imported set was_locked = is_locked(clients.client_secret),
-      stored = replacement(clients.client_secret, imported.client_secret)
-    from clients where clients.client_id = imported.client_id`,
-  replace: `update clients set client_secret = stored, client_name = imported.client_name, scope = imported.scope
-    from imported where imported.client_id = clients.client_id
-      and (stored, imported.client_name, imported.scope) <> (clients.client_secret, clients.client_name, clients.scope)`,
+  stored: `select position, client_id, clients.id || '' as id, clients.client_secret as stored, imported.client_secret as given
+    from imported join clients using (client_id) where ${PAGE}`,
+  note: 'update imported set outcome = ?2 where position = ?1',
+  replace: `update clients set client_secret = ?3, client_name = imported.client_name, scope = imported.scope
+    from imported where position = ?1 and clients.id = ?2
+      and (?3, imported.client_name, imported.scope) <> (clients.client_secret, clients.client_name, clients.scope)`,
   insert: `insert into clients (client_id, client_secret, client_name, scope)
-    select client_id, client_secret, client_name, scope from imported where stored is null order by client_id`,
+    select client_id, client_secret, client_name, scope from imported where outcome is null order by client_id`,
   details: DETAIL_KINDS.map((kind) =>
     replacementOf(
       kind,
@@ -57,11 +59,17 @@ const SQL = {
   count: `select ${Object.entries(OUTCOMES)
     .map(([kind, condition]) => `count(*) filter (where ${condition}) as "${kind}"`)
     .join(', ')} from imported`,
-  ids: (
-    kind: keyof ImportCounts,
-  ) => `select client_id from imported where ${OUTCOMES[kind]} and client_id >= coalesce(?1, '') and client_id is not ?1
-    order by client_id limit ${PAGE_SIZE}`,
+  ids: (kind: keyof ImportCounts) => `select client_id from imported where ${OUTCOMES[kind]} and ${PAGE}`,
 };
+
+/** A client that is stored already, with its stored secret and the given one. */
+interface StoredClient {
+  readonly position: number;
+  readonly client_id: string;
+  readonly id: string;
+  readonly stored: string;
+  readonly given: string;
+}
 
 /** An import. Nothing but `save` holds a lock of the file. */
 export class SqliteClientImport implements ClientImport {
@@ -76,7 +84,6 @@ export class SqliteClientImport implements ClientImport {
     this.#path = path;
     this.#recorder = recorder;
     database.exec(SQL.create);
-    database.function('is_locked', (secret) => Number(isLocked(String(secret))));
   }
 
   async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
@@ -133,10 +140,7 @@ export class SqliteClientImport implements ClientImport {
       const taken = this.#database.prepare(SQL.taken).all();
       if (taken.length > 0) return failure(taken.map(({ position }) => Number(position)));
     } else {
-      // What it throws is thrown by the statement.
-      this.#database.function('replacement', (stored, given) => replacement(String(stored), String(given)));
-      this.#database.exec(SQL.note);
-      this.#database.exec(SQL.replace);
+      this.#replace(replacement);
     }
     this.#database.exec(SQL.insert);
     for (const { remove, store } of SQL.details) {
@@ -145,6 +149,21 @@ export class SqliteClientImport implements ClientImport {
     }
     const { added, replaced, locked } = this.#database.prepare(SQL.count).get() ?? {};
     return success({ added: Number(added), replaced: Number(replaced), locked: Number(locked) });
+  }
+
+  /** Page by page: a function of ours in a statement on all rows would keep memory for each of them. */
+  #replace(replacement: SecretReplacement): void {
+    const prepare = (text: string) => this.#database.prepare(text);
+    const [find, note, replace] = [prepare(SQL.stored), prepare(SQL.note), prepare(SQL.replace)];
+    for (let last: string | null | undefined = null; last !== undefined; ) {
+      const page = find.all(last) as unknown as readonly StoredClient[];
+      for (const { position, id, stored, given } of page) {
+        const secret = replacement(stored, given);
+        note.run(position, isLocked(stored) && isLocked(secret) ? 'locked' : 'replaced');
+        replace.run(position, Number(id), secret);
+      }
+      last = page.at(-1)?.client_id;
+    }
   }
 
   #run<Outcome>(work: () => Outcome): Outcome {
