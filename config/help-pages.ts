@@ -36,7 +36,7 @@ export const DEMO_PAGE: ServerPage = {
     'The authorization service with the clients of config/demo/clients.json, to try it out. It needs no settings.',
   options: {
     '--keep':
-      'keep clients in the file of DATABASE_FILE, by default ccauth-demo/clients.db. Their secrets are printed once',
+      'keep clients in the file DATABASE_FILE (ccauth-demo/clients.db), and print their secrets once',
   },
   settings: SERVICE_PAGE.settings.filter(([name]) => !/^(CLIENT|DATABASE)/.test(name)),
 };
