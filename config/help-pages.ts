@@ -35,8 +35,7 @@ export const DEMO_PAGE: ServerPage = {
   description:
     'The authorization service with the clients of config/demo/clients.json, to try it out. It needs no settings.',
   options: {
-    '--keep':
-      'keep clients in the file DATABASE_FILE (ccauth-demo/clients.db), and print their secrets once',
+    '--keep': 'keep clients in the file DATABASE_FILE (ccauth-demo/clients.db), and print their secrets once',
   },
   settings: SERVICE_PAGE.settings.filter(([name]) => !/^(CLIENT|DATABASE)/.test(name)),
 };
