@@ -114,22 +114,19 @@ export function secretOf(record: SecretRecord | undefined): StoredSecret | undef
   return StoredSecret.parse(record.rows === '1' ? selectSecret(record.secret ?? '', record.named ?? undefined) : '');
 }
 
-/** How long the whole table may be read, for which the deadline of a request is too short. Milliseconds. */
-export const WHOLE_TABLE_MS = 60_000;
-
 /** Both statements are one transaction. Before PostgreSQL 13, the deadline of a request is the limit of both. */
-const WITHIN_WHOLE_TABLE_MS = `set local statement_timeout = ${WHOLE_TABLE_MS};`;
+const within = (milliseconds: number) => `set local statement_timeout = ${milliseconds};`;
 
 /** The BCrypt costs of all stored secrets, as two digits. Reads the whole table: once, when the service starts. */
-export const FIND_COSTS = {
-  text: `${WITHIN_WHOLE_TABLE_MS} select distinct pg_catalog.substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from $schema.clients
+export const findCosts = (milliseconds: number) => ({
+  text: `${within(milliseconds)} select distinct pg_catalog.substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from $schema.clients
     where ${CLIENTS.columns.clientSecret}::text like '$2_$__$%'`,
-} as const;
+});
 
 /** The same of the secrets with ids. */
-export const FIND_COSTS_WITH_IDS = {
-  text: `${WITHIN_WHOLE_TABLE_MS} select distinct pg_catalog.substr(encoded, 5, 2) as "cost" from $schema.client_secrets where encoded like '$2_$__$%'`,
-} as const;
+export const findCostsWithIds = (milliseconds: number) => ({
+  text: `${within(milliseconds)} select distinct pg_catalog.substr(encoded, 5, 2) as "cost" from $schema.client_secrets where encoded like '$2_$__$%'`,
+});
 
 /** How many rows are counted at most, so that a count takes some milliseconds. */
 const EXPIRING_MAX = 10_000;

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { ExpiringCredentials } from '../../domain/client-details.ts';
 import { CLIENT_SECRETS, CLIENTS, FIND_CLIENTS } from './client-entity.ts';
-import type { ConnectionOptions } from './connection.ts';
+import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
 import { PostgresClientRepository } from './postgres-client-repository.ts';
 import { CLIENT_RESOURCES, PostgresClientResources } from './postgres-client-resources.ts';
@@ -14,6 +14,9 @@ const EXPIRING_COUNTED_EVERY_MS = 60_000;
 
 /** How long a start waits for the costs of stored secrets. With millions of rows they are known later. */
 const COSTS_AWAITED_MS = 1_000;
+
+/** How long each table of secrets may be read, for which the deadline of a request is too short. */
+const WHOLE_TABLE_MS = 60_000;
 
 /** The look-up of an id that no client can have. */
 const FIND_NO_CLIENT = { ...FIND_CLIENTS, values: [['']] };
@@ -40,6 +43,8 @@ export async function openClientRepository(
   });
   void counting.start();
   const tasks = [counting];
+  // Requests wait for the only connection, and still find their answers in time.
+  const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
   const close = () => {
     for (const task of tasks) task.close();
     return table.close();
@@ -53,7 +58,7 @@ export async function openClientRepository(
     expiring: () => expiring,
     /** Resolves after the first attempt to read the BCrypt costs of stored secrets, and after COSTS_AWAITED_MS at the latest. */
     async readCosts(onFound: (costs: readonly number[]) => void): Promise<void> {
-      const reading = readCosts(() => adapter.findCosts(), onFound);
+      const reading = readCosts(() => adapter.findCosts(costsMs), onFound);
       tasks.push(reading);
       const waited = new AbortController();
       await Promise.race([reading.start(), setTimeout(COSTS_AWAITED_MS, undefined, waited)]);

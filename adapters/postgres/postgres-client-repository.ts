@@ -7,14 +7,13 @@ import {
   countExpiring,
   FIND_CLIENT_BY_SECRET,
   FIND_CLIENTS,
-  FIND_COSTS,
-  FIND_COSTS_WITH_IDS,
   FIND_SECRET,
   FIND_SECRET_BY_ID,
+  findCosts,
+  findCostsWithIds,
   lookupOf,
   type SecretRecord,
   secretOf,
-  WHOLE_TABLE_MS,
 } from './client-entity.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
@@ -69,10 +68,10 @@ export class PostgresClientRepository implements ClientRepository {
     return secretOf(record);
   }
 
-  /** The BCrypt costs that stored secrets have; undefined if they could not be read within WHOLE_TABLE_MS. */
-  async findCosts(): Promise<readonly number[] | undefined> {
-    const ofClients = await this.#clients.tryRun<CostRecord>(FIND_COSTS, WHOLE_TABLE_MS);
-    const ofSecrets = await this.#secretsWithIds.tryRun<CostRecord>(FIND_COSTS_WITH_IDS, WHOLE_TABLE_MS);
+  /** The BCrypt costs that stored secrets have; undefined if it takes longer to read one of the tables. */
+  async findCosts(milliseconds: number): Promise<readonly number[] | undefined> {
+    const ofClients = await this.#clients.tryRun<CostRecord>(findCosts(milliseconds), milliseconds);
+    const ofSecrets = await this.#secretsWithIds.tryRun<CostRecord>(findCostsWithIds(milliseconds), milliseconds);
     if (ofClients === undefined || ofSecrets === undefined) return undefined;
     const costs = [...ofClients, ...ofSecrets].map(({ cost }) => Number(cost));
     return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);

@@ -78,7 +78,7 @@ export class Runner {
    * As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the
    * database. No rows without the table.
    *
-   * @param deadlineMs the deadline of this statement, in place of that of requests.
+   * @param deadlineMs the deadline of this statement, in place of that of requests. It takes no slot: requests would wait for it.
    */
   async tryRun<Row>(statement: Statement, deadlineMs?: number): Promise<readonly Row[] | undefined> {
     if (!this.#table.isThere) return this.#table.isThere === undefined ? undefined : [];
@@ -91,7 +91,7 @@ export class Runner {
       const deadlineMs = (ownDeadlineMs ?? connection.deadlineMs) - (performance.now() - begin);
       return runStatement<Row>({ pool: connection.pool, deadlineMs }, statement);
     };
-    return slots === undefined ? send() : slots.hold(table, send);
+    return slots === undefined || ownDeadlineMs !== undefined ? send() : slots.hold(table, send);
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FIND_CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
+import { openClientRepository } from '../../../adapters/postgres/open-client-repository.ts';
 import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
@@ -105,7 +106,7 @@ describe('PostgresClientRepository', () => {
     await under.addSecret('client-1', { ...SECRET, encoded: SECRET.encoded.replace('$10$', '$12$') });
     expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
     expect((await under.repository.findSecret('client-1', 'an-id'))?.cost).toBe(12);
-    expect(await under.repository.findCosts()).toEqual([4, 12]);
+    expect(await under.repository.findCosts(60_000)).toEqual([4, 12]);
   });
 
   it('reads the costs of a table that takes longer than the deadline of a request, and does not hold up the close', async () => {
@@ -119,10 +120,10 @@ describe('PostgresClientRepository', () => {
     try {
       await slowly(1);
       await using large = await openRepository({ url: database.url, poolSize: 3, deadlineMs: 500 });
-      await until(() => large.repository.findCosts().then((costs) => costs?.[0] === 4), 'the costs are read');
+      await until(() => large.repository.findCosts(60_000).then((costs) => costs?.[0] === 4), 'the costs are read');
       await expect(large.repository.findByClientId('client-1')).rejects.toThrow(DependencyUnavailable);
       await slowly(3_600);
-      const reading = large.repository.findCosts();
+      const reading = large.repository.findCosts(60_000);
       const running = `select pid from pg_stat_activity where query like 'set local%' and state = 'active'`;
       await until(async () => (await database.query(running)).length > 0, 'the read is running');
       await large.close();
@@ -134,6 +135,44 @@ describe('PostgresClientRepository', () => {
       await database.query('alter table stored rename to clients');
     }
   });
+
+  it.each([1, 2, 3])(
+    'answers requests while it reads the costs of large tables, with %s connections',
+    async (poolSize) => {
+      await under.add(A_CLIENT);
+      await under.addSecret('client-1', SECRET);
+      const slow = `case when current_query() like 'set local%' and pg_sleep(3600) is null then '' else`;
+      const large = {
+        clients: `id, client_id, ${slow} client_secret end as client_secret, client_name, scope`,
+        client_secrets: `client_id, registration_id, secret_id, ${slow} encoded end as encoded, expires_at`,
+      };
+      const sleeping = `from pg_stat_activity where query like 'set local%' and state = 'active' and datname = current_database()`;
+      const read = [Object.keys(large), ['client_secrets']];
+      for (const tables of read) {
+        for (const table of tables) await database.query(`alter table ${table} rename to ${table}_stored`);
+        for (const table of tables) {
+          await database.query(
+            `create view ${table} as select ${large[table as keyof typeof large]} from ${table}_stored`,
+          );
+        }
+        try {
+          const opened = await openClientRepository({ url: database.url, poolSize, deadlineMs: 2_000 }, () => {});
+          void opened.readCosts(() => {});
+          await until(async () => (await database.query(`select pid ${sleeping}`)).length > 0, 'a read is running');
+          for (let time = 0; time < 3; time += 1) {
+            expect((await opened.adapter.findSecret('client-1', 'an-id'))?.cost).toBe(10);
+            expect((await opened.adapter.findByClientId('client-1')).kind).toBe('found');
+          }
+          await opened.dependency.close();
+        } finally {
+          await database.query(`select pg_terminate_backend(pid) ${sleeping}`);
+          for (const table of tables) await database.query(`drop view ${table}`);
+          for (const table of tables) await database.query(`alter table ${table}_stored rename to ${table}`);
+        }
+      }
+    },
+    30_000,
+  );
 
   it('reports once that it may not read the secrets with ids, and refuses none of them until it may', async () => {
     await under.add(A_CLIENT);
@@ -148,7 +187,7 @@ describe('PostgresClientRepository', () => {
       expect((await repository.findSecret('client-1'))?.reveal()).toBe(A_CLIENT.clientSecret);
     }
     expect(opened.readiness()).toEqual({ ready: true, note: expect.stringContaining('may not read the column') });
-    expect(await repository.findCosts()).toBeUndefined();
+    expect(await repository.findCosts(60_000)).toBeUndefined();
     const reported = lines.filter((line) => JSON.stringify(line).includes('client_secrets'));
     const problem = expect.stringContaining('may not read');
     expect(reported).toEqual([{ event: 'table_unusable', problem, table: 'client_secrets' }]);
