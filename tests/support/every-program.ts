@@ -110,8 +110,20 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   const registered = { client_id, client_secret, client_name, scope };
   await clients('import', [await write('clients.json', [registered, { ...registered, client_id: 'second' }])]);
   await clients('import --replace', [
-    await write('more.json', [registered, { ...registered, client_id: 'second', client_name: 'Renamed' }]),
+    await write('more.json', [
+      registered,
+      {
+        ...registered,
+        client_id: 'second',
+        client_name: 'Renamed',
+        secrets: [{ secret_id: 'id', name: 'spring', client_secret, expires_at: 2_000_000_000 }],
+        jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43) }] },
+        federated_subjects: [{ issuer: 'https://issuer.example', subject: 'second', claims: { '/a': 'b' } }],
+        resources: [RESOURCE],
+      },
+    ]),
   ]);
+  await clients('export --prefix second');
   await clients('import --json', [await write('taken.json', [registered, registered])]);
   await clients('remove other');
 

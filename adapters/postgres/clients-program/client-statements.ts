@@ -4,7 +4,7 @@ import {
   EXPORTED_PAGE_BYTES_MAX,
 } from '../../../application/ports/client-store.ts';
 import { CLIENTS } from '../client-entity.ts';
-import { DETAIL_KINDS, EXPORTED_DETAILS } from './detail-statements.ts';
+import { DETAIL_KINDS, exportedDetails } from './detail-statements.ts';
 
 const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
 
@@ -32,7 +32,7 @@ const PAGE = `from $schema.clients
 const PROPERTIES = Object.keys(CLIENTS.columns);
 
 /** The rows of a page with all that belongs to them, until they have EXPORTED_PAGE_BYTES_MAX; at least one. Of a longer row the details are null. */
-function exportOf({ size, entries }: typeof EXPORTED_DETAILS): string {
+function exportOf({ size, entries }: ReturnType<typeof exportedDetails>): string {
   const sizes = PROPERTIES.map((property) => `coalesce(pg_catalog.octet_length("${property}"), 0)`).join(' + ');
   const texts = PROPERTIES.map(
     (property) =>
@@ -61,13 +61,14 @@ export const CLIENT_STATEMENTS = {
    */
   list: `select ${DISPLAYED} ${PAGE}`,
 
-  export: exportOf(EXPORTED_DETAILS),
+  export: exportOf(exportedDetails()),
 
   /** Where the tables of details are missing. */
-  exportWithoutDetails: exportOf({
-    size: '0',
-    entries: `${DETAIL_KINDS.map((kind) => `'[]' as "${kind}"`).join(', ')}`,
-  }),
+  exportWithoutDetails: () =>
+    exportOf({
+      size: '0',
+      entries: `${DETAIL_KINDS.map((kind) => `'[]' as "${kind}"`).join(', ')}`,
+    }),
 
   /** A page of the rows without a client id. Parameters: the number of rows that earlier pages had, and the most rows. */
   listNulls: `select ${DISPLAYED} from $schema.clients where clients.${CLIENT_ID} is null

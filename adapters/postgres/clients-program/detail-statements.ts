@@ -63,7 +63,7 @@ export const JSON_MEMBERS = Object.values(TABLES).flatMap(({ columns }) =>
 );
 
 /** What is selected for a row of `client`, which has its client id and row id: the bytes of its details, and each kind as JSON whose JSON members are texts. */
-export const EXPORTED_DETAILS = {
+export const exportedDetails = () => ({
   size: DETAIL_KINDS.map((kind) => {
     const { name, columns } = TABLES[kind];
     const sizes = Object.entries(columns).map(([column, type]) =>
@@ -72,7 +72,7 @@ export const EXPORTED_DETAILS = {
     return `coalesce((select pg_catalog.sum(${sizes.join(' + ')}) from $schema.${name} where ${IS_OF_ROW}), 0::bigint)`;
   }).join(' + '),
   entries: DETAIL_KINDS.map((kind) => `${entriesOf(kind, '', `${IS_OF_ROW} and client.fits`)} as "${kind}"`).join(', '),
-} as const;
+});
 
 /** The registration of parameters 1 and 2, whose new entries are the JSON array of parameter 3. */
 const ONE_REGISTRATION = '(select $1::text as client_id, $2::text as registration_id, $3::text as entries)';

@@ -63,7 +63,7 @@ export class PostgresClientStore implements ClientStore {
   async *export(range: ClientRange): AsyncGenerator<readonly ExportedClient[]> {
     yield* this.#pages(range, async (connection, values) => {
       const { areMissing } = await DetailRows.on(connection);
-      const statement = areMissing ? SQL.exportWithoutDetails : SQL.export;
+      const statement = areMissing ? SQL.exportWithoutDetails() : SQL.export;
       const { rows } = await connection.query<ClientRecord & DetailRecord & { readonly fits: boolean }>(statement, [
         ...values,
       ]);
