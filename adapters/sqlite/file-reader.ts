@@ -1,10 +1,10 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
-import { explain, FileUnusable, missing } from './file-fault.ts';
+import { exists, explain, FileUnusable, missing } from './file-fault.ts';
 import { schemaVersion } from './file-schema.ts';
 import { MIGRATIONS } from './migrations.ts';
 
@@ -33,8 +33,8 @@ const BUSY_MS = 100;
  * The file of the registrations, only read, and never created or changed. Statements are synchronous: they take some 10
  * microseconds, and no deadline can end one that waits for the disk.
  *
- * After a fault, statements throw at once until a look at the file has succeeded. Such a look also finds out that the file was
- * replaced or deleted, and then opens it again.
+ * After a fault, statements throw at once until a look at the file has succeeded. Such a look also finds out that the
+ * file was replaced, overwritten or deleted, or its -wal or -shm, and then opens it again.
  */
 export class FileReader implements Dependency {
   readonly name = 'client repository';
@@ -43,6 +43,8 @@ export class FileReader implements Dependency {
   readonly #times: StatementTimes | undefined;
   readonly #looking = new PeriodicTask(async () => (this.#look() ? WELL_INTERVAL_MS : FAULT_INTERVAL_MS));
   readonly #statements = new Map<string, StatementSync>();
+  /** All statements there have been. The file is of use only if it has their tables and columns. */
+  readonly #texts = new Set<string>();
   #database: DatabaseSync | undefined;
   /** Which file is open: the path may lead to another one since. */
   #identity = '';
@@ -99,6 +101,7 @@ export class FileReader implements Dependency {
   #prepare(text: string): StatementSync {
     const database = this.#database;
     if (database === undefined) throw new Error('not open');
+    this.#texts.add(text);
     const statement = this.#statements.get(text) ?? database.prepare(text);
     this.#statements.set(text, statement);
     return statement;
@@ -107,9 +110,8 @@ export class FileReader implements Dependency {
   /** Opens the file, or opens it again if the path leads to another one, and reads its schema. False if it cannot be used. */
   #look(): boolean {
     try {
-      const found = statSync(this.#path, { throwIfNoEntry: false });
-      if (found === undefined) throw missing(this.#path);
-      const identity = `${found.dev}:${found.ino}`;
+      if (!exists(this.#path)) throw missing(this.#path);
+      const identity = identityOf(this.#path);
       if (this.#database === undefined || identity !== this.#identity) {
         this.#closeDatabase();
         this.#database = new DatabaseSync(this.#path, { readOnly: true, timeout: BUSY_MS });
@@ -119,6 +121,7 @@ export class FileReader implements Dependency {
       if (version < MIGRATIONS.length)
         throw new FileUnusable(this.#path, 'has no table clients, or an older schema', 'npm run migrate');
       this.#database.prepare('select id from clients limit 1').get();
+      for (const text of this.#texts) this.#prepare(text);
     } catch (fault) {
       this.#failed(fault);
       return false;
@@ -143,6 +146,20 @@ export class FileReader implements Dependency {
     this.#database?.close();
     this.#database = undefined;
   }
+}
+
+/**
+ * Differs once other files are in the place of these, or others have their contents. SQLite would go on with what it has read
+ * before. That a change has moved from `-wal` to the file looks the same, and costs as little.
+ */
+function identityOf(path: string): string {
+  const file = realpathSync(path);
+  const { mtimeMs, size } = statSync(file);
+  const inodes = ['', '-wal', '-shm'].map((ending) => {
+    const found = statSync(file + ending, { throwIfNoEntry: false });
+    return found && `${found.dev}:${found.ino}`;
+  });
+  return [...inodes, mtimeMs, size].join();
 }
 
 function messageOf(fault: unknown): string {

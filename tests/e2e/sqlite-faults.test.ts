@@ -83,6 +83,13 @@ describe('a service whose file changes while it runs', () => {
       /has a newer schema: install/,
       () => file.run('pragma user_version = 1'),
     ],
+    [
+      'lacks a column',
+      () => file.run('alter table clients rename column scope to scopes'),
+      /has other tables or columns than its schema: restore/,
+      () => file.run('alter table clients rename column scopes to scope'),
+    ],
+    ['is truncated', () => truncate(file.path, 0), /has no table clients|is damaged/],
   ])(
     'answers 503 while the file %s, says why, and recovers without a restart',
     async (_what, damage, expected, repair = () => rename(join(other, 'copy.db'), file.path)) => {
@@ -109,6 +116,32 @@ describe('a service whose file changes while it runs', () => {
       expect(service?.logText()).toMatch(/"event":"database_available"/);
     },
   );
+
+  it.each<[string, (changed: string) => unknown]>([
+    ['a copy is written over it', (changed) => copyFile(changed, file.path)],
+    [
+      'its -wal and -shm are deleted, and clients changed',
+      async () => {
+        for (const ending of ['-wal', '-shm']) await rm(file.path + ending);
+        const environment = { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path };
+        // In this process, SQLite would go on with the files that are deleted.
+        await using program = runProgram('config/clients.ts', environment, [
+          'remove',
+          REGISTERED_CLIENT.clientId,
+          '--yes',
+        ]);
+        expect(await program.ended()).toBe(0);
+      },
+    ],
+  ])('notices that %s', async (_what, change) => {
+    const changed = join(other, 'changed.db');
+    migrateFile(changed);
+    await start();
+    expect(await ask()).toBe(200);
+    await change(changed);
+    await until(async () => (await ask()) === 401, 'the client is unknown');
+    expect(reason()).toBeUndefined();
+  });
 
   it('notices that the file was replaced, and reads the new one', async () => {
     await using newer = await createSqliteFile();
