@@ -33,7 +33,7 @@ const PAGE = `client_id >= coalesce(?1, '') and client_id is not ?1 order by cli
  * their ids, which is that of their pages after an import.
  */
 const SQL = {
-  create: `pragma temp_store = file; pragma temp.cache_size = -32768; pragma main.cache_size = -16384;
+  create: `pragma temp_store = file; pragma temp.cache_size = -16384; pragma main.cache_size = -8192;
     drop table if exists temp.imported;
     create temporary table imported (position integer primary key, client_id text not null unique, client_secret text not null,
       client_name text not null, scope text not null, ${DETAIL_KINDS.map((kind) => `${kind} text`).join(', ')}, outcome text)`,
