@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { lookupOf as lookupOfFields } from '../../application/client-lookup.ts';
 import type { ClientLookup } from '../../application/ports/client-repository.ts';
-import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
+import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 import { STATEMENT_START } from './database-time.ts';
 import { defineTable, migratedTable } from './table.ts';
@@ -171,8 +172,5 @@ export function lookupOf(records: readonly ClientRecord[], clientId: string): Cl
   const [record, another] = records.filter((found) => found.clientId === clientId);
   if (record === undefined) return { kind: 'unknown' };
   if (another !== undefined) return { kind: 'broken', problem: { field: 'clientId', rule: 'must be unique' } };
-  const registration = ClientRegistration.of(fieldsOf(record));
-  return registration.ok
-    ? { kind: 'found', registration: registration.value }
-    : { kind: 'broken', problem: registration.problem };
+  return lookupOfFields(fieldsOf(record));
 }
