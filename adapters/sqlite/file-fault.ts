@@ -19,7 +19,7 @@ export class FileUnusable extends Error {
 
 /** Result codes of SQLite, without their extensions (sqlite.org/rescode.html), by what they mean here. */
 const PROBLEMS: Readonly<Record<number, readonly [problem: string, cure: string, lasts?: boolean]>> = {
-  1: ['has other tables or columns than its schema', 'restore it from a backup'],
+  1: ['has tables or texts that this service has not written', 'restore it from a backup'],
   5: ['is locked by another program', 'find it with fuser, and end it or wait for it', false],
   8: [
     'or its folder is read-only',

@@ -5,14 +5,18 @@ import { MIGRATIONS } from './migrations.ts';
 /** In the header of each file of this service: "ccas" in ASCII. */
 export const APPLICATION_ID = 0x63636173;
 
+/** Without `strict`, a column may have a value of any type. */
+const FIND_FOREIGN_TABLE = `select name from pragma_table_list where schema = 'main' and not strict
+  and name in ('clients', 'client_secrets', 'client_keys', 'client_subjects', 'client_resources') limit 1`;
+
 /** The number in the header, or of rows. */
 export function readNumber(database: DatabaseSync, statement: string): number {
   return Number(Object.values(database.prepare(statement).get() ?? {})[0]);
 }
 
 /**
- * How many migrations the file has had; 0 for an empty one. Throws FileUnusable if it belongs to another program or has a newer
- * schema, and the faults of SQLite.
+ * How many migrations the file has had; 0 for an empty one. Throws FileUnusable if it belongs to another program, or has a newer
+ * schema or a table or view in the place of one of these, and the faults of SQLite.
  */
 export function schemaVersion(database: DatabaseSync, path: string): number {
   const [owner, version] = ['application_id', 'user_version'].map((name) => readNumber(database, `pragma ${name}`));
@@ -22,6 +26,10 @@ export function schemaVersion(database: DatabaseSync, path: string): number {
   }
   if (version !== undefined && version > MIGRATIONS.length) {
     throw new FileUnusable(path, 'has a newer schema', 'install the version of this service that has migrated it');
+  }
+  const foreign = database.prepare(FIND_FOREIGN_TABLE).get()?.['name'];
+  if (foreign !== undefined) {
+    throw new FileUnusable(path, `has a ${foreign} that this service has not created`, 'restore it from a backup');
   }
   return version ?? 0;
 }

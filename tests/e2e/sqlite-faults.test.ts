@@ -53,6 +53,10 @@ async function replaceBy(write: (path: string) => unknown): Promise<void> {
   await rename(path, file.path);
 }
 
+function changeSchema(...statements: readonly string[]): void {
+  for (const statement of statements) file.run(statement);
+}
+
 const ofAnotherProgram = (path: string) => {
   const database = new DatabaseSync(path);
   database.exec('create table clients (id integer)');
@@ -86,8 +90,14 @@ describe('a service whose file changes while it runs', () => {
     [
       'lacks a column',
       () => file.run('alter table clients rename column scope to scopes'),
-      /has other tables or columns than its schema: restore/,
+      /has tables or texts that this service has not written: restore/,
       () => file.run('alter table clients rename column scopes to scope'),
+    ],
+    [
+      'has a view in the place of a table',
+      () => changeSchema('alter table clients rename to stored', 'create view clients as select * from stored'),
+      /has a clients that this service has not created: restore/,
+      () => changeSchema('drop view clients', 'alter table stored rename to clients'),
     ],
     ['is truncated', () => truncate(file.path, 0), /has no table clients|is damaged/],
   ])(
