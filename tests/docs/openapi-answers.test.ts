@@ -103,17 +103,24 @@ async function askWithToken({ url }: ServiceUnderTest): Promise<void> {
 }
 
 /** What Node's parser refuses, or the service before it looks at the path. */
-async function askMalformed({ port }: ServiceUnderTest): Promise<void> {
-  const heads = [
-    'Host: x\r\nHost: y\r\n\r\n',
-    'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
-    `Host: x\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(17_000)}\r\n`,
-    `Host: x\r\nA: ${'x'.repeat(17_000)}\r\n\r\n`,
-    'Host: x\r\nA: ',
-  ];
-  for (const [method, path] of OPERATIONS) {
-    await Promise.all(heads.map((head) => sendRaw(port, `${method} ${path} HTTP/1.1\r\nConnection: close\r\n${head}`)));
-  }
+const MALFORMED = [
+  'Host: x\r\nHost: y\r\n\r\n',
+  'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+  `Host: x\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(17_000)}\r\n`,
+  `Host: x\r\nA: ${'x'.repeat(17_000)}\r\n\r\n`,
+];
+
+/** Its header section never ends. */
+const INCOMPLETE = ['Host: x\r\nA: '];
+
+function askRaw(heads: readonly string[]) {
+  return async ({ port }: ServiceUnderTest): Promise<void> => {
+    for (const [method, path] of OPERATIONS) {
+      await Promise.all(
+        heads.map((head) => sendRaw(port, `${method} ${path} HTTP/1.1\r\nConnection: close\r\n${head}`)),
+      );
+    }
+  };
 }
 
 async function askForAll({ url }: ServiceUnderTest): Promise<void> {
@@ -137,7 +144,9 @@ describe('docs/openapi.json', () => {
       await answersOf({}, askWithToken),
       await answersOf({ environment: { METADATA_COMPATIBILITY: 'oidc' } }, askWithToken),
       await answersOf({}, askWithOtherMethods),
-      await answersOf({ limits: short }, askMalformed),
+      await answersOf({}, askRaw(MALFORMED)),
+      // On a busy machine, these limits can be over before a long header section is read.
+      await answersOf({ limits: short }, askRaw(INCOMPLETE)),
       await answersOf(
         { environment: { CLIENT_AUTHENTICATION_METHODS: 'client_secret_basic,private_key_jwt' } },
         async ({ url }) => {
