@@ -48,10 +48,15 @@ const SECRET = entryOf({ secret_id: TEXT, name: TEXT, client_secret: TEXT, expir
   ({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }),
 );
 
+/** A record would leave out a condition called `__proto__`, so that the rule would accept more than is written. */
 const SUBJECT = entryOf({
   issuer: TEXT,
   subject: TEXT,
-  claims: z.record(z.string(), TEXT, 'must be an object').default({}),
+  claims: z
+    .unknown()
+    .refine((claims) => !Object.hasOwn(Object(claims), '__proto__'), 'must not name __proto__')
+    .pipe(z.record(z.string(), TEXT, 'must be an object'))
+    .default({}),
 });
 
 const CLIENT = z

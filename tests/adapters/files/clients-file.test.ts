@@ -107,6 +107,13 @@ describe('readClientsFile', () => {
       /must be a string/,
     ],
     [
+      'a claim that JavaScript would lose',
+      {
+        federated_subjects: [{ issuer: 'i', subject: 's', claims: JSON.parse('{"/a":"b","__proto__":"its-secret"}') }],
+      },
+      'federated_subjects.0.claims must not name __proto__',
+    ],
+    [
       'a subject without its issuer',
       { federated_subjects: [{ subject: 's' }] },
       'federated_subjects.0.issuer is missing',
