@@ -4,9 +4,13 @@ import { Socket } from 'node:net';
 /** These describe the connection of the web server, not the request. */
 const OF_THE_CONNECTION = new Set(['host', 'content-length', 'transfer-encoding', 'expect', 'connection', 'upgrade']);
 
+/** How many bytes of a body are read that nobody needs, so that the connection can be used again. */
+const DISCARDED_MAX = 65_536;
+
 /** A Request of the Web standard in the form of Node.js. Its socket is never connected. */
 export class FetchedRequest extends IncomingMessage {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #reading: Promise<void> | undefined;
 
   constructor(request: Request, remoteAddress: string) {
     super(Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress }));
@@ -24,26 +28,35 @@ export class FetchedRequest extends IncomingMessage {
     this.#reader = request.body?.getReader();
   }
 
-  /** Called once: Node.js fills the buffer of a request as its body arrives. */
-  override async _read(): Promise<void> {
+  override _read(): void {
+    this.#reading ??= this.#readAll();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    // Never cancelled: streams that Node.js makes of its requests throw in an event if data arrives afterwards, which ends the process.
+    if (!this.complete) {
+      this._read();
+      this.socket.destroy();
+    }
+    callback(error);
+  }
+
+  /** Reads the body to its end. What nobody needs any more is dropped, up to DISCARDED_MAX, and the rest left to the web server. */
+  async #readAll(): Promise<void> {
+    let discarded = 0;
     try {
-      for (;;) {
+      for (let isDone = false; !isDone && discarded < DISCARDED_MAX; ) {
         const { done, value } = (await this.#reader?.read()) ?? { done: true };
-        if (this.destroyed) return;
-        this.complete = done;
-        this.push(done ? null : value);
-        if (done) return;
+        isDone = done;
+        if (this.destroyed) discarded += value?.length ?? 0;
+        else {
+          this.complete = done;
+          this.push(done ? null : value);
+        }
       }
     } catch {
       // The stream of the body failed: the caller has disconnected.
       this.destroy();
     }
-  }
-
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    // A body that nobody reads any more is not asked for. Its stream may have failed already.
-    this.#reader?.cancel().catch(() => {});
-    if (!this.complete) this.socket.destroy();
-    callback(error);
   }
 }
