@@ -65,3 +65,8 @@ it('reports a registration that is broken, once for each look-up', async () => {
   ]);
   await dependency.close();
 });
+
+it('refuses a path that is not a file', async () => {
+  await using file = await createSqliteFile();
+  await expect(openClientRepository(file.folder, () => {})).rejects.toThrow(/is not a file: correct DATABASE_FILE$/);
+});
