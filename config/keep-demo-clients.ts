@@ -1,5 +1,4 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { encodeWithBcrypt } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { randomSecret } from '../adapters/system/system.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
@@ -16,7 +15,6 @@ export interface KeptClients {
 /** Creates the file with its folder and a client, unless there is one. Throws an error that says why it cannot be used. */
 export async function keepClients(file = 'ccauth-demo/clients.db'): Promise<KeptClients> {
   const path = resolve(file);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const secret = randomSecret();
   const client = {
     clientId: 'demo-client',

@@ -1,21 +1,15 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { exists, missing, storeFault } from './file-fault.ts';
+import { exists, storeFault } from './file-fault.ts';
 import { APPLICATION_ID, schemaVersion } from './file-schema.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** How long a program waits for another one that writes, in milliseconds. */
 const BUSY_MS = 10_000;
 
-/** Creates the file if it is missing, for its owner only, and opens it to write. Throws FileUnusable and the faults of SQLite. */
+/** Creates the file if it is missing, for its owner only, and opens it to write. Throws FileUnusable and the faults of SQLite and the system. */
 function openToWrite(path: string): DatabaseSync {
-  if (!exists(path)) {
-    try {
-      closeSync(openSync(path, 'a', 0o600));
-    } catch (fault) {
-      throw exists(path) || Object(fault).code !== 'ENOENT' ? fault : missing(path);
-    }
-  }
+  if (!exists(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
     schemaVersion(database, path);
@@ -95,8 +89,8 @@ export function migrateFile(path: string, isDryRun = false): readonly string[] {
 }
 
 function pendingStatements(path: string): readonly string[] {
-  if (!exists(path)) return statementsAfter(0);
   try {
+    if (!exists(path)) return statementsAfter(0);
     const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
     try {
       return statementsAfter(schemaVersion(database, path));

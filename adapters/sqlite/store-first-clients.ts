@@ -1,12 +1,19 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { storeFault } from './file-fault.ts';
 import { closeKeepingLog, inTransaction, openMigrated } from './migrate-file.ts';
 
 /**
- * Creates the file if it is missing, and stores clients without details in one that has none. Returns whether it did. Throws
+ * Creates the file with its folder if it is missing, and stores clients without details in one that has none. Returns whether it did. Throws
  * DependencyUnavailable if the file cannot be used.
  */
 export function storeFirstClients(path: string, clients: readonly NewClient[]): boolean {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  } catch (fault) {
+    throw storeFault(path, fault);
+  }
   const { database } = openMigrated(path);
   try {
     return inTransaction(database, () => {

@@ -1,6 +1,6 @@
-import { chmod, copyFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { storeFault } from '../../adapters/sqlite/file-fault.ts';
@@ -209,13 +209,39 @@ describe('a file that cannot be used', () => {
       'b.db',
       /is damaged: restore it from a backup/,
     ],
+    ['that is a folder', () => mkdir(join(file.folder, 'b.db')), 'b.db', /b\.db is a folder: name a file in it/],
+    [
+      'in a file',
+      () => writeFile(join(file.folder, 'b'), ''),
+      'b/clients.db',
+      /is in a file, which is no folder: correct DATABASE_FILE/,
+    ],
+    ['that is no file', () => {}, '/dev/null', /is a device, a pipe or a socket: name a file/],
+    [
+      'behind links that lead to themselves',
+      () => symlink('b.db', join(file.folder, 'b.db')),
+      'b.db',
+      /is behind symbolic links that lead in a circle: correct DATABASE_FILE/,
+    ],
   ])('stops the start of the service and the program if it is one %s', async (_what, make, name, expected) => {
     await make();
-    const path = join(file.folder, name);
+    const path = resolve(file.folder, name);
     await expect(start(path)).rejects.toThrow(expected);
     const { exitCode, stderr } = await runInProcess(manageClients, ['list'], { DATABASE_FILE: path });
     expect([exitCode, stderr]).toEqual([3, expect.stringMatching(expected)]);
     expect(stderr).not.toMatch(/doctor/);
+  });
+
+  it.each([
+    ['EACCES', /cannot be opened or created by this user: give this user .*, or set DATABASE_FILE to another file$/],
+    ['EROFS', /is on a file system that is read-only: set DATABASE_FILE/],
+    ['ENOSPC', /has no space left on its disk: make room$/],
+    ['EIO', /cannot be opened \(EIO\): look for/],
+  ])('is reported with a cure for %s of the system, unless that is about another file', (code, message) => {
+    const fault = { code, path: dirname(file.path) };
+    expect(storeFault(file.path, fault)).toMatchObject({ cause: { message: expect.stringMatching(message) } });
+    const another = { code, path: join(file.folder, 'audit.log') };
+    expect(storeFault(file.path, another)).toBe(another);
   });
 
   it('is reported with what is missing if the disk is full', () => {
@@ -264,6 +290,27 @@ describe('a folder that this user may only read', () => {
     const answer = await read();
     await chmod(file.folder, 0o755);
     expect(answer).toMatch(/^read 1\n.*read-only: let this user write to both/);
+  });
+
+  it('stops a program that has to create the file there, with the cure and its exit code', async () => {
+    const MIGRATING = `
+      await import('./adapters/sqlite/migrate-file.ts');
+      const { migrateTables } = await import('./config/migrate-tables.ts');
+      const { storeFirstClients } = await import('./adapters/sqlite/store-first-clients.ts');
+      const [folder] = process.argv.slice(1);
+      if (process.getuid() === 0) process.setgroups([]), process.setegid(65534), process.seteuid(65534);
+      process.exitCode = await migrateTables([], process, { DATABASE_FILE: folder + '/new.db' });
+      try { storeFirstClients(folder + '/demo/new.db', []); } catch (fault) { console.log(fault.cause?.message); }`;
+    await chmod(file.folder, process.getuid?.() === 0 ? 0o755 : 0o555);
+    const flags = ['--input-type=module', '--no-warnings'];
+    await using program = runProgram('-e', {}, [MIGRATING, file.folder], flags);
+    expect(await program.ended()).toBe(3);
+    await chmod(file.folder, 0o755);
+    const expected = 'cannot be opened or created by this user: give this user the rights to the file and its folder, ';
+    expect(program.stderr()).toMatch(
+      new RegExp(`^The database cannot be migrated: \\S+/new\\.db ${expected}[^\n]*\\.\n$`),
+    );
+    expect(program.stdout()).toContain(`/demo/new.db ${expected}`);
   });
 
   it('is not enough if -wal and -shm are missing, which the message says', async () => {
