@@ -122,9 +122,17 @@ function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<
     const problem = databaseUrlProblem(DATABASE_URL);
     return problem === undefined ? success(DATABASE_URL) : failure(`DATABASE_URL: ${problem}.`);
   }
-  const similar = Object.keys(environment).find((name) => settingMeantBy(name, OWN_NAMES) !== undefined);
-  const hint = similar === undefined ? '' : ` ${similar} is set: did you mean ${settingMeantBy(similar, OWN_NAMES)}?`;
-  return failure(`DATABASE_URL: must be set in the environment, to a postgresql:// URL.${hint}`);
+  return failure(
+    `DATABASE_URL: must be set in the environment, to a postgresql:// URL.${similarNames(environment, OWN_NAMES)}`,
+  );
+}
+
+/** A sentence about a variable that is hardly meant like this, to append; empty if there is none. */
+export function similarNames(environment: Environment, settings: readonly string[]): string {
+  const similar = Object.keys(environment).find(
+    (name) => environment[name] && !settings.includes(name) && settingMeantBy(name, settings) !== undefined,
+  );
+  return similar === undefined ? '' : ` ${similar} is set: did you mean ${settingMeantBy(similar, settings)}?`;
 }
 
 function readUrlFile(path: string, readTextFile: ReadTextFile): Result<string, string> {

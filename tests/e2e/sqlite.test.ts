@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -65,9 +65,40 @@ describe('npm run migrate with DATABASE_FILE', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
+  it('creates -wal and -shm with the mode of the file', async () => {
+    const shared = join(folder, 'shared.db');
+    const modes = async () =>
+      Promise.all(['', '-wal', '-shm'].map(async (end) => (await stat(shared + end)).mode & 0o777));
+    const migrateShared = () => runInProcess(migrateTables, [], { DATABASE_FILE: shared });
+    await migrateShared();
+    expect(await modes()).toEqual([0o600, 0o600, 0o600]);
+    await chmod(shared, 0o640);
+    for (const end of ['-wal', '-shm']) await rm(shared + end);
+    await migrateShared();
+    expect(await modes()).toEqual([0o640, 0o640, 0o640]);
+  });
+
   it.each<[string, Record<string, string>, readonly string[], RegExp]>([
     ['a role', {}, ['--grant-to', 'auth'], /a file has no roles/],
-    ['a URL too', { DATABASE_URL: 'postgresql://a@b/c' }, [], /set CLIENT_REPOSITORY to sqlite or postgres/],
+    [
+      'a URL too',
+      { DATABASE_URL: 'postgresql://a@b/c' },
+      [],
+      /unset one of them, or set CLIENT_REPOSITORY to sqlite or postgres/,
+    ],
+    [
+      'no database',
+      { DATABASE_FILE: '' },
+      [],
+      /^The database: set DATABASE_FILE \(SQLite\) or DATABASE_URL \(PostgreSQL\)/,
+    ],
+    ['a typo', { DATABASE_FILE: '', DATABSE_FILE: 'a.db' }, [], /DATABSE_FILE is set: did you mean DATABASE_FILE\?/],
+    [
+      'registrations in memory',
+      { CLIENT_REPOSITORY: 'memory', DATABASE_FILE: '' },
+      [],
+      /is memory, and this program does not manage a clients file, which you edit: set DATABASE_FILE/,
+    ],
     ['no file', { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: '' }, [], /DATABASE_FILE: must be set/],
   ])('refuses to run with %s', async (_what, more, args, complaint) => {
     const { exitCode, stderr } = await runInProcess(migrateTables, args, { DATABASE_FILE: path, ...more });

@@ -132,7 +132,7 @@ describe('the package, in an empty folder', () => {
 
   it.each([
     ['serve', 'must be set, to memory or sqlite or postgres'],
-    ['clients list', 'DATABASE_URL: must be set'],
+    ['clients list', 'set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL)'],
     ['health', 'MANAGEMENT_PORT: must be'],
     ['clints', 'Did you mean clients?'],
   ])('says what is wrong: ccauth %s', async (line, message) => {

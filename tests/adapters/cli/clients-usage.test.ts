@@ -47,7 +47,11 @@ describe('npm run clients', () => {
     ['a secret as an argument', ['rotate', 'x', 'hunter2'], 'error: too many arguments'],
     ['a cost of 15', ['hash', '--cost', '15'], 'It must be a whole number from 4 to 14.'],
     ['a cost of 4.5', ['hash', '--cost', '4.5'], 'It must be a whole number from 4 to 14.'],
-    ['no DATABASE_URL', ['list'], 'DATABASE_URL: must be set in the environment, to a postgresql:// URL.'],
+    [
+      'no database',
+      ['list'],
+      'The database: set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the environment.\n',
+    ],
   ])('refuses %s with exit code 2, and repeats no secret', async (_what, args, message) => {
     const run = await withoutDatabase(args);
     expect(run).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining(message) });
