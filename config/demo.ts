@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
+import { failure } from '../domain/result.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { type KeptClients, keepClients } from './keep-demo-clients.ts';
 import { PARTS } from './parts.ts';
@@ -11,12 +12,16 @@ const inMemory = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
+const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
 let releaseLog = () => {};
 let kept: KeptClients | undefined;
 const service = await run(
   DEMO_PAGE,
   async (stopRequested) => {
-    if (process.argv.includes('--keep')) kept = await keepClients(process.env['DATABASE_FILE']);
+    const isKept = process.argv.includes('--keep');
+    // In memory, clients would be lost that were to be kept.
+    if (!isKept && process.env['npm_config_keep']) return failure([KEPT_BY_NPM]);
+    if (isKept) kept = await keepClients(process.env['DATABASE_FILE'] || undefined);
     const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
     const environment = { MANAGEMENT_PORT: '0', WORKERS: '1', ...process.env, ...own };
     return startFromEnvironment(environment, stopRequested, (parts) => {
@@ -54,7 +59,9 @@ releaseLog();
 function aboutKept({ path, secret }: KeptClients): string {
   const about =
     secret === undefined
-      ? `SECRET is the secret of demo-client, which was printed when the file was created. This makes another one:
+      ? `The commands below need the secret of demo-client, which was printed when the file was created:
+  export SECRET=…
+This makes another one:
   DATABASE_FILE=${path} npm run clients -- rotate demo-client`
       : 'The secret of demo-client is in the commands below. It is stored as a BCrypt hash, and will not be printed again.';
   return `

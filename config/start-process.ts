@@ -27,7 +27,13 @@ export function startProcess(
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
   const hint = role === 'worker' ? undefined : hostHint(process.env);
-  const doubts = role === 'worker' ? [] : [...settingDoubts(process.env), ...doubtsAboutKey(settings)];
+  const doubts =
+    role === 'worker'
+      ? []
+      : [
+          ...settingDoubts({ ...process.env, CLIENT_REPOSITORY: settings.CLIENT_REPOSITORY }),
+          ...doubtsAboutKey(settings),
+        ];
   return startServer({
     management:
       MANAGEMENT_PORT === 0

@@ -46,6 +46,9 @@ describe('npm run demo', () => {
     expect(await readFile(file, 'utf8')).not.toContain(secret);
     const second = await start();
     expect(second.program.stdout()).not.toContain(secret);
+    expect(second.program.stdout()).toContain('\n  export SECRET=…\n');
+    await second.program.printed(/"event":"started"/);
+    expect(second.program.stdout()).not.toContain('has no effect');
     expect(JSON.parse((await bash(`SECRET=${secret}; ${second.line}`)).stdout)).toMatchObject({ expires_in: 300 });
     await second.program[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
@@ -57,6 +60,12 @@ describe('npm run demo', () => {
     await using unusable = running(['--keep']);
     expect(await unusable.ended()).toBe(1);
     expect(unusable.stderr()).toMatch(/package\.json is not a database of SQLite: correct DATABASE_FILE/);
+    await using folder = runProgram('config/demo.ts', { DATABASE_FILE: 'docs' }, ['--keep']);
+    expect(await folder.ended()).toBe(1);
+    expect(folder.stderr()).toContain('/docs is a folder: name a file in it');
+    await using kept = runProgram('config/demo.ts', { npm_config_keep: 'true' });
+    expect(await kept.ended()).toBe(1);
+    expect(kept.stderr()).toContain('write two dashes before it, npm run demo -- --keep');
     await using wrong = running(['--keep', '--kept']);
     expect(await wrong.ended()).toBe(2);
     expect(wrong.stderr()).toContain('no arguments but --keep, --help and --version');
