@@ -116,6 +116,11 @@ const INVISIBLE: readonly Mistake[] = [
     cure: /CLIENTS_FILE: is not in UTF-8: save it as UTF-8/,
   },
   {
+    what: 'a database of SQLite as a clients file',
+    files: clients('SQLite format 3\0\u0010'),
+    cure: /CLIENTS_FILE: is a database of SQLite: set CLIENT_REPOSITORY=sqlite and DATABASE_FILE/,
+  },
+  {
     what: 'an id with a space behind it',
     files: entry({ client_id: 'a ' }),
     cure: /entry 0: client_id .*must not begin or end with a space/,

@@ -68,7 +68,7 @@ export function expiryOf({ expiresIn, expiresAt }: ExpiryOptions, clock: Clock):
 
 export const JWKS_OPTION = new Option(
   '--jwks <file>',
-  'file with the public keys of the client, as a JSON Web Key Set',
+  'file with the public keys of the client, as a JSON Web Key Set or one JSON Web Key',
 );
 
 export const PREFIX_OPTION = new Option('--prefix <text>', 'only ids that begin with this text').default('', 'all ids');

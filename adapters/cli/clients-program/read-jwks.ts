@@ -18,7 +18,10 @@ export async function readJwks(path: string, expiresAt?: number): Promise<Result
   if (text === undefined) return problem(EXIT.refused, `The file ${path} cannot be read.`);
   const values = text.length <= FILE_MAX_BYTES ? keysOf(text) : undefined;
   if (values === undefined || values.length === 0) {
-    return problem(EXIT.refused, `The file ${path} must contain a JSON Web Key Set: {"keys": [...]}.`);
+    return problem(
+      EXIT.refused,
+      `The file ${path} must contain a JSON Web Key Set, {"keys": [...]}, or one JSON Web Key.`,
+    );
   }
   const keys: ClientKey[] = [];
   for (const [position, value] of values.entries()) {
