@@ -92,7 +92,7 @@ export function missing(path: string): FileUnusable {
   return new FileUnusable(path, ...(folder ? IN_FILE : NO_FOLDER));
 }
 
-/** Throws FileUnusable if there is something else than a file, which SQLite would take for a fault of the disk, or wait for. */
+/** Throws FileUnusable if it is no file: a pipe would block this process, and a folder looks like a fault of the disk. */
 export function exists(path: string): boolean {
   const stats = found(path);
   if (stats?.isDirectory()) throw new FileUnusable(path, ...IS_FOLDER);

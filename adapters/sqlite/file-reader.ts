@@ -111,10 +111,6 @@ export class FileReader implements Dependency {
   #look(): boolean {
     try {
       if (!exists(this.#path)) throw missing(this.#path);
-      // A pipe would block this process, and a folder looks like a fault of the disk.
-      if (!statSync(this.#path).isFile()) {
-        throw new FileUnusable(this.#path, 'is not a file', 'correct DATABASE_FILE');
-      }
       const identity = identityOf(this.#path);
       if (this.#database === undefined || identity !== this.#identity) {
         this.#closeDatabase();

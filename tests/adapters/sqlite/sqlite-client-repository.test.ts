@@ -68,5 +68,8 @@ it('reports a registration that is broken, once for each look-up', async () => {
 
 it('refuses a path that is not a file', async () => {
   await using file = await createSqliteFile();
-  await expect(openClientRepository(file.folder, () => {})).rejects.toThrow(/is not a file: correct DATABASE_FILE$/);
+  await expect(openClientRepository(file.folder, () => {})).rejects.toThrow(/is a folder: name a file in it$/);
+  await expect(openClientRepository('/dev/null', () => {})).rejects.toThrow(
+    /is a device, a pipe or a socket: name a file$/,
+  );
 });
