@@ -13,7 +13,7 @@ import { openTable, type TableDefinition } from './table.ts';
 const EXPIRING_COUNTED_EVERY_MS = 60_000;
 
 /** How long a start waits for the costs of stored secrets. With millions of rows they are known later. */
-const COSTS_AWAITED_MS = 1_000;
+const COSTS_AWAITED_MS = 500;
 
 /** How long each table of secrets may be read, for which the deadline of a request is too short. */
 const WHOLE_TABLE_MS = 60_000;
