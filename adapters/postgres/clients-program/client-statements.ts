@@ -1,10 +1,11 @@
+import { DETAIL_KINDS } from '../../../application/clients-program/detail-tables.ts';
 import {
   DISPLAYED_TEXT_MAX,
   ENTRY_BYTES_MAX,
   EXPORTED_PAGE_BYTES_MAX,
 } from '../../../application/ports/client-store.ts';
 import { CLIENTS } from '../client-entity.ts';
-import { DETAIL_KINDS, exportedDetails } from './detail-statements.ts';
+import { exportedDetails } from './detail-statements.ts';
 
 const { id: ID, clientId: CLIENT_ID } = CLIENTS.columns;
 

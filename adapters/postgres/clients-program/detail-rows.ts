@@ -1,11 +1,16 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import type { StoredDetails, StoredKey, ValidDetails } from '../../../application/ports/client-store.ts';
-import { type ClientDetails, type ClientKey, NO_DETAILS } from '../../../domain/client-details.ts';
+import {
+  DETAIL_TABLES,
+  detailsOf,
+  entriesText,
+  withKeyIds,
+} from '../../../application/clients-program/detail-tables.ts';
+import type { StoredDetails, ValidDetails } from '../../../application/ports/client-store.ts';
+import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
-import { thumbprintInput } from '../../../domain/public-jwk.ts';
 import { TableUnusable } from '../fault.ts';
-import { DETAIL_TABLES, type DetailEntries, JSON_MEMBERS, DETAIL_STATEMENTS as SQL } from './detail-statements.ts';
+import { DETAIL_STATEMENTS as SQL } from './detail-statements.ts';
 
 /** A registration, by its client id and the id of its row. A new registration of the same client id has none of these rows. */
 interface RowOfClient {
@@ -15,6 +20,11 @@ interface RowOfClient {
 
 /** The lists of JSON that one row of `find` has. */
 export type DetailRecord = Readonly<Record<keyof ClientDetails, string>>;
+
+/** The members that are text which contains JSON. */
+const JSON_MEMBERS = Object.values(DETAIL_TABLES).flatMap(({ columns }) =>
+  Object.entries(columns).flatMap(([column, type]) => (type === 'json' ? [column] : [])),
+);
 
 /** The tables of details, within a transaction of their user. Without the tables there is nothing to read or to remove. */
 export class DetailRows {
@@ -37,7 +47,7 @@ export class DetailRows {
   async find({ clientId, id }: RowOfClient): Promise<StoredDetails> {
     if (this.#missing.length > 0) return NO_DETAILS;
     const { rows } = await this.#connection.query<DetailRecord>(SQL.find, [clientId, id]);
-    return rows[0] === undefined ? NO_DETAILS : detailsOf(rows[0], withoutNulls);
+    return rows[0] === undefined ? NO_DETAILS : detailsOf(rows[0]);
   }
 
   /** One for each of the clients, in their order. */
@@ -52,11 +62,11 @@ export class DetailRows {
    * details but no tables.
    */
   async replace({ clientId, id }: RowOfClient, before: ClientDetails, details: ClientDetails): Promise<StoredDetails> {
-    const stored = { ...details, keys: details.keys.map(withKeyId) };
+    const stored = { ...details, keys: withKeyIds(details.keys, sha256) };
     for (const { kind, remove, store } of SQL.replace) {
       if (JSON.stringify(stored[kind]) === JSON.stringify(before[kind])) continue;
       this.requireTables();
-      const values = [clientId, id, entriesText(kind, stored)];
+      const values = [clientId, id, entriesText(kind, stored, sha256)];
       await this.#connection.query(remove, values);
       if (stored[kind].length > 0) await this.#connection.query(store, values);
     }
@@ -74,48 +84,24 @@ export class DetailRows {
   }
 
   async remove(clientId: string): Promise<void> {
-    for (const table of DETAIL_TABLES) {
-      if (!this.#missing.includes(table)) await this.#connection.query(SQL.remove(table), [clientId]);
+    for (const { name } of Object.values(DETAIL_TABLES)) {
+      if (!this.#missing.includes(name)) await this.#connection.query(SQL.remove(name), [clientId]);
     }
   }
-}
-
-/** The entries of one kind as the JSON array that statements take. Undefined if that kind is not given. */
-export function entriesText(
-  kind: keyof ClientDetails,
-  details: Partial<ClientDetails> | undefined,
-): string | undefined {
-  const { [kind]: entries, keys, resources } = details ?? {};
-  if (kind === 'keys') return JSON.stringify(keys?.map(withKeyId));
-  return JSON.stringify(kind === 'resources' ? resources?.map((resource) => ({ resource })) : entries);
 }
 
 /** The details of a row whose JSON members are texts; undefined if one is not JSON. */
 export function exportedDetails(record: DetailRecord): ClientDetails | undefined {
   let isJson = true;
-  const details = detailsOf(record, (entry) => {
-    const parsed = Object.entries(withoutNulls(entry)).map(([member, value]) => {
-      const read = JSON_MEMBERS.includes(member) ? parseJson(value) : value;
-      isJson &&= read !== undefined;
-      return [member, read];
-    });
-    return Object.fromEntries(parsed);
+  const details = detailsOf(record, (member, value) => {
+    if (!JSON_MEMBERS.includes(member)) return value;
+    const read = parseJson(String(value));
+    isJson &&= read !== undefined;
+    return read;
   });
   return isJson ? details : undefined;
 }
 
-function detailsOf(record: DetailRecord, read: (entry: object) => object): StoredDetails {
-  const listOf = <Kind extends keyof ClientDetails>(kind: Kind): readonly DetailEntries[Kind][] =>
-    JSON.parse(record[kind]).map(read);
-  const resources = listOf('resources').map(({ resource }) => resource);
-  return { secrets: listOf('secrets'), keys: listOf('keys'), subjects: listOf('subjects'), resources };
-}
-
-function withKeyId(key: ClientKey): StoredKey {
-  return { ...key, key_id: createHash('sha256').update(thumbprintInput(key.jwk)).digest('base64url') };
-}
-
-/** The entry without the members that are null. */
-function withoutNulls(entry: object): object {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
+export function sha256(text: string): string {
+  return hash('sha256', text, 'base64url');
 }

@@ -1,48 +1,5 @@
-import type { StoredKey } from '../../../application/ports/client-store.ts';
-import type { ClientDetails, FederatedSubject, NamedSecret } from '../../../domain/client-details.ts';
-
-/** The entries of each kind, with a member for each column. */
-export interface DetailEntries extends Readonly<Record<keyof ClientDetails, object>> {
-  readonly secrets: NamedSecret;
-  readonly keys: StoredKey;
-  readonly subjects: FederatedSubject;
-  readonly resources: { readonly resource: string };
-}
-
-/** A table of what registrations have beyond the table `clients`. Migrations create it. */
-interface DetailTable<Entry> {
-  readonly name: string;
-  /** The columns that identify an entry of a registration. */
-  readonly key: readonly (keyof Entry & string)[];
-  readonly order: string;
-  /** By the members of an entry. `json` is text that contains JSON. */
-  readonly columns: Readonly<Record<keyof Entry & string, 'text' | 'bigint' | 'json'>>;
-}
-
-const TABLES: { readonly [Kind in keyof ClientDetails]: DetailTable<DetailEntries[Kind]> } = {
-  secrets: {
-    name: 'client_secrets',
-    key: ['secret_id'],
-    order: 'created_at, secret_id',
-    columns: { secret_id: 'text', name: 'text', encoded: 'text', expires_at: 'bigint' },
-  },
-  keys: {
-    name: 'client_keys',
-    key: ['key_id'],
-    order: 'created_at, key_id',
-    columns: { key_id: 'text', jwk: 'json', expires_at: 'bigint' },
-  },
-  subjects: {
-    name: 'client_subjects',
-    key: ['issuer', 'subject'],
-    order: 'created_at, issuer, subject',
-    columns: { issuer: 'text', subject: 'text', claims: 'json' },
-  },
-  resources: { name: 'client_resources', key: ['resource'], order: 'resource', columns: { resource: 'text' } },
-};
-
-export const DETAIL_KINDS = Object.keys(TABLES) as (keyof ClientDetails)[];
-export const DETAIL_TABLES = Object.values(TABLES).map(({ name }) => name);
+import { DETAIL_KINDS, DETAIL_TABLES as TABLES } from '../../../application/clients-program/detail-tables.ts';
+import type { ClientDetails } from '../../../domain/client-details.ts';
 
 const IS_OF_REGISTRATION = 'client_id = $1 and registration_id = $2';
 const IS_OF_ROW = 'client_id = client."clientId" collate "C" and registration_id = client.id';
@@ -56,11 +13,6 @@ function entriesOf(kind: keyof ClientDetails, json: '::json' | '', isOfRegistrat
   return `coalesce((select pg_catalog.json_agg(pg_catalog.json_build_object(${members.join(', ')}) order by ${order})
       from $schema.${name} where ${isOfRegistration}), '[]')::text`;
 }
-
-/** The members that are text which contains JSON. */
-export const JSON_MEMBERS = Object.values(TABLES).flatMap(({ columns }) =>
-  Object.entries(columns).flatMap(([column, type]) => (type === 'json' ? [column] : [])),
-);
 
 /** What is selected for a row of `client`, which has its client id and row id: the bytes of its details, and each kind as JSON whose JSON members are texts. */
 export const exportedDetails = () => ({
@@ -113,7 +65,9 @@ function hasValid(kind: 'secrets' | 'keys' | 'subjects'): string {
 /** Statements on the details of a registration. Parameters 1 and 2: client id, and row id as text. */
 export const DETAIL_STATEMENTS = {
   /** Which of the tables are missing. */
-  findMissing: `select name from (values ${DETAIL_TABLES.map((table) => `('${table}', '$schema.${table}')`).join(', ')})
+  findMissing: `select name from (values ${Object.values(TABLES)
+    .map(({ name }) => `('${name}', '$schema.${name}')`)
+    .join(', ')})
     as tables (name, qualified) where pg_catalog.to_regclass(qualified) is null`,
 
   /** Each kind as the JSON of a list. */

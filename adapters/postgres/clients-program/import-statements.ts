@@ -1,6 +1,7 @@
+import { DETAIL_KINDS } from '../../../application/clients-program/detail-tables.ts';
 import { CLIENTS } from '../client-entity.ts';
 import { GIVEN_COLUMNS } from './client-statements.ts';
-import { DETAIL_KINDS, replacement } from './detail-statements.ts';
+import { replacement } from './detail-statements.ts';
 
 const {
   id: ID,

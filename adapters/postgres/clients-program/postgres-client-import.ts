@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { DETAIL_KINDS, entriesText } from '../../../application/clients-program/detail-tables.ts';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import type {
   ClientChange,
@@ -14,8 +15,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { isLocked } from '../../../domain/stored-secret.ts';
 import { hasState, SQLSTATE, storeFault } from '../fault.ts';
 import { commitRecorded } from '../recorded-commit.ts';
-import { DetailRows, entriesText } from './detail-rows.ts';
-import { DETAIL_KINDS } from './detail-statements.ts';
+import { DetailRows, sha256 } from './detail-rows.ts';
 import { IMPORT_STATEMENTS as SQL } from './import-statements.ts';
 
 /** Clients that one statement stores: it takes a small part of its deadline. */
@@ -158,7 +158,7 @@ export class PostgresClientImport implements ClientImport {
   #entries(kind: keyof ClientDetails, { details }: NewClient): string | undefined {
     if (details?.[kind] !== undefined) this.#given.add(kind);
     if (details?.[kind]?.length) this.#stored.add(kind);
-    return entriesText(kind, details);
+    return entriesText(kind, details ?? {}, sha256);
   }
 
   /** A new client has no entries to remove. */

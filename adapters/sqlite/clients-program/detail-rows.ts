@@ -1,47 +1,15 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import {
-  ENTRY_BYTES_MAX,
-  type StoredDetails,
-  type StoredKey,
-  type ValidDetails,
-} from '../../../application/ports/client-store.ts';
-import { type ClientDetails, type ClientKey, NO_DETAILS } from '../../../domain/client-details.ts';
+  DETAIL_KINDS,
+  detailsOf,
+  entriesText,
+  DETAIL_TABLES as TABLES,
+  withKeyIds,
+} from '../../../application/clients-program/detail-tables.ts';
+import { ENTRY_BYTES_MAX, type StoredDetails, type ValidDetails } from '../../../application/ports/client-store.ts';
+import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
-import { thumbprintInput } from '../../../domain/public-jwk.ts';
-
-/** A table of what registrations have beyond the table `clients`. */
-interface DetailTable {
-  readonly name: string;
-  /** The columns that identify an entry of a registration. */
-  readonly key: readonly string[];
-  readonly order: string;
-  /** By the members of an entry. `json` is text that contains JSON. */
-  readonly columns: Readonly<Record<string, 'value' | 'json'>>;
-}
-
-const TABLES: { readonly [Kind in keyof ClientDetails]: DetailTable } = {
-  secrets: {
-    name: 'client_secrets',
-    key: ['secret_id'],
-    order: 'created_at, secret_id',
-    columns: { secret_id: 'value', name: 'value', encoded: 'value', expires_at: 'value' },
-  },
-  keys: {
-    name: 'client_keys',
-    key: ['key_id'],
-    order: 'created_at, key_id',
-    columns: { key_id: 'value', jwk: 'json', expires_at: 'value' },
-  },
-  subjects: {
-    name: 'client_subjects',
-    key: ['issuer', 'subject'],
-    order: 'created_at, issuer, subject',
-    columns: { issuer: 'value', subject: 'value', claims: 'json' },
-  },
-  resources: { name: 'client_resources', key: ['resource'], order: 'resource', columns: { resource: 'value' } },
-};
-export const DETAIL_KINDS = Object.keys(TABLES) as (keyof ClientDetails)[];
 
 /** All entries of a registration as one JSON array. */
 const entriesOf = (kind: keyof ClientDetails) => {
@@ -69,9 +37,10 @@ const MEASURE = `select ${DETAIL_KINDS.map((kind) => {
 export function replacement(kind: keyof ClientDetails, owners: string) {
   const { name, key, columns } = TABLES[kind];
   const names = Object.keys(columns);
-  const given = names.map((column) => `value ${columns[column] === 'json' ? '->' : '->>'} '${column}'`);
+  const given = Object.entries(columns).map(([column, type]) => `value ${type === 'json' ? '->' : '->>'} '${column}'`);
   const isGiven = key.map((column) => `value ->> '${column}' = ${name}.${column}`).join(' and ');
-  const changes = names.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`);
+  const others = names.filter((column) => !key.some((part) => part === column));
+  const changes = others.map((column) => `${column} = excluded.${column}`);
   return {
     kind,
     remove: `delete from ${name} where registration_id in (select id from (${owners})) and not exists (
@@ -94,11 +63,7 @@ const SUMMARIZE = `select ${(['secrets', 'keys', 'subjects'] as const).map(hasVa
 
 /** The details of the registration with this row id. */
 export function findDetails(database: DatabaseSync, id: string, find = database.prepare(FIND)): StoredDetails {
-  const lists = find.get(Number(id)) ?? {};
-  const [secrets, keys, subjects, resources] = (['secrets', 'keys', 'subjects', 'resources'] as const).map((kind) =>
-    JSON.parse(String(lists[kind])).map(withoutNulls),
-  );
-  return { secrets, keys, subjects, resources: resources.map(({ resource }: { resource: string }) => resource) };
+  return detailsOf(find.get(Number(id)) as Record<keyof ClientDetails, string>);
 }
 
 /**
@@ -114,14 +79,6 @@ export function measuringReader(database: DatabaseSync) {
   };
 }
 
-/** The entries of one kind as the JSON array that statements take; null if that kind is not given. */
-export function entriesText(kind: keyof ClientDetails, details: Partial<ClientDetails> | undefined): string | null {
-  const { [kind]: entries, keys, resources } = details ?? {};
-  if (entries === undefined) return null;
-  if (kind === 'keys') return JSON.stringify(keys?.map(withKeyId));
-  return JSON.stringify(kind === 'resources' ? resources?.map((resource) => ({ resource })) : entries);
-}
-
 /** Stores the details instead of those before, and writes only the kinds that differ. */
 export function replaceDetails(
   database: DatabaseSync,
@@ -129,10 +86,10 @@ export function replaceDetails(
   details: ClientDetails,
   before: ClientDetails = NO_DETAILS,
 ): StoredDetails {
-  const stored = { ...details, keys: details.keys.map(withKeyId) };
+  const stored = { ...details, keys: withKeyIds(details.keys, sha256) };
   for (const { kind, remove, store } of REPLACE) {
     if (JSON.stringify(stored[kind]) === JSON.stringify(before[kind])) continue;
-    const json = entriesText(kind, stored);
+    const json = entriesText(kind, stored, sha256) ?? null;
     database.prepare(remove).run(Number(id), json);
     database.prepare(store).run(Number(id), json);
   }
@@ -153,11 +110,6 @@ export function summarizeDetails(
   }));
 }
 
-function withKeyId(key: ClientKey): StoredKey {
-  return { ...key, key_id: createHash('sha256').update(thumbprintInput(key.jwk)).digest('base64url') };
-}
-
-/** The entry without the members that are null. */
-function withoutNulls(entry: object): object {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
+export function sha256(text: string): string {
+  return hash('sha256', text, 'base64url');
 }

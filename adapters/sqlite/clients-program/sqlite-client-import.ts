@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { DETAIL_KINDS, entriesText } from '../../../application/clients-program/detail-tables.ts';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import type {
   ClientChange,
@@ -13,7 +14,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { isLocked } from '../../../domain/stored-secret.ts';
 import { storeFault } from '../file-fault.ts';
 import { inTransaction } from '../migrate-file.ts';
-import { DETAIL_KINDS, entriesText, replacement as replacementOf } from './detail-rows.ts';
+import { replacement as replacementOf, sha256 } from './detail-rows.ts';
 import { commitRecorded } from './recorded-commit.ts';
 
 /** Ids in one page, and positions in the answer to clients whose ids are taken. */
@@ -90,7 +91,7 @@ export class SqliteClientImport implements ClientImport {
     return this.#run(() => {
       const [insert, find] = [this.#database.prepare(SQL.add), this.#database.prepare(SQL.first)];
       const store = ({ clientId, clientSecret, clientName, scope, details }: NewClient) => {
-        const entries = DETAIL_KINDS.map((kind) => entriesText(kind, details));
+        const entries = DETAIL_KINDS.map((kind) => entriesText(kind, details ?? {}, sha256) ?? null);
         const position = this.#count;
         this.#count += 1;
         if (insert.run(position, clientId, clientSecret, clientName, scope, ...entries).changes === 1) return [];

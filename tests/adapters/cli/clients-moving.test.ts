@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
-import { DETAIL_TABLES } from '../../../adapters/postgres/clients-program/detail-statements.ts';
+import { DETAIL_TABLES as TABLES } from '../../../application/clients-program/detail-tables.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { runLine } from '../../support/program.ts';
 import { GOOD_CLIENT } from '../../support/running-service.ts';
@@ -11,6 +11,7 @@ import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { clientsInProcess, type RunClients } from './clients-program.ts';
 
+const DETAIL_TABLES = Object.values(TABLES).map(({ name }) => name);
 const HASH = GOOD_CLIENT.client_secret;
 const JWK = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k"1\\\u202e' };
 const ODD = `quote " apostrophe ' back\\slash \u{1f511} \u202e é , ] } %_ $1`;
