@@ -21,7 +21,10 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   trace_export_failed: 'warn',
 };
 
+/** Takes changes of state. Never throws. */
+export type StateLog = (change: { readonly event: string }) => void;
+
 /** Writes changes of state, of dependencies and of connections, to the log of the process. */
-export function createStateLog(log: Logger): (change: { readonly event: string }) => void {
+export function createStateLog(log: Logger): StateLog {
   return (change) => log[LEVELS[change.event] ?? 'info'](change);
 }

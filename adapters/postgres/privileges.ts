@@ -1,36 +1,9 @@
 import { CLIENTS } from './client-entity.ts';
+import { OWN_TABLES, TABLE_NAMES, type TableUser } from './own-tables.ts';
 
-const READ = ['select'];
-const ALL = ['select', 'insert', 'update', 'delete'];
-
-/** What uses the tables, and the privileges that it needs on each, and no others. Of `clients`, the service reads only some columns. */
-const PRIVILEGES = {
-  service: {
-    clients: READ,
-    client_secrets: READ,
-    client_keys: READ,
-    client_subjects: READ,
-    client_resources: READ,
-    signing_keys: ALL,
-    signing_key_states: ALL,
-    used_assertions: ALL,
-    service_replicas: ALL,
-  },
-  clients: {
-    clients: ALL,
-    client_secrets: ALL,
-    client_keys: ALL,
-    client_subjects: ALL,
-    client_resources: ALL,
-  },
-  keys: { signing_keys: ALL, signing_key_states: ALL },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-
-export type TableUser = keyof typeof PRIVILEGES;
-
+/** Of `clients`, the service reads only some columns. */
 function privilegesOf(user: TableUser, table: string): { rights: readonly string[]; columns?: readonly string[] } {
-  const ofUser: Readonly<Record<string, readonly string[]>> = PRIVILEGES[user];
-  const rights = ofUser[table];
+  const rights = OWN_TABLES[table]?.[user];
   if (rights === undefined) throw new Error(`${table} is not a table of ${user}`);
   return user === 'service' && table === CLIENTS.name
     ? { rights, columns: Object.values(CLIENTS.columns) }
@@ -39,7 +12,7 @@ function privilegesOf(user: TableUser, table: string): { rights: readonly string
 
 /** The tables that this user needs. */
 export function tablesOf(user: TableUser): readonly string[] {
-  return Object.keys(PRIVILEGES[user]);
+  return TABLE_NAMES.filter((table) => OWN_TABLES[table]?.[user] !== undefined);
 }
 
 /** The `grant` statement. @param role, place quoted as in a statement. */

@@ -1,20 +1,7 @@
 import type { ClientBase, QueryResult } from 'pg';
+import { TABLE_NAMES } from './own-tables.ts';
 
-/** The tables of the service. A statement names one as `$schema.<name>`, also as a literal: `'$schema.<name>'::regclass`. */
-export const TABLES = [
-  'clients',
-  'client_secrets',
-  'client_keys',
-  'client_subjects',
-  'client_resources',
-  'signing_keys',
-  'signing_key_states',
-  'used_assertions',
-  'service_replicas',
-  'client_credentials_migrations',
-];
-
-const TABLE_NAME = /('?)\$schema\.(\w+)\1/g;
+const NAMED_TABLE = /('?)\$schema\.(\w+)\1/g;
 
 export interface FoundTable {
   readonly exists: boolean;
@@ -68,7 +55,7 @@ const FIX_SEARCH_PATH = `reset search_path;
       from pg_catalog.unnest(pg_catalog.current_schemas(false)) with ordinality as visible (name, place)
         join pg_catalog.pg_namespace on nspname operator(pg_catalog.=) visible.name
         join pg_catalog.pg_class on relnamespace operator(pg_catalog.=) pg_namespace.oid
-      where relname operator(pg_catalog.=) any ('{${TABLES.join(',')}}'::pg_catalog.name[])
+      where relname operator(pg_catalog.=) any ('{${TABLE_NAMES.join(',')}}'::pg_catalog.name[])
       group by relname) as found)::pg_catalog.text as "tables";
   set search_path = pg_catalog, pg_temp`;
 
@@ -103,8 +90,8 @@ export async function fixSearchPath(
   // Nobody can create a table in pg_catalog.
   const first = client.escapeIdentifier(schemas[0] ?? 'pg_catalog');
   const qualify = (text: string) =>
-    text.replace(TABLE_NAME, (_, quote: string, table: string) => {
-      if (!TABLES.includes(table)) throw new Error(`${table} is not a table of the service`);
+    text.replace(NAMED_TABLE, (_, quote: string, table: string) => {
+      if (!TABLE_NAMES.includes(table)) throw new Error(`${table} is not a table of the service`);
       const name = `${places.get(table)?.schema ?? first}.${table}`;
       return quote === '' ? name : client.escapeLiteral(name);
     });

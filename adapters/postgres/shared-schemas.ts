@@ -1,8 +1,8 @@
 import type { Connection } from './connection.ts';
 import { hasState, SQLSTATE } from './fault.ts';
 import type { DatabaseLine, SharedSchema } from './health.ts';
+import { TABLE_NAMES } from './own-tables.ts';
 import { runStatement } from './runner.ts';
-import { TABLES } from './search-path.ts';
 
 /** What lets another role put a table, a function or an operator in the place of ours. */
 interface SchemaRisk {
@@ -25,7 +25,7 @@ const FIND_SHARED = `with named as (
   database as (select datdba, datacl from pg_catalog.pg_database where datname = pg_catalog.current_database()),
   schemas as (select pg_namespace.* from pg_catalog.pg_namespace join named on nspname::text = name),
   found as (select relname, relowner, pg_namespace.* from pg_catalog.pg_class join pg_catalog.pg_namespace on relnamespace = pg_namespace.oid
-    where pg_class.oid in (${TABLES.map((table) => `pg_catalog.to_regclass('$schema.${table}')::oid`).join(', ')})),
+    where pg_class.oid in (${TABLE_NAMES.map((table) => `pg_catalog.to_regclass('$schema.${table}')::oid`).join(', ')})),
   trusted as (select oid from pg_catalog.pg_roles as other, database where rolname = 'pg_database_owner'
     or pg_catalog.pg_has_role(oid, datdba, 'MEMBER') or rolname = current_user
     or not exists (select from pg_catalog.pg_auth_members where roleid = other.oid

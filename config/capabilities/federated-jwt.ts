@@ -4,7 +4,7 @@ import { type IssuerSource, KEY_SET_TIMEOUT_MS } from '../../adapters/http-clien
 import { inspectIssuers } from '../../adapters/http-client/federated-jwt/inspect-issuers.ts';
 import { IssuerKeySets } from '../../adapters/http-client/federated-jwt/issuer-key-sets.ts';
 import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
-import { createStateLog } from '../../adapters/log/state-log.ts';
+import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { IssuerKeyCache } from '../../adapters/memory/federated-jwt/issuer-key-cache.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
@@ -12,15 +12,15 @@ import type { FederatedClients } from '../../application/ports/federated-clients
 import type { NewClient } from '../../domain/client-registration.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { define, type Service } from '../capability.ts';
+import { define } from '../capability.ts';
 import { observedPorts } from '../core/observed-ports.ts';
 import { LISTS, PARTS } from '../parts.ts';
-import { type Get, part } from '../registration.ts';
+import { part } from '../registration.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
 import { text, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { storageFile, tableRunner } from '../storages.ts';
+import { type OpenedStorage, storageFile, tableRunner } from '../storages.ts';
 
 /** A trusted issuer and the source of its keys. */
 type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
@@ -62,14 +62,16 @@ export const federatedJwt = define({
   async register(parts, service, issuers) {
     const { settings, role } = service;
     if (!isOn(settings)) return;
-    const federatedClients = await federatedClientsOf(service);
+    const federatedClients = await federatedClientsOf(service.configuration);
     part(parts, PARTS.issuerKeys, () => new IssuerKeyCache());
     part(parts, PARTS.authenticateByIdentity, (get) => {
       return new AuthenticateByIdentity({
         issuers: new TrustedIssuers(issuers),
         issuerKeys: get(PARTS.issuerKeys),
         verifyAssertion: get(PARTS.verifyAssertion),
-        clients: observedPorts(get).federatedClients(federatedClients(get)),
+        clients: observedPorts(get).federatedClients(
+          federatedClients(get(PARTS.storage), createStateLog(get(PARTS.log))),
+        ),
         clock: get(PARTS.clock),
         maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
       });
@@ -123,23 +125,23 @@ function problemsOfRules(clients: readonly NewClient[], trusted: TrustedIssuers)
   );
 }
 
-/** The rules in the storage of the clients. A storage that nothing here knows has none. */
-async function federatedClientsOf({ configuration, settings }: Service): Promise<(get: Get) => FederatedClients> {
-  switch (settings.CLIENT_REPOSITORY) {
+/** Finds the rules in the storage of the clients. A storage that nothing here knows has none. */
+export async function federatedClientsOf({
+  settings: { CLIENT_REPOSITORY: repository },
+  clients,
+}: Pick<Configuration, 'settings' | 'clients'>): Promise<(storage: OpenedStorage, log: StateLog) => FederatedClients> {
+  switch (repository) {
     case 'memory':
-      return (get) => new InMemoryFederatedClients(get(PARTS.clientRepository), configuration.clients);
+      return (storage) => new InMemoryFederatedClients(storage.clients, clients);
     case 'sqlite': {
       const { SqliteFederatedClients } = await import(
         '../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts'
       );
-      return (get) => new SqliteFederatedClients(storageFile(get(PARTS.storage)), createStateLog(get(PARTS.log)));
+      return (storage, log) => new SqliteFederatedClients(storageFile(storage), log);
     }
     case 'postgres': {
       const { CLIENT_SUBJECTS, PostgresFederatedClients } = await loadFederatedClients();
-      return (get) => {
-        const runner = tableRunner(get(PARTS.storage), CLIENT_SUBJECTS);
-        return new PostgresFederatedClients(runner, createStateLog(get(PARTS.log)));
-      };
+      return (storage, log) => new PostgresFederatedClients(tableRunner(storage, CLIENT_SUBJECTS), log);
     }
     default:
       return () => NO_CLIENTS;
@@ -147,9 +149,6 @@ async function federatedClientsOf({ configuration, settings }: Service): Promise
 }
 
 /** The ORM is loaded only where it is used. */
-export async function loadFederatedClients() {
-  return {
-    ...(await import('../../adapters/postgres/federated-jwt/subject-table.ts')),
-    ...(await import('../../adapters/postgres/federated-jwt/postgres-federated-clients.ts')),
-  };
+function loadFederatedClients() {
+  return import('../../adapters/postgres/federated-jwt/postgres-federated-clients.ts');
 }

@@ -108,9 +108,6 @@ async function clientKeysOf({ configuration, settings }: Service): Promise<(get:
   }
 }
 
-async function loadClientKeys() {
-  return {
-    ...(await import('../../adapters/postgres/private-key-jwt/client-key-table.ts')),
-    ...(await import('../../adapters/postgres/private-key-jwt/postgres-client-keys.ts')),
-  };
+function loadClientKeys() {
+  return import('../../adapters/postgres/private-key-jwt/postgres-client-keys.ts');
 }

@@ -1,7 +1,7 @@
 import { CLIENTS } from '../../adapters/postgres/client-entity.ts';
-import { CLIENT_SUBJECTS } from '../../adapters/postgres/federated-jwt/subject-table.ts';
+import { CLIENT_SUBJECTS } from '../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
 import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
-import { CLIENT_KEYS } from '../../adapters/postgres/private-key-jwt/client-key-table.ts';
+import { CLIENT_KEYS } from '../../adapters/postgres/private-key-jwt/postgres-client-keys.ts';
 import { USED_ASSERTIONS } from '../../adapters/postgres/private-key-jwt/used-assertion-table.ts';
 
 /** The tables that a service uses with these settings, in the order of the doctor's report. */

@@ -5,8 +5,8 @@ import {
   type FederatedClients,
   type FederatedIdentity,
 } from '../../../application/ports/federated-clients.ts';
+import { readConditions } from '../../../domain/claim-path.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
-import { parseJson } from '../../../domain/parse-json.ts';
 import type { FileLog, FileReader } from '../file-reader.ts';
 import { FIELDS } from '../sqlite-client-repository.ts';
 
@@ -36,13 +36,4 @@ export class SqliteFederatedClients implements FederatedClients {
       return { clientId: client_id, lookup, claims: readConditions(claims) };
     });
   }
-}
-
-/** Undefined unless the text is a JSON object of texts: a row that was changed by hand may hold anything. */
-function readConditions(json: string): FederatedCandidate['claims'] {
-  const value = parseJson(json);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && Object.values(value).every((text) => typeof text === 'string')
-    ? (value as Readonly<Record<string, string>>)
-    : undefined;
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PostgresFederatedClients } from '../../../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
-import { CLIENT_SUBJECTS } from '../../../../adapters/postgres/federated-jwt/subject-table.ts';
+import {
+  CLIENT_SUBJECTS,
+  PostgresFederatedClients,
+} from '../../../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import { openClientRepository } from '../../../../adapters/postgres/open-client-repository.ts';

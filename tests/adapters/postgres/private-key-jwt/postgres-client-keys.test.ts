@@ -4,8 +4,11 @@ import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import { openClientRepository } from '../../../../adapters/postgres/open-client-repository.ts';
-import { CLIENT_KEYS, FIND_KEYS } from '../../../../adapters/postgres/private-key-jwt/client-key-table.ts';
-import { PostgresClientKeys } from '../../../../adapters/postgres/private-key-jwt/postgres-client-keys.ts';
+import {
+  CLIENT_KEYS,
+  FIND_KEYS,
+  PostgresClientKeys,
+} from '../../../../adapters/postgres/private-key-jwt/postgres-client-keys.ts';
 import type { FoundKeys } from '../../../../application/ports/client-keys.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import type { NewClient } from '../../../../domain/client-registration.ts';

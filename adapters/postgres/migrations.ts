@@ -10,7 +10,7 @@ const expiryIndex = (table: string) =>
  * may own it. A row belongs to a registration by its client id and by the id of its row in `clients`, so what is left of a
  * deleted registration never serves a later one of the same client id. Times are in seconds since the epoch.
  */
-export const CLIENT_DETAILS = {
+const CLIENT_DETAILS = {
   client_secrets: [
     `create table $schema.client_secrets (${OWNER},
     secret_id text collate "C" not null,
@@ -45,3 +45,48 @@ export const CLIENT_DETAILS = {
     primary key (client_id, registration_id, resource))`,
   ],
 };
+
+/**
+ * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and `jti`.
+ * A replica may repeat a statement whose answer it has not received: `use_id` shows that the row is its own. Times are in
+ * seconds since the epoch.
+ */
+const USED_ASSERTIONS = {
+  used_assertions: [
+    `create table $schema.used_assertions (
+    digest text collate "C" primary key,
+    client_id text collate "C" not null,
+    kept_until bigint not null,
+    use_id text not null)`,
+    'create index used_assertions_kept_until on $schema.used_assertions (kept_until)',
+  ],
+};
+
+/**
+ * The replicas of the service, as the status page of each shows them. Nothing depends on it. Times are in seconds since the epoch, by
+ * the clock of the database.
+ */
+const SERVICE_REPLICAS = {
+  service_replicas: [
+    `create table $schema.service_replicas (
+    name text collate "C" primary key,
+    clock_offset_ms bigint,
+    seen_at bigint not null)`,
+  ],
+};
+
+/** What a migration does, by the table that it creates or changes. */
+interface Migration {
+  readonly name: string;
+  readonly tables: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Every migration, in order. They only go forward, and each keeps replicas of the version before it working: it adds
+ * tables and columns, and changes or removes nothing that those use. What a migration does never changes once it was released.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001-client-details', tables: CLIENT_DETAILS },
+  { name: '0002-used-assertions', tables: USED_ASSERTIONS },
+  { name: '0003-service-replicas', tables: SERVICE_REPLICAS },
+];
