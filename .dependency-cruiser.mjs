@@ -12,7 +12,7 @@ const PACKAGES_OF_ADAPTERS = {
   fetch: 'none',
   files: 'zod',
   http: 'koa|@koa/router|uplot',
-  'http-client': 'jose',
+  'http-client': 'zod',
   jwt: 'jose',
   log: 'pino',
   memory: 'none',

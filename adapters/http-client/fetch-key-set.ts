@@ -1,5 +1,6 @@
 import type { KeyFactory } from '../../application/ports/key-factory.ts';
 import type { KeyHandle } from '../../application/ports/key-provider.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { KEY_TYPES, readTokenKey } from '../../domain/token-key.ts';
 import { readAnswer } from './read-answer.ts';
 
@@ -7,18 +8,23 @@ import { readAnswer } from './read-answer.ts';
 const MAX_AGE_DEFAULT = 300;
 const MAX_AGE_LIMIT = 3_600;
 
-/** A response with a whole key set. Throws unless its status is 200, and if it is too long. */
-export async function fetchKeySet(uri: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(uri, init);
+/**
+ * The document at the URL of a key set, undefined if it is not JSON, and for how many seconds it may be cached. Throws unless the status
+ * is 200, and if it is too long. A redirect is refused: it would name a URL that the operator does not trust.
+ */
+export async function fetchKeySet(uri: string, signal: AbortSignal) {
+  const headers = { accept: 'application/jwk-set+json, application/json' };
+  const response = await fetch(uri, { redirect: 'manual', signal, headers });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`the key set was answered with status ${response.status}`);
   }
-  return new Response(await readAnswer(response), response);
+  const text = (await readAnswer(response)).toString();
+  return { document: parseJson(text), maxAgeSeconds: maxAgeOf(response) };
 }
 
 /** How long a response may be cached, in seconds, less its time in other caches (RFC 9111 sections 4.2.1 and 5.2.2). */
-export function maxAgeOf({ headers }: Response): number {
+function maxAgeOf({ headers }: Response): number {
   const directives = headers.get('cache-control') ?? '';
   if (/(^|[\s,])no-(store|cache)\b/i.test(directives)) return 0;
   const maxAge = /(?:^|[\s,])max-age="?(\d{1,9})\b/i.exec(directives)?.[1];
@@ -32,10 +38,9 @@ export function maxAgeOf({ headers }: Response): number {
  * issuer. jose's own selection would refuse a key for several operations and a key that is listed twice, and accept a
  * weak one.
  */
-export async function readKeySet(
-  jwks: readonly unknown[],
-  read: KeyFactory['read'],
-): Promise<ReadonlyMap<string, KeyHandle>> {
+export async function readKeySet(document: unknown, read: KeyFactory['read']): Promise<ReadonlyMap<string, KeyHandle>> {
+  const jwks = (document as { readonly keys?: unknown } | null | undefined)?.keys;
+  if (!Array.isArray(jwks)) throw new Error('the key set is not JSON with an array of keys');
   const usable = jwks.map(readTokenKey).filter((jwk) => jwk !== undefined);
   const keys = new Map<string, KeyHandle>();
   for (const jwk of usable) {

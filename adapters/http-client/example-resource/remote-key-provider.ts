@@ -1,9 +1,8 @@
-import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { KeyFactory } from '../../../application/ports/key-factory.ts';
 import type { KeyHandle, VerificationKeys } from '../../../application/ports/key-provider.ts';
-import { fetchKeySet, maxAgeOf, readKeySet } from '../fetch-key-set.ts';
+import { fetchKeySet, readKeySet } from '../fetch-key-set.ts';
 
 export interface RemoteKeyOptions {
   /** The http or https URL of the key set. */
@@ -23,18 +22,15 @@ export type KeySetEvent =
   | { readonly event: 'key_set_available'; readonly keys: number };
 
 /**
- * The keys of an issuer, by the URL of its key set. jose fetches and parses the set, once for all waiting callers. When to
- * do so is decided here, by our clock: jose itself ignores `Cache-Control`, has no cooldown after a failure, and does not
- * use an expired set while the issuer is unavailable.
+ * The keys of an issuer, by the URL of its key set, fetched once for all waiting callers. Not by `createRemoteJWKSet` of jose, which
+ * ignores `Cache-Control`, has no cooldown after a failure, and does not use an expired set while the issuer is unavailable.
  */
 export class RemoteKeyProvider implements VerificationKeys {
   readonly #options: RemoteKeyOptions;
   readonly #clock: Clock;
   readonly #log: (event: KeySetEvent) => void;
-  readonly #set: ReturnType<typeof createRemoteJWKSet>;
   readonly #closing = new AbortController();
   #startedAt = -Infinity;
-  #maxAgeSeconds = 0;
   #cached = { keys: new Map() as ReadonlyMap<string, KeyHandle>, fetchedAt: -Infinity, freshSeconds: 0 };
   #fetching: Promise<void> | undefined;
   /** Why the last fetch failed; undefined if it succeeded. */
@@ -45,15 +41,6 @@ export class RemoteKeyProvider implements VerificationKeys {
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
-    this.#set = createRemoteJWKSet(new URL(options.uri), {
-      timeoutDuration: options.timeoutMs,
-      [customFetch]: async (uri, init) => {
-        const signal = AbortSignal.any([init.signal, this.#closing.signal]);
-        const response = await fetchKeySet(uri, { ...init, signal });
-        this.#maxAgeSeconds = maxAgeOf(response);
-        return response;
-      },
-    });
   }
 
   /** Waits for one fetch at most, and not at all for a cached key while the issuer is unavailable. */
@@ -85,13 +72,15 @@ export class RemoteKeyProvider implements VerificationKeys {
   }
 
   async #fetch(): Promise<void> {
+    const { uri, read, timeoutMs, cooldownSeconds } = this.#options;
     const fetchedAt = this.#clock.now();
     this.#startedAt = fetchedAt;
     try {
-      await this.#set.reload();
-      const keys = await readKeySet(this.#set.jwks()?.keys ?? [], this.#options.read);
+      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]);
+      const { document, maxAgeSeconds } = await fetchKeySet(uri, signal);
+      const keys = await readKeySet(document, read);
       if (this.#cached.keys.size === 0 || this.#fault) this.#log({ event: 'key_set_available', keys: keys.size });
-      const freshSeconds = Math.max(this.#options.cooldownSeconds, this.#maxAgeSeconds);
+      const freshSeconds = Math.max(cooldownSeconds, maxAgeSeconds);
       this.#cached = { keys, fetchedAt, freshSeconds };
       this.#fault = undefined;
     } catch (fault) {

@@ -11,16 +11,11 @@ export type IssuerSource = Pick<TrustedIssuer, 'issuer' | 'algorithms' | 'preset
   readonly source: { readonly uri: string } | { readonly keys: readonly PublicJwk[] };
 };
 
-/**
- * The keys of an issuer now. Throws if they cannot be fetched, or are none. A redirect is refused: it would name a URL that
- * the operator does not trust.
- */
+/** The keys of an issuer now. Throws if they cannot be fetched, or are none. */
 export async function fetchIssuerKeys(issuer: IssuerSource, signal: AbortSignal): Promise<readonly PublicJwk[]> {
   if ('keys' in issuer.source) return issuer.source.keys;
-  const headers = { accept: 'application/jwk-set+json, application/json' };
-  const response = await fetchKeySet(issuer.source.uri, { redirect: 'manual', signal, headers });
-  // The parser's message would quote the text.
-  const read = readIssuerKeys(await response.json().catch(() => undefined), issuer);
+  const { document } = await fetchKeySet(issuer.source.uri, signal);
+  const read = readIssuerKeys(document, issuer);
   if (!read.ok) throw new Error(`the key set ${read.problem}`);
   return read.value;
 }

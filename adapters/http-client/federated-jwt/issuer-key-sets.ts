@@ -1,3 +1,4 @@
+import { PeriodicTask } from '../../../application/periodic-task.ts';
 import type { Dependency, Readiness } from '../../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
 import type { PublicJwk } from '../../../domain/public-jwk.ts';
@@ -47,19 +48,19 @@ export class IssuerKeySets implements Dependency {
   readonly #closing = new AbortController();
   readonly #fetched = new Map<string, Fetched>();
   readonly #faulty = new Set<string>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #refreshing: readonly PeriodicTask[];
 
   constructor(sources: readonly IssuerSource[], options: IssuerKeySetsOptions) {
     this.#sources = sources;
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    this.#refreshing = sources.filter(({ source }) => 'uri' in source).map((source) => this.#refresh(source));
   }
 
   /** Resolves when the first attempt for each issuer has succeeded or failed. */
   async start(): Promise<void> {
     this.#options.onChange(this.sets());
-    const fetched = this.#sources.filter(({ source }) => 'uri' in source);
-    await Promise.all(fetched.map((source) => this.#attempt(source, 0)));
+    await Promise.all(this.#refreshing.map((task) => task.start()));
   }
 
   /** The usable sets, by issuer. */
@@ -87,23 +88,23 @@ export class IssuerKeySets implements Dependency {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the service stops'));
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const task of this.#refreshing) task.close();
   }
 
-  /** @param failures how many attempts in a row have failed before. */
-  async #attempt(source: IssuerSource, failures: number): Promise<void> {
+  #refresh(source: IssuerSource): PeriodicTask {
     const { refreshMs, timeoutMs } = this.#options;
-    const begin = this.#now();
-    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]);
-    const failed = await fetchIssuerKeys(source, signal).then(
-      (keys) => this.#succeeded(source.issuer, keys),
-      (fault) => this.#failed(source.issuer, fault),
-    );
-    if (this.#closing.signal.aborted) return;
-    const intervalMs = failed ? Math.min(refreshMs, FIRST_RETRY_MS * 2 ** Math.min(failures, 20)) : refreshMs;
-    const leftMs = Math.max(0, intervalMs - (this.#now() - begin));
-    const next = () => void this.#attempt(source, failed ? failures + 1 : 0);
-    this.#timers.set(source.issuer, setTimeout(next, leftMs));
+    let retryMs = FIRST_RETRY_MS;
+    return new PeriodicTask(async () => {
+      const begin = this.#now();
+      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]);
+      const failed = await fetchIssuerKeys(source, signal).then(
+        (keys) => this.#succeeded(source.issuer, keys),
+        (fault) => this.#failed(source.issuer, fault),
+      );
+      const intervalMs = failed ? Math.min(refreshMs, retryMs) : refreshMs;
+      retryMs = failed ? Math.min(refreshMs, 2 * retryMs) : FIRST_RETRY_MS;
+      return Math.max(0, intervalMs - (this.#now() - begin));
+    });
   }
 
   #succeeded(issuer: string, keys: readonly PublicJwk[]): false {
