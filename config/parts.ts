@@ -4,7 +4,7 @@ import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
-import type { Address, Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
+import type { Lifecycle, RequestServer, Workers } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
@@ -16,7 +16,6 @@ import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
-import type { AuthenticateBySecret } from '../application/authenticate-by-secret.ts';
 import type { IdentityAuthentication, PresentedAssertion } from '../application/authenticate-client.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { IssueToken, TokenReuse } from '../application/issue-token.ts';
@@ -36,7 +35,6 @@ import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { AnswerRoutes } from '../application/ports/route-answers.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
-import type { ShutdownMode } from '../application/ports/shutdown-mode.ts';
 import type {
   FoundRefusals,
   MetricsSnapshot,
@@ -57,17 +55,12 @@ function token<Part>(name: string): InjectionToken<Part> {
 }
 
 /** The processes that answer requests in place of this one. */
-interface ServiceWorkers extends HealthCheck {
+interface ServiceWorkers extends HealthCheck, Workers {
   /** How many of them listen, and which. */
   readonly listening: number;
   states(): readonly { readonly id: number; readonly listening: boolean }[];
   /** Their health, each check in its worst state, with those of this process. */
   healthChecks(own: readonly HealthCheck[]): readonly HealthCheck[];
-  start(): Promise<void>;
-  listen(): Promise<Address>;
-  /** Kills those that have not ended in time. */
-  stop(mode: ShutdownMode, withinMs: number): Promise<void>;
-  processIds(): readonly number[];
   /** By worker; undefined for one that does not answer in time. */
   metrics(): Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
   figures(): Promise<ReadonlyMap<number, ProcessFigures | undefined>>;
@@ -107,7 +100,6 @@ export const PARTS = {
   onCostFound: token<(cost: number) => void>('onCostFound'),
   bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
-  authenticateBySecret: token<AuthenticateBySecret>('AuthenticateBySecret'),
   assertionVerifier: token<NodeCryptoAssertionVerifier>('NodeCryptoAssertionVerifier'),
   /** Each process that answers requests has its own. */
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
@@ -124,7 +116,6 @@ export const PARTS = {
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   keyFactory: token<KeyFactory>('KeyFactory'),
-  keyDirectory: token<KeyDirectory>('KeyDirectory'),
   /** The directory of all replicas, if they share one. */
   sharedKeyDirectory: token<KeyDirectory>('shared KeyDirectory'),
   keyRing: token<KeyRing>('KeyRing'),

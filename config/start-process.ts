@@ -10,9 +10,6 @@ import { hostHint } from './settings/platform.ts';
 import { settingDoubts } from './settings/setting-doubts.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
-const WORKER_EXIT_MS = 1_500;
-
 /** Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available. */
 export function startProcess(
   container: DependencyContainer,
@@ -40,12 +37,7 @@ export function startProcess(
         ? undefined
         : { server: get(PARTS.managementServer), host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
     listener: pool ? undefined : { server: get(PARTS.httpServer), host, ...publicPort },
-    workers: pool && {
-      start: () => pool.start(),
-      listen: () => pool.listen(),
-      stop: (mode) => pool.stop(mode, (mode === 'planned' ? graceMs : 0) + drainMs + WORKER_EXIT_MS),
-      processIds: () => pool.processIds(),
-    },
+    workers: pool,
     publish: async () => {
       if (role === 'worker') return;
       // A start that fails must leave no key in a shared directory. The workers' pool has looked for the port already.

@@ -30,13 +30,24 @@ export function sentFaultOf(reason: unknown): SentFault {
   return reason instanceof SlotsExhausted ? { unavailable, slotsExhausted: true } : { unavailable };
 }
 
+/** What the other process answers. Throws DependencyUnavailable if that is a fault, or there is no answer. */
+export async function answerOf<Answer>(dependency: string, asked: Promise<Answer | SentFault>): Promise<Answer> {
+  const answer = await asked.catch((reason) => {
+    throw new DependencyUnavailable(dependency, reason);
+  });
+  if (!isFault(answer)) return answer;
+  throw new DependencyUnavailable(dependency, new Error(answer.unavailable));
+}
+
+function isFault(answer: unknown): answer is SentFault {
+  return typeof answer === 'object' && answer !== null && 'unavailable' in answer;
+}
+
 /** A slot request as it is sent. Separate messages report that the caller has disconnected, and ask for the registration. */
 type SentSlotRequest = Omit<SlotRequest, 'caller' | 'waitMs' | 'isRegistered'> & { readonly network: string };
 
 /** The state of the key ring, and its signing key in PKCS#8. The key is a secret: it is sent over the pipes of this service only. */
 export interface SentKeys {
-  /** Grows with each message. Messages may be processed in another order than they were sent. */
-  readonly version: number;
   readonly state: KeyRingState;
   readonly privateKey: Uint8Array | undefined;
 }
@@ -44,18 +55,14 @@ export interface SentKeys {
 /** The key sets of all trusted issuers. They are public. */
 export type SentIssuerKeys = ReadonlyMap<string, IssuerKeySet>;
 
-/** Everything that a worker needs before it starts. */
+/** Everything that a worker needs before it starts. Keys and costs are sent before it listens, and whenever they change. */
 export interface WorkerStart {
   readonly worker: number;
   readonly sharedPort: SharedPort;
   /** The text of each file that the settings name, as the primary read it. */
   readonly files: ReadonlyMap<string, string>;
-  readonly keys: SentKeys;
   /** The key of the cache of verified secrets. */
   readonly cacheKey: Uint8Array;
-  /** The BCrypt costs that stored secrets have, as far as they are known. */
-  readonly costs: readonly number[];
-  readonly issuerKeys: SentIssuerKeys;
 }
 
 /** Where a worker listens. */
@@ -78,8 +85,8 @@ export interface PrimaryFunctions {
   abandonSlot(id: number): Promise<void>;
   /** As UsedAssertions. */
   useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[] | SentFault>;
-  /** Resolves with undefined if the key directory is unavailable. */
-  findKey(kid: string): Promise<SentKeys | undefined>;
+  /** Looks up a key id. Resolves when the worker has taken the keys that there are then; with the fault if the key directory is unavailable. */
+  findKey(kid: string): Promise<SentFault | undefined>;
   /** Rejects if the primary has no such route. */
   answerRoute: AnswerRoutes;
   secretVerified(secret: VerifiedSecret): void;
@@ -96,6 +103,7 @@ export interface WorkerFunctions {
   listen(): Promise<WorkerAddress>;
   /** A heartbeat: a blocked event loop does not answer it. */
   ping(): void;
+  /** The only way of the keys to a worker, so that newer ones never come before older ones. */
   takeKeys(keys: SentKeys): Promise<void>;
   cacheSecret(secret: VerifiedSecret): void;
   takeIssuerKeys(sets: SentIssuerKeys): void;

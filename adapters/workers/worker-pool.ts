@@ -9,6 +9,7 @@ import type {
   RefusalQuery,
 } from '../../application/ports/telemetry.ts';
 import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
+import type { WorkerPipe } from './pipe.ts';
 import type { WorkerAddress } from './protocol.ts';
 import { worstHealth } from './worker-health.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -26,14 +27,17 @@ const HANGS_AFTER_MS = { ownSockets: 2_250, oneSocket: 10_000 };
 /** Milliseconds in which more workers may not end than there are: from then on, some end again and again. */
 const CRASH_LOOP_MS = 60_000;
 
-/** A scraper gives up after ten seconds. What the other processes answer does not wait that long for a worker that hangs. */
+/**
+ * A scraper gives up after ten seconds. What the other processes answer does not wait that long for a worker that hangs, or, if
+ * it is to open its files again, for its disk.
+ */
 const ANSWER_WITHIN_MS = 1_000;
-
-/** A worker that opens its files later than that has a disk that hangs. */
-const REOPENED_WITHIN_MS = 1_000;
 
 export interface WorkerPoolParts {
   readonly size: number;
+  /** Milliseconds of a planned shutdown in which workers still accept requests, and of every shutdown until one that has not ended is killed. */
+  readonly graceMs: number;
+  readonly exitMs: number;
   /** All workers. The pool adds and deletes them. */
   readonly workers: Set<WorkerProcess>;
   readonly fork: () => WorkerProcess;
@@ -43,8 +47,6 @@ export interface WorkerPoolParts {
   readonly start: (worker: WorkerProcess, port: SharedPort) => Promise<void>;
   /** Resolves when the worker has the current keys and listens. */
   readonly listen: (worker: WorkerProcess) => Promise<WorkerAddress>;
-  /** Resolves when the worker has the current keys, or has ended. */
-  readonly sendKeys: (worker: WorkerProcess) => Promise<void>;
   /** Gets the changes of state of the workers, for the operator. */
   readonly log: { info(line: object): void; error(line: object): void };
   /** Milliseconds, of a clock that never goes back. */
@@ -105,8 +107,8 @@ export class WorkerPool implements HealthCheck {
     return listening === size ? { ready: true } : { ready: true, note: `${listening} of ${size} workers listen` };
   }
 
-  /** The pool itself, and each dependency in the worst state that a worker or, with `own`, this process has. */
-  healthChecks(own: readonly HealthCheck[] = []): readonly HealthCheck[] {
+  /** The pool itself, and each dependency in the worst state that a worker or, by `own`, this process has. */
+  healthChecks(own: readonly HealthCheck[]): readonly HealthCheck[] {
     return [this, ...worstHealth([statesOf(own), ...[...this.#parts.workers].map(({ health }) => health)])];
   }
 
@@ -117,22 +119,22 @@ export class WorkerPool implements HealthCheck {
 
   /** Resolves when every worker has the current keys. */
   async sendKeys(): Promise<void> {
-    await Promise.all([...this.#parts.workers].map(this.#parts.sendKeys));
+    await Promise.all([...this.#parts.workers].map((worker) => worker.sendKeys()));
   }
 
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
   metrics(): Promise<ReadonlyMap<number, MetricsSnapshot | undefined>> {
-    return this.#askAll((worker) => worker.ask((pipe) => pipe.metrics(), ANSWER_WITHIN_MS));
+    return this.#askAll((pipe) => pipe.metrics());
   }
 
   /** What the status shows of each worker, in the same way. */
   figures(): Promise<ReadonlyMap<number, ProcessFigures | undefined>> {
-    return this.#askAll((worker) => worker.ask((pipe) => pipe.figures(), ANSWER_WITHIN_MS));
+    return this.#askAll((pipe) => pipe.figures());
   }
 
   /** The refusals of all workers, and whether each of them has answered in time. */
   async findRefusals(query: RefusalQuery): Promise<FoundRefusals> {
-    const asked = await this.#askAll((worker) => worker.ask((pipe) => pipe.findRefusals(query), ANSWER_WITHIN_MS));
+    const asked = await this.#askAll((pipe) => pipe.findRefusals(query));
     const answers = [...asked.values()];
     return { records: answers.flatMap((records) => records ?? []), complete: !answers.includes(undefined) };
   }
@@ -150,12 +152,14 @@ export class WorkerPool implements HealthCheck {
   /** Opens the log files of all workers again. Resolves with the number of workers that could. */
   async reopenFiles(): Promise<number> {
     this.#reopenings += 1;
-    const reopened = await this.#askAll((worker) => worker.ask((pipe) => pipe.reopenFiles(), REOPENED_WITHIN_MS));
+    const reopened = await this.#askAll((pipe) => pipe.reopenFiles());
     return [...reopened.values()].filter(Boolean).length;
   }
 
-  /** Lets all workers finish the requests in flight. Kills those that have not ended within that many milliseconds. */
-  async stop(mode: ShutdownMode, withinMs: number): Promise<void> {
+  /** Lets all workers finish the requests in flight. Kills those that have not ended in time. */
+  async stop(mode: ShutdownMode): Promise<void> {
+    const { graceMs, exitMs } = this.#parts;
+    const withinMs = (mode === 'planned' ? graceMs : 0) + exitMs;
     this.#stopping = true;
     clearInterval(this.#heartbeat);
     const workers = [...this.#parts.workers];
@@ -167,8 +171,11 @@ export class WorkerPool implements HealthCheck {
     clearTimeout(timer);
   }
 
-  async #askAll<Answer>(ask: (worker: WorkerProcess) => Promise<Answer>): Promise<ReadonlyMap<number, Answer>> {
-    const answers = [...this.#parts.workers].map(async (worker) => [worker.id, await ask(worker)] as const);
+  /** What each worker answers, by its id; undefined for one that does not in time. */
+  async #askAll<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>): Promise<ReadonlyMap<number, Answer | undefined>> {
+    const answers = [...this.#parts.workers].map(async (worker) => {
+      return [worker.id, await worker.ask(call, ANSWER_WITHIN_MS)] as const;
+    });
     return new Map(await Promise.all(answers));
   }
 

@@ -5,7 +5,15 @@ import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { Heartbeat, readCpuUse } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';
-import type { PrimaryFunctions, SentIssuerKeys, SentKeys, WorkerAddress, WorkerStart } from './protocol.ts';
+import {
+  type PrimaryFunctions,
+  type SentFault,
+  type SentIssuerKeys,
+  type SentKeys,
+  sentFaultOf,
+  type WorkerAddress,
+  type WorkerStart,
+} from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
 
 /**
@@ -22,12 +30,12 @@ const YOUNG_HEAP_MB = 8;
 const OLD_HEAP = ['--initial-old-space-size=48', '--heap-growing-percent=30'];
 
 /** What the primary does for its workers. */
-interface WorkerServices {
+interface WorkerServices extends Pick<PrimaryFunctions, 'useAssertions' | 'answerRoute' | 'costFound'> {
   readonly slots: VerificationSlots;
-  readonly useAssertions: PrimaryFunctions['useAssertions'];
-  findKey(kid: string): Promise<SentKeys | undefined>;
-  readonly answerRoute: PrimaryFunctions['answerRoute'];
-  costFound(cost: number): void;
+  /** The keys now. */
+  readonly keys: () => SentKeys;
+  /** Looks up a key id, for `keys`. Throws DependencyUnavailable. */
+  readonly lookUpKey: (kid: string) => Promise<unknown>;
   /** All workers, including this one. Each verified secret is sent to all others. */
   readonly workers: Iterable<WorkerProcess>;
 }
@@ -39,6 +47,7 @@ export class WorkerProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   readonly #worker: Worker;
   readonly #pipe: WorkerPipe;
+  readonly #services: WorkerServices;
   #health: readonly CheckState[] = [];
   #started = false;
   #listening = false;
@@ -47,6 +56,7 @@ export class WorkerProcess {
   private constructor(worker: Worker, services: WorkerServices) {
     this.id = worker.id;
     this.#worker = worker;
+    this.#services = services;
     const slots = new SlotsForWorker(services.slots, (id) => this.#pipe.isRegistered(id));
     this.#pipe = connectToWorker(
       {
@@ -54,17 +64,14 @@ export class WorkerProcess {
         onMessage: (listener) => worker.on('message', listener),
       },
       {
-        acquireSlot: slots.acquireSlot,
-        settleSlot: slots.settleSlot,
-        callerDisconnected: slots.callerDisconnected,
-        abandonSlot: slots.abandonSlot,
+        ...slots,
         useAssertions: services.useAssertions,
-        findKey: (kid) => services.findKey(kid),
+        findKey: (kid) => this.#findKey(kid),
         answerRoute: services.answerRoute,
         secretVerified: (secret) => {
           for (const other of services.workers) if (other !== this) other.#pipe.cacheSecret(secret).catch(ignore);
         },
-        costFound: (cost) => services.costFound(cost),
+        costFound: services.costFound,
         health: (states) => {
           this.#health = states;
         },
@@ -148,9 +155,9 @@ export class WorkerProcess {
     }
   }
 
-  /** Resolves when it has the keys or has ended. */
-  sendKeys(keys: SentKeys): Promise<void> {
-    return this.#pipe.takeKeys(keys).catch(ignore);
+  /** Resolves when it has the current keys or has ended. */
+  sendKeys(): Promise<void> {
+    return this.#pipe.takeKeys(this.#services.keys()).catch(ignore);
   }
 
   sendIssuerKeys(sets: SentIssuerKeys): void {
@@ -168,6 +175,16 @@ export class WorkerProcess {
 
   kill(): void {
     this.#worker.process.kill('SIGKILL');
+  }
+
+  async #findKey(kid: string): Promise<SentFault | undefined> {
+    try {
+      await this.#services.lookUpKey(kid);
+    } catch (reason) {
+      return sentFaultOf(reason);
+    }
+    await this.#pipe.takeKeys(this.#services.keys());
+    return undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type ClockWindow, clockWindow } from '../../domain/clock-offset.ts';
 import type { KeySchedule } from '../../domain/key-schedule.ts';
+import { onceAtATime } from '../once-at-a-time.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { DirectoryAnswer, KeyDirectory } from '../ports/key-directory.ts';
@@ -33,7 +34,8 @@ export class DirectoryKeys {
   #clockWindow: ClockWindow | undefined;
   /** As it was at the last publication. */
   #publicationWindow: ClockWindow | undefined;
-  #reading: Promise<void> | undefined;
+  /** Never rejects: `find` reports the failure. */
+  readonly #readOnce = onceAtATime<void, void>(() => this.read().catch(() => {}));
   /** The last query that failed, if none has succeeded since. */
   #failure: { readonly at: number; readonly fault: unknown } | undefined;
   /** The number of queries so far, and the number of the one whose answer is in use. */
@@ -99,15 +101,6 @@ export class DirectoryKeys {
 
   #isRecent(queriedAt = -Infinity): boolean {
     return this.#parts.schedule.isRecent(queriedAt, this.#parts.clock.now());
-  }
-
-  /** Never rejects: `find` reports the failure. */
-  #readOnce(): Promise<void> {
-    const done = () => {
-      this.#reading = undefined;
-    };
-    this.#reading ??= this.read().then(done, done);
-    return this.#reading;
   }
 
   async #query(send: () => Promise<DirectoryAnswer>) {

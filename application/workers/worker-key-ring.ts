@@ -1,7 +1,8 @@
 import type { KeySchedule } from '../../domain/key-schedule.ts';
-import type { TokenKey } from '../../domain/token-key.ts';
+import type { TokenAlgorithm, TokenKey } from '../../domain/token-key.ts';
 import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from '../keys/key-ring-state.ts';
 import { jwksOf, TrustedKeys } from '../keys/trusted-keys.ts';
+import { onceAtATime } from '../once-at-a-time.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
@@ -9,9 +10,11 @@ import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.t
 
 interface WorkerKeyRingParts {
   readonly factory: Pick<KeyFactory, 'read'>;
+  /** Reads a private key from PKCS#8. */
+  readonly readPrivateKey: (kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array) => Promise<SigningKey>;
   readonly schedule: KeySchedule;
   readonly clock: MonotonicClock;
-  /** Makes the ring look up a key id that is unknown here, and calls `update` with its state. Throws DependencyUnavailable. */
+  /** Makes the ring look up a key id that is unknown here, and calls `take` with its state. Throws DependencyUnavailable. */
   readonly lookUp: (kid: string) => Promise<void>;
 }
 
@@ -29,18 +32,24 @@ export class WorkerKeyRing implements KeyProvider {
   readonly #trusted: TrustedKeys;
   #state = EMPTY;
   #key: SigningKey | undefined;
-  #lookingUp: Promise<void> | undefined;
+  #taking = Promise.resolve();
+  /** One look-up for all requests that wait: the ring sends every key that it has. */
+  readonly #lookUp: WorkerKeyRingParts['lookUp'];
 
   constructor(parts: WorkerKeyRingParts) {
     this.#parts = parts;
     this.#trusted = new TrustedKeys(parts.factory, parts.clock);
+    this.#lookUp = onceAtATime(parts.lookUp);
   }
 
-  /** Replaces the state by that of the ring. `key` is the signing key that the state names, if there is one. */
-  async update(state: KeyRingState, key: SigningKey | undefined): Promise<void> {
-    this.#trusted.replace(await this.#trusted.read(state.trusted));
-    this.#state = state;
-    this.#key = key;
+  /**
+   * Replaces the state by that of the ring. Resolves when it is in use; calls at the same time take turns.
+   *
+   * @param privateKey the signing key that the state names, in PKCS#8, if there is one.
+   */
+  take(state: KeyRingState, privateKey: Uint8Array | undefined): Promise<void> {
+    this.#taking = this.#taking.catch(() => {}).then(() => this.#takeNext(state, privateKey));
+    return this.#taking;
   }
 
   async signingKey(): Promise<SigningKey> {
@@ -51,15 +60,11 @@ export class WorkerKeyRing implements KeyProvider {
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    const { schedule, clock, lookUp } = this.#parts;
+    const { schedule, clock } = this.#parts;
     if (isClockWrong(this.#state.clockWindow, clock)) throw clockFault();
     const known = this.#trusted.find(kid);
     if (known !== undefined || schedule.isRecent(this.#state.readAt, clock.now())) return known;
-    // One look-up for all requests that wait: the ring sends every key that it has.
-    this.#lookingUp ??= lookUp(kid).finally(() => {
-      this.#lookingUp = undefined;
-    });
-    await this.#lookingUp;
+    await this.#lookUp(kid);
     return this.#trusted.find(kid);
   }
 
@@ -71,5 +76,14 @@ export class WorkerKeyRing implements KeyProvider {
     const { clock, schedule } = this.#parts;
     if (isClockWrong(this.#state.clockWindow, clock)) return 0;
     return schedule.maxAgeSeconds(clock.now(), this.#state.nextPublication, this.#state.readAt);
+  }
+
+  async #takeNext(state: KeyRingState, privateKey: Uint8Array | undefined): Promise<void> {
+    const { signing } = state;
+    const isNew = signing !== undefined && privateKey !== undefined && signing.kid !== this.#key?.kid;
+    const key = isNew ? await this.#parts.readPrivateKey(signing.kid, signing.alg, privateKey) : this.#key;
+    this.#trusted.replace(await this.#trusted.read(state.trusted));
+    this.#state = state;
+    this.#key = key;
   }
 }

@@ -19,7 +19,7 @@ import { usesSecrets } from '../../domain/authentication-method.ts';
 import { StoredSecret } from '../../domain/stored-secret.ts';
 import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
-import { part } from '../registration.ts';
+import { type Get, part } from '../registration.ts';
 import { NO_RESOURCES } from '../storages.ts';
 import { observedPorts } from './observed-ports.ts';
 
@@ -58,7 +58,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     const bcrypt = get(PARTS.bcryptVerifier);
     return get.optional(PARTS.storage)?.hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt;
   });
-  part(parts, PARTS.authenticateBySecret, (get) => {
+  const authenticateBySecret = (get: Get) => {
     const observe = observedPorts(get);
     return new AuthenticateBySecret({
       clients: observe.clients(get(PARTS.clientRepository)),
@@ -66,7 +66,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
       slots: get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.verificationSlots))),
       secrets: observe.secrets(get(PARTS.secretVerifier)),
     });
-  });
+  };
 
   part(parts, PARTS.assertionVerifier, () => new NodeCryptoAssertionVerifier());
   part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
@@ -77,7 +77,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   });
   part(parts, PARTS.authenticateClient, (get) => {
     const methods = settings.CLIENT_AUTHENTICATION_METHODS;
-    const bySecret = usesSecrets(methods) ? get(PARTS.authenticateBySecret) : undefined;
+    const bySecret = usesSecrets(methods) ? authenticateBySecret(get) : undefined;
     const byKey = get.optional(PARTS.authenticateByKey);
     const byIdentity = get.optional(PARTS.authenticateByIdentity);
     if (bySecret !== undefined && byKey === undefined && byIdentity === undefined) return bySecret;

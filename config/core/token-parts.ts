@@ -26,13 +26,10 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       file: configuration.keyFile,
     });
   });
-  part(parts, PARTS.keyDirectory, (get) => {
-    return get.optional(PARTS.sharedKeyDirectory) ?? new InMemoryKeyDirectory(get(PARTS.monotonicClock));
-  });
   part(parts, PARTS.keyRing, (get) => {
     return new KeyRing({
       factory: get(PARTS.keyFactory),
-      directory: get(PARTS.keyDirectory),
+      directory: get.optional(PARTS.sharedKeyDirectory) ?? new InMemoryKeyDirectory(get(PARTS.monotonicClock)),
       clock: get(PARTS.monotonicClock),
       schedule: new KeySchedule(keyTimes(settings)),
       auditLog: get(PARTS.auditLog),

@@ -1,3 +1,4 @@
+import { onceAtATime } from '../../../application/once-at-a-time.ts';
 import type { AnswerRoutes, RouteAnswer } from '../../../application/ports/route-answers.ts';
 import type { OperatorChecks } from '../admission/operator-checks.ts';
 import { type Exchange, type ExchangeState, sendRefusal } from '../server/exchange.ts';
@@ -60,15 +61,5 @@ function passOn({ path: route }: Route, ask: AnswerRoutes): Handler {
     ctx.status = status;
     ctx.set(headers);
     ctx.body = body;
-  };
-}
-
-function onceAtATime(ask: AnswerRoutes): AnswerRoutes {
-  let asking: Promise<RouteAnswer> | undefined;
-  return (asked) => {
-    asking ??= ask(asked).finally(() => {
-      asking = undefined;
-    });
-    return asking;
   };
 }

@@ -4,7 +4,6 @@ import type { RunningServer } from '../../../adapters/http/server/running-server
 import { createKeyFactory, PrivateKeys } from '../../../adapters/jwt/create-key-factory.ts';
 import { findSharedPort } from '../../../adapters/system/shared-port.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { KeysForWorkers } from '../../../adapters/workers/keys-for-workers.ts';
 import { useForWorkers } from '../../../adapters/workers/remote-used-assertions.ts';
 import { WorkerPool } from '../../../adapters/workers/worker-pool.ts';
 import { WorkerProcess } from '../../../adapters/workers/worker-process.ts';
@@ -14,6 +13,9 @@ import { getFrom } from '../../registration.ts';
 
 /** Beside this file, with the same extension: compiled or not. */
 const WORKER_FILE = `${import.meta.dirname}/worker-main${extname(import.meta.filename)}`;
+
+/** Milliseconds beyond the drain time that a worker has to end: one second for the last responses, and time to exit. */
+const WORKER_EXIT_MS = 1_500;
 
 /**
  * Starts the service in several processes: workers, which look up clients and answer requests, and this one, the primary,
@@ -47,17 +49,19 @@ export async function startPrimary({
       for (const worker of workers) worker.sendCost(cost);
     });
   });
-  const keyRing = container.resolve(PARTS.keyRing);
-  const slots = container.resolve(PARTS.verificationSlots);
-  const issuerKeys = () => getFrom(container).optional(PARTS.issuerKeySets)?.sets() ?? new Map();
+  const get = getFrom(container);
+  const [keyRing, slots, verifier] = [get(PARTS.keyRing), get(PARTS.verificationSlots), get(PARTS.bcryptVerifier)];
   const cacheKey = randomBytes(32);
-
-  const verifier = container.resolve(PARTS.bcryptVerifier);
-  const keys = new KeysForWorkers(keyRing, (kid) => privateKeys.signing(kid));
+  const keys = () => {
+    const state = keyRing.state();
+    return { state, privateKey: state.signing && privateKeys.signing(state.signing.kid) };
+  };
   const pool = new WorkerPool({
     workers,
     size: settings.WORKERS,
-    log: container.resolve(PARTS.log),
+    graceMs: settings.SHUTDOWN_GRACE_MS,
+    exitMs: settings.SHUTDOWN_DRAIN_MS + WORKER_EXIT_MS,
+    log: get(PARTS.log),
     fork: () =>
       WorkerProcess.fork(
         WORKER_FILE,
@@ -65,27 +69,26 @@ export async function startPrimary({
         {
           slots,
           workers,
-          useAssertions: (uses) => useForWorkers(container.resolve(PARTS.usedAssertionsStore))(uses),
-          findKey: (kid) => keys.find(kid),
-          answerRoute: async (asked) => container.resolve(PARTS.routeAnswers)(asked),
+          useAssertions: (uses) => useForWorkers(get(PARTS.usedAssertionsStore))(uses),
+          keys,
+          lookUpKey: (kid) => keyRing.verificationKey(kid),
+          answerRoute: async (asked) => get(PARTS.routeAnswers)(asked),
           costFound: (cost) => verifier.includeCost(cost),
         },
       ),
     findPort: () => findSharedPort(settings.HOST, settings.PORT),
     async start(worker, sharedPort) {
-      const { costs } = verifier;
       const { reopenings } = pool;
-      const state = { keys: keys.now(), cacheKey, costs, issuerKeys: issuerKeys() };
-      await worker.start({ worker: worker.id, sharedPort, files, ...state });
+      await worker.start({ worker: worker.id, sharedPort, files, cacheKey });
       // A worker that is still starting does not hear of changes.
       if (pool.reopenings !== reopenings) await pool.reopenFiles();
     },
     async listen(worker) {
-      worker.sendIssuerKeys(issuerKeys());
-      await worker.sendKeys(keys.now());
+      for (const cost of verifier.costs) worker.sendCost(cost);
+      worker.sendIssuerKeys(get.optional(PARTS.issuerKeySets)?.sets() ?? new Map());
+      await worker.sendKeys();
       return worker.listen();
     },
-    sendKeys: (worker) => worker.sendKeys(keys.now()),
   });
   keyRing.onChange(() => void pool.sendKeys());
   container.registerInstance(PARTS.workers, pool);

@@ -9,13 +9,11 @@ import { VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-c
 import { SystemClock, SystemMonotonicClock } from '../../../adapters/system/system.ts';
 import type { PrimaryPipe } from '../../../adapters/workers/pipe.ts';
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
-import type { WorkerStart } from '../../../adapters/workers/protocol.ts';
-import { ReceivedKeys } from '../../../adapters/workers/received-keys.ts';
+import { answerOf, type WorkerStart } from '../../../adapters/workers/protocol.ts';
 import { RemoteUsedAssertions } from '../../../adapters/workers/remote-used-assertions.ts';
 import { RemoteVerificationSlots } from '../../../adapters/workers/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type PreparedWorker } from '../../../adapters/workers/run-worker.ts';
 import { reportHealth } from '../../../adapters/workers/worker-health.ts';
-import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { ClosableVerificationSlots } from '../../../application/ports/verification-slots.ts';
 import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
@@ -47,14 +45,13 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     lifetimeSeconds: settings.CLIENT_SECRET_REMEMBERED_SECONDS,
     onAdded: pipe.secretVerified,
   });
-  const keyProvider: WorkerKeyRing = new WorkerKeyRing({
+  const keyProvider = new WorkerKeyRing({
     factory: { read: readPublicKey },
+    readPrivateKey: readSigningKey,
     schedule: new KeySchedule(keyTimes(settings)),
     clock: new SystemMonotonicClock(),
-    lookUp: (kid) => keys.lookUp(kid),
+    lookUp: (kid) => answerOf('key directory', primary.findKey(kid)),
   });
-  const keys = new ReceivedKeys(keyProvider, readSigningKey, primary.findKey);
-  await keys.take(start.keys);
 
   const slots = new RemoteVerificationSlots(primary);
   // Named as in the log, whose lines have `"worker":3`.
@@ -67,21 +64,14 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     parts.registerInstance(PARTS.logBase, base);
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
-    parts.registerInstance(PARTS.routeAnswers, (asked) =>
-      primary.answerRoute(asked).catch((fault) => {
-        throw new DependencyUnavailable('primary', fault);
-      }),
-    );
+    parts.registerInstance(PARTS.routeAnswers, (asked) => answerOf('primary', primary.answerRoute(asked)));
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(pipe.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
   });
   const get = getFrom(container);
   const metrics = get(PARTS.processMetrics);
-  const takeIssuerKeys: PreparedWorker['takeIssuerKeys'] = (sets) => get.optional(PARTS.issuerKeys)?.replace(sets);
-  takeIssuerKeys(start.issuerKeys);
   const verifier = get(PARTS.bcryptVerifier);
-  for (const cost of start.costs) verifier.includeCost(cost);
   let service: RunningServer | undefined;
   reportHealth(checksOfProcess(get), (states) => ignoreEndOfPrimary(pipe.health(states)));
   return {
@@ -90,9 +80,9 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
       return { address: service.host, port: service.port };
     },
     ping: primary.heard,
-    takeKeys: (sent) => keys.take(sent),
+    takeKeys: ({ state, privateKey }) => keyProvider.take(state, privateKey),
     cacheSecret: verifiedSecrets.receive,
-    takeIssuerKeys,
+    takeIssuerKeys: (sets) => get.optional(PARTS.issuerKeys)?.replace(sets),
     isRegistered: slots.isRegistered,
     includeCost: (cost) => verifier.includeCost(cost),
     reopenFiles: () => reopenFilesHere(container),

@@ -4,12 +4,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { connectToPrimary, connectToWorker, type Pipe } from '../../../adapters/workers/pipe.ts';
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
-import type { PrimaryFunctions, WorkerFunctions } from '../../../adapters/workers/protocol.ts';
-import { ReceivedKeys } from '../../../adapters/workers/received-keys.ts';
+import { answerOf, type PrimaryFunctions, type WorkerFunctions } from '../../../adapters/workers/protocol.ts';
 import { RemoteUsedAssertions } from '../../../adapters/workers/remote-used-assertions.ts';
 import { RemoteVerificationSlots, SlotsForWorker } from '../../../adapters/workers/remote-verification-slots.ts';
 import type { VerificationSlot, VerificationSlots } from '../../../application/ports/verification-slots.ts';
-import type { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { until } from '../../support/until.ts';
 
@@ -207,16 +205,13 @@ describe('PrimaryProcess', () => {
     const assertions = new RemoteUsedAssertions(primaryWith({ useAssertions: never }));
     const use = { clientId: 'a', assertionId: '1', keptSeconds: 60 };
     await expect(assertions.use([use])).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'used assertions' });
-    const noPrivateKey = () => Promise.reject(new Error('no private key is sent'));
-    const { findKey } = primaryWith({ findKey: never });
-    const keys = new ReceivedKeys({} as WorkerKeyRing, noPrivateKey, findKey);
-    await expect(keys.lookUp('a-key')).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'key directory' });
+    const found = answerOf('key directory', primaryWith({ findKey: never }).findKey('a-key'));
+    await expect(found).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'key directory' });
   });
 
   it('says that the primary has ended', async () => {
-    const { findKey } = primaryWith({ findKey: () => Promise.reject(new Error('the pipe is closed')) });
-    const keys = new ReceivedKeys({} as WorkerKeyRing, () => Promise.reject(new Error('none is sent')), findKey);
-    await expect(keys.lookUp('a-key')).rejects.toMatchObject({
+    const primary = primaryWith({ findKey: () => Promise.reject(new Error('the pipe is closed')) });
+    await expect(answerOf('key directory', primary.findKey('a-key'))).rejects.toMatchObject({
       ...NO_ANSWER,
       cause: { message: 'the primary process has ended' },
     });

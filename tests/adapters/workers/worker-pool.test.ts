@@ -10,7 +10,7 @@ const opened: WorkerPool[] = [];
 const started: (() => void)[] = [];
 afterEach(async () => {
   for (const pool of opened.splice(0)) {
-    const stopped = pool.stop('immediate', 1_000);
+    const stopped = pool.stop('immediate');
     for (const die of started.splice(0)) die();
     await stopped;
   }
@@ -32,13 +32,14 @@ function world(fork: WorkerPoolParts['fork'], more: Partial<WorkerPoolParts> = {
   const workers = new Set<WorkerProcess>();
   const pool = new WorkerPool({
     size: 2,
+    graceMs: 0,
+    exitMs: 1_000,
     workers,
     log,
     fork,
     findPort: async () => ({ port: 1, reusePort: true }),
     start: async () => {},
     listen: async () => WHERE,
-    sendKeys: async () => {},
     ...more,
   });
   opened.push(pool);
@@ -77,7 +78,7 @@ describe('WorkerPool', () => {
       return first.worker;
     });
     await expect(pool.start()).rejects.toThrow('EAGAIN');
-    await pool.stop('immediate', 1_000);
+    await pool.stop('immediate');
     expect(await first.worker.ended).toEqual({ code: 1, signal: null });
   });
 
@@ -94,7 +95,7 @@ describe('WorkerPool', () => {
     expect(steps).toEqual(['start 1', 'start 2']);
     second.die();
     await expect(pool.listen()).rejects.toThrow('a worker ended before it listened (1)');
-    await pool.stop('immediate', 1_000);
+    await pool.stop('immediate');
     expect(await first.worker.ended).toEqual({ code: 1, signal: null });
   });
 

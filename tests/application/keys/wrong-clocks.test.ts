@@ -50,8 +50,14 @@ describe.each([7_200, -7_200])('a replica whose clock is %s s off', (offset) => 
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     const key = await ring.signingKey();
     const schedule = new KeySchedule(TIMES);
-    const worker = new WorkerKeyRing({ factory: { read: readPublicKey }, schedule, clock, lookUp: async () => {} });
-    await worker.update(ring.state(), key);
+    const worker = new WorkerKeyRing({
+      factory: { read: readPublicKey },
+      readPrivateKey: async () => key,
+      schedule,
+      clock,
+      lookUp: async () => {},
+    });
+    await worker.take(ring.state(), new Uint8Array());
 
     clock.setWall(offset);
     for (const keys of [ring, worker]) {

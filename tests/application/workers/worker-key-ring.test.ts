@@ -7,6 +7,9 @@ import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
+/** As the primary sends it. */
+const PKCS8 = new Uint8Array();
+
 const TIMES = { rotationSeconds: 600, publicationSeconds: 60, tokenLifetimeSeconds: 300 };
 
 /** A ring and its replica, which `send` brings up to date. */
@@ -16,6 +19,7 @@ async function world() {
   const lookedUp: string[] = [];
   const replica = new WorkerKeyRing({
     factory: { read: readPublicKey },
+    readPrivateKey: () => ring.signingKey(),
     schedule: new KeySchedule(TIMES),
     clock,
     async lookUp(kid) {
@@ -23,10 +27,9 @@ async function world() {
       await send();
     },
   });
-  const send = async () => {
+  const send = () => {
     const state = ring.state();
-    const key = await ring.signingKey().catch(() => undefined);
-    await replica.update(structuredClone(state), state.signing && key);
+    return replica.take(structuredClone(state), state.signing && PKCS8);
   };
   await send();
   return { clock, ring, replica, send, lookedUp };
@@ -69,18 +72,29 @@ describe('WorkerKeyRing', () => {
 
   it('signs with no key but the one that the last state names', async () => {
     const { ring, replica } = await world();
-    const other = await (await world()).ring.signingKey();
-    for (const key of [undefined, other]) {
-      await replica.update(ring.state(), key);
+    const signing = { kid: 'another', alg: 'RS256', from: 0, until: Infinity } as const;
+    for (const privateKey of [undefined, PKCS8]) {
+      await replica.take({ ...ring.state(), signing }, privateKey);
       const fault = await replica.signingKey().catch((thrown) => thrown);
       expect(fault).toBeInstanceOf(DependencyUnavailable);
       expect(fault.cause.message).toBe('the key has not arrived yet');
     }
   });
 
+  it('ends with the state that was sent last, however long the key of an earlier one takes to read', async () => {
+    const { clock, ring, replica } = await world();
+    const earlier = ring.state();
+    clock.advance(TIMES.rotationSeconds - TIMES.publicationSeconds);
+    await ring.advance();
+    await Promise.all([replica.take({ ...earlier, trusted: [] }, PKCS8), replica.take(ring.state(), PKCS8)]);
+    expect(await replica.publicKeys()).toEqual(await ring.publicKeys());
+    expect((await replica.signingKey()).kid).toBe((await ring.signingKey()).kid);
+  });
+
   it('has no key before it receives one', async () => {
     const replica = new WorkerKeyRing({
       factory: { read: readPublicKey },
+      readPrivateKey: () => Promise.reject(new Error('none is sent')),
       schedule: new KeySchedule(TIMES),
       clock: new FixedClock(),
       lookUp: async () => {},
