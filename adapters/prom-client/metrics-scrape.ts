@@ -1,5 +1,5 @@
-import { type PrometheusContentType, Registry } from '@prometheus-io/client';
-import type { MetricsSnapshot } from '../../application/ports/telemetry.ts';
+import { Registry } from '@prometheus-io/client';
+import type { Exposition, MetricsSnapshot } from '../../application/ports/telemetry.ts';
 import { WorkerTotals } from '../../application/worker-totals.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { type ServiceState, serviceMetrics } from './service-metrics.ts';
@@ -19,8 +19,8 @@ export class MetricsScrape {
   constructor(parts: MetricsScrapeParts) {
     this.#parts = parts;
     const totalsOf = (snapshot: MetricsSnapshot) => snapshot.filter((metric) => !isOfProcess(metric));
-    const add = (...both: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> =>
-      mergeSnapshots(both).getMetricsAsJSON();
+    const add = (one: MetricsSnapshot, other: MetricsSnapshot): Promise<MetricsSnapshot> =>
+      Registry.aggregate([one, other]).getMetricsAsJSON();
     this.#workers = new WorkerTotals({ ask: parts.workers, totalsOf, add });
   }
 
@@ -38,19 +38,11 @@ function isOfProcess({ values }: MetricsSnapshot[number]): boolean {
   return values.some(({ labels }) => 'process' in labels);
 }
 
-/** One registry of all snapshots: values with the same name and the same labels are added up. */
-export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Registry<PrometheusContentType> {
-  return Registry.aggregate([...snapshots]);
-}
-
-/** Metrics as a scraper receives them, in the text format 0.0.4 of Prometheus. */
-export interface Exposition {
-  readonly contentType: string;
-  readonly text: string;
-}
-
-/** Formats what several processes measured as the metrics of one service. */
+/**
+ * Formats what several processes measured as the metrics of one service: values with the same name and the same labels are added up.
+ * In the text format 0.0.4 of Prometheus.
+ */
 export async function exposition(snapshots: readonly MetricsSnapshot[]): Promise<Exposition> {
-  const registry = mergeSnapshots(snapshots);
+  const registry = Registry.aggregate([...snapshots]);
   return { contentType: registry.contentType, text: await registry.metrics() };
 }

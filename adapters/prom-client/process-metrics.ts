@@ -22,14 +22,6 @@ const NO_LOG: LogLoad = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
 /** Reads a value when it is scraped; undefined while it is not known. */
 type ReadValue = () => number | undefined | Promise<number | undefined>;
 
-/** A value of one process, and the most that it can be, if it is bounded. */
-interface MeasuredValue {
-  readonly name: string;
-  readonly help: string;
-  readonly read: ReadValue;
-  readonly max?: ReadValue | undefined;
-}
-
 /** What one process measures: the requests that it answers, its log, and itself. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
@@ -54,12 +46,7 @@ export class ProcessMetrics {
       labelNames: ['process', 'quantile'],
       registers: [this.#registry],
     });
-    registerProcessGauges(this.#registry, process, log);
-    this.countTotal(
-      'auth_log_lines_lost_total',
-      'Log lines that were lost because standard output could not be written, or not fast enough.',
-      () => log.linesLost,
-    );
+    this.#measureItself();
   }
 
   /** Counts a request; see {@link RequestMetrics}. */
@@ -67,14 +54,38 @@ export class ProcessMetrics {
     return this.#requests.count;
   }
 
-  /** Adds the size of something that this process holds. */
-  measure(value: MeasuredValue): void {
-    addGauge(this.#registry, this.#process, value);
+  /**
+   * Adds something that this process holds, and its bound as `<name>_max`, if it has one. With a label that names the process: a sum
+   * over processes would hide the one that has a problem. It costs a request nothing.
+   */
+  measure(name: string, help: string, read: ReadValue, max?: ReadValue | number): void {
+    const process = this.#process;
+    new Gauge({
+      name,
+      help,
+      labelNames: ['process'],
+      registers: [this.#registry],
+      async collect() {
+        const value = await read();
+        if (value !== undefined) this.set({ process }, value);
+      },
+    });
+    if (max === undefined) return;
+    this.measure(`${name}_max`, `The bound of ${name}.`, typeof max === 'number' ? () => max : max);
   }
 
-  /** Adds something that this process has counted since it started. */
-  countTotal(name: string, help: string, read: () => number): void {
-    addTotal(this.#registry, name, help, read);
+  /** Adds something that this process has counted since it started. Without a label of the process, it outlives its worker. */
+  countTotal(name: string, help: string, read: () => number, labels: Readonly<Record<string, string>> = {}): void {
+    new Counter({
+      name,
+      help,
+      labelNames: Object.keys(labels),
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(labels, read());
+      },
+    });
   }
 
   /** Adds what a database is used for. Returns what takes the duration of its statements. */
@@ -87,7 +98,12 @@ export class ProcessMetrics {
   measureCache(read: () => CacheLoad): void {
     this.#cache = read;
     const help = 'Secrets of clients that are cached as verified.';
-    this.measure({ name: 'auth_verified_secrets', help, read: () => read().size, max: () => read().max });
+    this.measure(
+      'auth_verified_secrets',
+      help,
+      () => read().size,
+      () => read().max,
+    );
     this.countTotal(
       'auth_verified_secret_lookups_total',
       'Presented secrets that were looked up in the cache of verified secrets.',
@@ -105,7 +121,7 @@ export class ProcessMetrics {
     this.#http = read;
     const gauge = (name: string, help: string, member: keyof HttpLoad, bound?: keyof HttpLoad) => {
       const max = bound && (() => read()[bound]);
-      this.measure({ name: `auth_http_${name}`, help, read: () => read()[member], max });
+      this.measure(`auth_http_${name}`, help, () => read()[member], max);
     };
     gauge('connections', 'Open connections to the public port.', 'connections', 'connectionsMax');
     gauge('requests_in_progress', 'Requests that are being answered.', 'inProgress', 'inProgressMax');
@@ -139,11 +155,14 @@ export class ProcessMetrics {
     const lookUps = await this.#databases?.answered('client repository');
     return {
       totals: {
-        ...(await this.#requests.totals(tokenRoute)),
-        cacheLookUps: cache?.lookUps ?? 0,
-        cacheHits: cache?.hits ?? 0,
-        connectionsDropped: http?.dropped ?? 0,
-        logLinesLost: this.#log.linesLost,
+        status: {
+          ...(await this.#requests.totals(tokenRoute)),
+          cache_hits: cache?.hits ?? 0,
+          cache_misses: (cache?.lookUps ?? 0) - (cache?.hits ?? 0),
+          connections_dropped: http?.dropped ?? 0,
+          log_lines_lost: this.#log.linesLost,
+        },
+        ...(await this.#requests.durations(tokenRoute)),
         lookUps: lookUps?.count ?? 0,
         lookUpSeconds: lookUps?.seconds ?? 0,
       },
@@ -153,42 +172,43 @@ export class ProcessMetrics {
       connections: http?.connections,
     };
   }
-}
 
-/**
- * Registers what a process uses, with a label that names the process: a sum over processes would hide the one that has a
- * problem. These replace the library's default metrics, which come all together and observe every garbage collection.
- */
-function registerProcessGauges(registry: Registry, process: string, log: LogLoad): void {
-  const gauge = (name: string, help: string, read: ReadValue, max?: ReadValue) =>
-    addGauge(registry, process, { name, help, read, max });
-
-  const { memoryUsage } = globalThis.process;
-  gauge('auth_process_resident_memory_bytes', 'Bytes of memory that the process holds.', () => memoryUsage.rss());
-  new Counter({
-    name: 'auth_process_cpu_seconds_total',
-    help: 'Seconds of a core that the process used, all of its threads together.',
-    labelNames: ['process'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc({ process }, cpuSeconds());
-    },
-  });
-  gauge(
-    'auth_log_buffered_bytes',
-    'Bytes of log lines that wait to be written.',
-    () => log.bufferedBytes,
-    () => log.bufferedBytesMax,
-  );
-  const startedAt = Math.round(performance.timeOrigin) / 1e3;
-  gauge('auth_process_start_time_seconds', 'When the process started, in seconds since 1970.', () => startedAt);
-  gauge(
-    'auth_process_open_fds',
-    'Open file descriptors, most of which are connections. On Linux only.',
-    countOpenFiles,
-    readOpenFilesLimit,
-  );
+  /** These replace the library's default metrics, which come all together and observe every garbage collection. */
+  #measureItself(): void {
+    const [log, { memoryUsage }] = [this.#log, process];
+    this.measure('auth_process_resident_memory_bytes', 'Bytes of memory that the process holds.', () =>
+      memoryUsage.rss(),
+    );
+    this.countTotal(
+      'auth_process_cpu_seconds_total',
+      'Seconds of a core that the process used, all of its threads together.',
+      cpuSeconds,
+      { process: this.#process },
+    );
+    this.countTotal(
+      'auth_log_lines_lost_total',
+      'Log lines that were lost because standard output could not be written, or not fast enough.',
+      () => log.linesLost,
+    );
+    this.measure(
+      'auth_log_buffered_bytes',
+      'Bytes of log lines that wait to be written.',
+      () => log.bufferedBytes,
+      () => log.bufferedBytesMax,
+    );
+    const startedAt = Math.round(performance.timeOrigin) / 1e3;
+    this.measure(
+      'auth_process_start_time_seconds',
+      'When the process started, in seconds since 1970.',
+      () => startedAt,
+    );
+    this.measure(
+      'auth_process_open_fds',
+      'Open file descriptors, most of which are connections. On Linux only.',
+      countOpenFiles,
+      readOpenFilesLimit,
+    );
+  }
 }
 
 function cpuSeconds(): number {
@@ -207,32 +227,4 @@ async function readOpenFilesLimit(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
   const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
   return soft === undefined ? undefined : Number(soft);
-}
-
-/** Registers a gauge with a label that names the process, and its bound as `<name>_max`. It costs a request nothing. */
-function addGauge(registry: Registry, process: string, { name, help, read, max }: MeasuredValue): void {
-  new Gauge({
-    name,
-    help,
-    labelNames: ['process'],
-    registers: [registry],
-    async collect() {
-      const value = await read();
-      if (value !== undefined) this.set({ process }, value);
-    },
-  });
-  if (max !== undefined) addGauge(registry, process, { name: `${name}_max`, help: `The bound of ${name}.`, read: max });
-}
-
-/** Registers a total. It has no label of the process, so it outlives its worker. */
-function addTotal(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(read());
-    },
-  });
 }

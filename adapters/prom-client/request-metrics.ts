@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import type { ProcessTotals, RequestLine } from '../../application/ports/telemetry.ts';
+import type { ProcessTotals, RequestLine, StatusTotals } from '../../application/ports/telemetry.ts';
 import { seriesOf } from './database-metrics.ts';
 
 /** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
@@ -62,9 +62,7 @@ export class RequestMetrics {
   };
 
   /** @param tokenRoute the declared path of the token endpoint. */
-  async totals(
-    tokenRoute: string,
-  ): Promise<Pick<ProcessTotals, 'requests' | 'tokens' | 'refusals' | 'issued' | 'refused'>> {
+  async totals(tokenRoute: string): Promise<Pick<StatusTotals, 'requests' | 'tokens' | 'refusals'>> {
     const refusals: Record<string, number> = {};
     let [requests, tokens] = [0, 0];
     for (const { labels, value } of await seriesOf(this.#total)) {
@@ -73,12 +71,17 @@ export class RequestMetrics {
       if (labels.route === tokenRoute && labels.status === '200') tokens += value;
       if (reason !== NO_REASON) refusals[reason] = (refusals[reason] ?? 0) + value;
     }
+    return { requests, tokens, refusals };
+  }
+
+  /** @param tokenRoute as above. */
+  async durations(tokenRoute: string): Promise<Pick<ProcessTotals, 'issued' | 'refused'>> {
     const durations = { issued: {}, refused: {} } as Record<'issued' | 'refused', Record<string, number>>;
     for (const { labels, value } of await seriesOf(this.#duration)) {
       if (labels.route !== tokenRoute || labels.le === undefined) continue;
       const counts = durations[labels.status_class === '2xx' ? 'issued' : 'refused'];
       counts[String(labels.le)] = (counts[String(labels.le)] ?? 0) + value;
     }
-    return { requests, tokens, refusals, ...durations };
+    return durations;
   }
 }

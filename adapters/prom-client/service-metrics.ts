@@ -1,6 +1,8 @@
 import { Gauge, Registry } from '@prometheus-io/client';
+import type { KeyRingTimes } from '../../application/keys/key-ring.ts';
 import { type HealthCheck, severityOf, statesOf } from '../../application/ports/health-check.ts';
 import type { MetricsSnapshot, Verifications } from '../../application/ports/telemetry.ts';
+import type { UsedAssertionsLoad } from '../../application/ports/used-assertions.ts';
 
 /** The service as a whole, at one moment. */
 export interface ServiceState {
@@ -13,16 +15,15 @@ export interface ServiceState {
   readonly verificationsMax: Verifications;
   /** The highest BCrypt cost of a refusal. */
   readonly refusalCost: number;
-  /** The used assertions that are kept, and the most; undefined if no method needs them. */
-  readonly usedAssertions?: { readonly used: number; readonly max: number };
+  /** Undefined if no method needs them. */
+  readonly usedAssertions?: UsedAssertionsLoad;
   /** How many key sets of trusted issuers are as they should be, older than that, or missing; undefined if no method needs them. */
   readonly issuerKeySets?: Readonly<Record<'current' | 'stale' | 'absent', number>>;
   /** By how many seconds the clock of day is ahead of the key directory's clock; undefined while nothing tells. */
   readonly clockOffsetSeconds: number | undefined;
   /** The offset from which on no key may sign. */
   readonly clockOffsetSecondsMax: number;
-  /** In seconds; undefined where there is nothing to tell. */
-  readonly keys: Readonly<Record<'age' | 'lease' | 'rotation' | 'directoryAge', number | undefined>> & {
+  readonly keys: KeyRingTimes & {
     /** Keys of this service, and of other replicas, with which a token may have been signed that is valid. */
     readonly trusted: number;
   };

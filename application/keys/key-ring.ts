@@ -1,5 +1,6 @@
 import type { ClockWindow } from '../../domain/clock-offset.ts';
 import type { TokenKey } from '../../domain/token-key.ts';
+import { onceAtATime } from '../once-at-a-time.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
@@ -11,7 +12,7 @@ import { jwksOf } from './trusted-keys.ts';
 type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
 
 /** The keys at one moment, in seconds; undefined where there is nothing to tell. */
-interface KeyRingTimes {
+export interface KeyRingTimes {
   /** Since the key began to sign; negative until it does. */
   readonly age: number | undefined;
   /** Until the key may not sign any more, unless the directory answers. */
@@ -33,7 +34,6 @@ export class KeyRing implements KeyProvider {
   #onChange: () => void = () => {};
   #signing: SigningPeriod | undefined;
   #clockWindow: ClockWindow | undefined;
-  #advancing: Promise<void> | undefined;
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
@@ -57,12 +57,7 @@ export class KeyRing implements KeyProvider {
    * Makes, rotates and publishes the keys that are due, and reads those of other replicas. Calls at the same time share
    * one run. Throws DependencyUnavailable if the directory is unavailable; call it again then.
    */
-  advance(): Promise<void> {
-    this.#advancing ??= this.#advance().finally(() => {
-      this.#advancing = undefined;
-    });
-    return this.#advancing;
-  }
+  readonly advance = onceAtATime<void, void>(() => this.#advance());
 
   async signingKey(): Promise<SigningKey> {
     const problem = this.whyNotSigning();
@@ -133,16 +128,12 @@ export class KeyRing implements KeyProvider {
     const own = this.#own.periods();
     const others = this.#directory.trusted().filter(({ jwk }) => own.every(({ kid }) => kid !== jwk.kid));
     const offset = clock.wallSeconds() - clock.seconds();
-    const ofDay = (at = Infinity) => (Number.isFinite(at) ? Math.round(at + offset) : undefined);
+    const ofDay = (at: number | null) => (at !== null && Number.isFinite(at) ? Math.round(at + offset) : null);
     return [
       ...own,
-      ...others.map(({ jwk, trustedUntil: until }) => ({
-        kid: jwk.kid,
-        alg: jwk.alg,
-        state: 'trusted' as const,
-        from: undefined,
-        until,
-      })),
+      ...others.map(({ jwk: { kid, alg }, trustedUntil: until }) => {
+        return { kid, alg, state: 'trusted' as const, from: null, until };
+      }),
     ].map((period) => ({ ...period, from: ofDay(period.from), until: ofDay(period.until) }));
   }
 

@@ -149,7 +149,7 @@ export class OwnKeys {
     const successorSignsAt = this.nextRotation();
     const { kid, alg } = signing.pair;
     if (this.#parts.clock.now() < signing.from)
-      periods.push({ kid, alg, state: 'published', from: undefined, until: signing.from });
+      periods.push({ kid, alg, state: 'published', from: null, until: signing.from });
     else periods.push({ kid, alg, state: 'signing', from: signing.from, until: successorSignsAt });
     if (next === undefined) return periods;
     const { pair, publishedAt } = next;

@@ -139,19 +139,24 @@ export type Verifications = Readonly<
 /** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
 export type DurationCounts = Readonly<Record<string, number>>;
 
-/** What a process has counted since it started. Adds up over processes. */
-export interface ProcessTotals {
-  readonly requests: number;
+/** What the status shows of what was counted since the start. */
+export interface StatusTotals {
   readonly tokens: number;
+  readonly requests: number;
   /** By reason. */
   readonly refusals: Readonly<Record<string, number>>;
+  readonly cache_hits: number;
+  readonly cache_misses: number;
+  readonly connections_dropped: number;
+  readonly log_lines_lost: number;
+}
+
+/** What a process has counted since it started. Adds up over processes. */
+export interface ProcessTotals {
+  readonly status: StatusTotals;
   /** How long answers of the token endpoint took. */
   readonly issued: DurationCounts;
   readonly refused: DurationCounts;
-  readonly cacheLookUps: number;
-  readonly cacheHits: number;
-  readonly connectionsDropped: number;
-  readonly logLinesLost: number;
   /** Look-ups of clients that the database has answered, and their seconds together. */
   readonly lookUps: number;
   readonly lookUpSeconds: number;
@@ -166,6 +171,12 @@ export interface ProcessFigures {
   readonly eventLoopP99: number;
   /** To the public port; undefined in a process that has none. */
   readonly connections: number | undefined;
+}
+
+/** Metrics as a scraper receives them. */
+export interface Exposition {
+  readonly contentType: string;
+  readonly text: string;
 }
 
 /** All metrics of one registry at one moment, as the scraper's library has them. Members that nothing here reads are not declared. */

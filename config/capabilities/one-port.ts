@@ -19,12 +19,12 @@ export const onePort = define({
     const routes = (get: Get) => routesOfOnePort(get(PARTS.managementRoutes), checks);
     if (role === 'primary') return part(parts, PARTS.routeAnswers, (get) => answerRoutes(routes(get)));
     part(parts, LISTS.measurements, () => (metrics) => {
-      metrics.measure({
-        name: 'auth_public_operator_checks_waiting',
-        help: 'Requests to the public port whose operator token waits to be checked.',
-        read: () => checks.waiting,
-        max: () => OPERATOR_LIMITS.waiting,
-      });
+      metrics.measure(
+        'auth_public_operator_checks_waiting',
+        'Requests to the public port whose operator token waits to be checked.',
+        () => checks.waiting,
+        OPERATOR_LIMITS.waiting,
+      );
     });
     part(parts, LISTS.publicRoutes, (get) => {
       return role === 'worker' ? passedOnRoutes(routes(get), get(PARTS.routeAnswers)) : routes(get);

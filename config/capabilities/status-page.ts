@@ -47,27 +47,23 @@ export const statusPage = define({
       part(parts, LISTS.requestCounters, (get) => ({ count: (line) => get(RECORDS).add(line) }));
       part(parts, LISTS.measurements, (get) => (metrics) => {
         const records = get(RECORDS);
-        metrics.measure({
-          name: 'auth_refusal_records',
-          help: 'Refused requests that can be looked up.',
-          read: () => records.size,
-        });
-        metrics.measure({
-          name: 'auth_refused_clients',
-          help: 'Registered clients whose last refusals are kept.',
-          read: () => records.clients,
-          max: () => CLIENTS_MAX,
-        });
+        metrics.measure('auth_refusal_records', 'Refused requests that can be looked up.', () => records.size);
+        metrics.measure(
+          'auth_refused_clients',
+          'Registered clients whose last refusals are kept.',
+          () => records.clients,
+          CLIENTS_MAX,
+        );
       });
     }
     part(parts, CHECKS, (get) => {
       const checks = new OperatorChecks();
-      get(PARTS.processMetrics).measure({
-        name: 'auth_operator_checks_waiting',
-        help: 'Requests whose operator token waits to be checked.',
-        read: () => checks.waiting,
-        max: () => OPERATOR_LIMITS.waiting,
-      });
+      get(PARTS.processMetrics).measure(
+        'auth_operator_checks_waiting',
+        'Requests whose operator token waits to be checked.',
+        () => checks.waiting,
+        OPERATOR_LIMITS.waiting,
+      );
       return checks;
     });
     part(parts, STATUS, (get) => {
@@ -116,18 +112,13 @@ export const statusPage = define({
     part(parts, LISTS.closables, (get) => get(STATUS));
     part(parts, LISTS.measurements, (get) => (metrics) => {
       const status = get(STATUS);
-      metrics.measure({
-        name: 'auth_status_samples',
-        help: 'Samples in the history of the status.',
-        read: () => status.samples,
-        max: () => SAMPLES_MAX,
-      });
-      metrics.measure({
-        name: 'auth_status_events',
-        help: 'Changes that the status shows.',
-        read: () => status.events,
-        max: () => EVENTS_MAX,
-      });
+      metrics.measure(
+        'auth_status_samples',
+        'Samples in the history of the status.',
+        () => status.samples,
+        SAMPLES_MAX,
+      );
+      metrics.measure('auth_status_events', 'Changes that the status shows.', () => status.events, EVENTS_MAX);
     });
   },
   inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } }, token, kid) {

@@ -60,23 +60,23 @@ export const tls = define({
     });
     part(parts, LISTS.connectionLayers, (get) => get(TLS).layer);
     part(parts, LISTS.measurements, (get) => (metrics) => {
-      metrics.measure({
-        name: 'auth_tls_certificate_expires_at_seconds',
-        help: 'When the certificate of the public port expires, in seconds since 1970.',
-        read: () => get(TLS).expiresAt.getTime() / 1_000,
-      });
-      metrics.measure({
-        name: 'auth_tls_connections',
-        help: 'Open connections with TLS to the public port.',
-        read: () => get(TLS).load.open,
-        max: () => TLS_LIMITS.connections,
-      });
-      metrics.measure({
-        name: 'auth_tls_handshakes',
-        help: 'Connections within their TLS handshake.',
-        read: () => get(TLS).load.handshakes,
-        max: () => TLS_LIMITS.handshakes,
-      });
+      metrics.measure(
+        'auth_tls_certificate_expires_at_seconds',
+        'When the certificate of the public port expires, in seconds since 1970.',
+        () => get(TLS).expiresAt.getTime() / 1_000,
+      );
+      metrics.measure(
+        'auth_tls_connections',
+        'Open connections with TLS to the public port.',
+        () => get(TLS).load.open,
+        TLS_LIMITS.connections,
+      );
+      metrics.measure(
+        'auth_tls_handshakes',
+        'Connections within their TLS handshake.',
+        () => get(TLS).load.handshakes,
+        TLS_LIMITS.handshakes,
+      );
       metrics.countTotal(
         'auth_tls_connections_dropped_total',
         'Connections with TLS that were closed at the limit of connections or of handshakes.',

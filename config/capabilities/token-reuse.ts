@@ -25,12 +25,12 @@ export const tokenReuse = define({
     if (seconds === 0 || role === 'primary') return;
     part(parts, PARTS.tokenReuse, (get) => new IssuedTokens({ keys: get(PARTS.keyProvider), seconds }));
     part(parts, LISTS.measurements, (get) => (metrics) => {
-      metrics.measure({
-        name: 'auth_reusable_tokens',
-        help: 'Tokens that are issued again for the same request.',
-        read: () => (get(PARTS.tokenReuse) as IssuedTokens).size,
-        max: () => (get(PARTS.tokenReuse) as IssuedTokens).max,
-      });
+      metrics.measure(
+        'auth_reusable_tokens',
+        'Tokens that are issued again for the same request.',
+        () => (get(PARTS.tokenReuse) as IssuedTokens).size,
+        () => (get(PARTS.tokenReuse) as IssuedTokens).max,
+      );
     });
   },
 });

@@ -21,12 +21,12 @@ export const tracing = define({
     parts.register(LISTS.dependencies, { useValue: requests });
     part(parts, LISTS.measurements, (get) => (metrics) => {
       log = createStateLog(get(PARTS.log));
-      metrics.measure({
-        name: 'auth_trace_spans_waiting',
-        help: 'Spans of traces that wait to be sent.',
-        read: () => requests.queue.waiting,
-        max: () => requests.queue.waitingMax,
-      });
+      metrics.measure(
+        'auth_trace_spans_waiting',
+        'Spans of traces that wait to be sent.',
+        () => requests.queue.waiting,
+        requests.queue.waitingMax,
+      );
       metrics.countTotal(
         'auth_trace_spans_lost_total',
         'Spans of traces that were lost because too many waited, or because the collector did not accept them.',

@@ -17,50 +17,50 @@ export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Sett
     const slots = get(PARTS.verificationSlots);
     return slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
   };
-  metrics.measure({
-    name: 'auth_failed_attempt_counts',
-    help: 'Pairs of client id and address whose failed attempts are counted.',
-    read: () => limiter().pairs,
-    max: () => limiter().pairsMax,
-  });
+  metrics.measure(
+    'auth_failed_attempt_counts',
+    'Pairs of client id and address whose failed attempts are counted.',
+    () => limiter().pairs,
+    () => limiter().pairsMax,
+  );
   const audit = () => get(PARTS.auditOutput).measured;
   metrics.countTotal(
     'auth_audit_lines_lost_total',
     'Audit events that were lost because they could not be written, or not fast enough.',
     () => audit().linesLost,
   );
-  metrics.measure({
-    name: 'auth_audit_buffered_bytes',
-    help: 'Bytes of audit events that wait to be written to AUDIT_FILE.',
-    read: () => audit().bufferedBytes,
-    max: () => audit().bufferedBytesMax,
-  });
+  metrics.measure(
+    'auth_audit_buffered_bytes',
+    'Bytes of audit events that wait to be written to AUDIT_FILE.',
+    () => audit().bufferedBytes,
+    () => audit().bufferedBytesMax,
+  );
   if (usesAssertions(CLIENT_AUTHENTICATION_METHODS)) {
-    metrics.measure({
-      name: 'auth_assertion_keys',
-      help: 'Public keys that have verified an assertion and are kept ready for the next one.',
-      read: () => get(PARTS.assertionVerifier).importedKeys,
-      max: () => IMPORTED_KEYS_MAX,
-    });
+    metrics.measure(
+      'auth_assertion_keys',
+      'Public keys that have verified an assertion and are kept ready for the next one.',
+      () => get(PARTS.assertionVerifier).importedKeys,
+      IMPORTED_KEYS_MAX,
+    );
     const queue = () => get(PARTS.assertionQueue);
-    metrics.measure({
-      name: 'auth_assertion_verifications_unanswered',
-      help: 'Requests that wait for the verification of an assertion or for the time of its answer.',
-      read: () => queue().load.unanswered,
-      max: () => queue().limits.unanswered,
-    });
-    metrics.measure({
-      name: 'auth_assertion_verifications_overflow',
-      help: 'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.',
-      read: () => queue().load.overflow,
-      max: () => queue().limits.overflow,
-    });
-    metrics.measure({
-      name: 'auth_assertion_verification_shares',
-      help: 'Clients and addresses whose share of the overflow queue of assertions is remembered.',
-      read: () => queue().shares,
-      max: () => queue().sharesMax,
-    });
+    metrics.measure(
+      'auth_assertion_verifications_unanswered',
+      'Requests that wait for the verification of an assertion or for the time of its answer.',
+      () => queue().load.unanswered,
+      () => queue().limits.unanswered,
+    );
+    metrics.measure(
+      'auth_assertion_verifications_overflow',
+      'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.',
+      () => queue().load.overflow,
+      () => queue().limits.overflow,
+    );
+    metrics.measure(
+      'auth_assertion_verification_shares',
+      'Clients and addresses whose share of the overflow queue of assertions is remembered.',
+      () => queue().shares,
+      () => queue().sharesMax,
+    );
   }
 }
 
@@ -69,11 +69,11 @@ export function measureExpiring(get: Get): void {
   const expiring = get.optional(PARTS.storage)?.expiring;
   if (expiring === undefined) return;
   const measure = (kind: keyof ExpiringCredentials) =>
-    get(PARTS.processMetrics).measure({
-      name: `auth_client_${kind}_expiring`,
-      help: `Valid ${kind} of clients that expire within 30 days.`,
-      read: () => expiring()[kind],
-    });
+    get(PARTS.processMetrics).measure(
+      `auth_client_${kind}_expiring`,
+      `Valid ${kind} of clients that expire within 30 days.`,
+      () => expiring()[kind],
+    );
   measure('secrets');
   measure('keys');
 }

@@ -117,8 +117,6 @@ export function checksOfProcess(get: Get): readonly HealthCheck[] {
 }
 
 function countedBy(counters: readonly RequestCounter[]): RequestCounter {
-  const [only, ...others] = counters;
-  if (only !== undefined && others.length === 0) return only;
   return {
     count(line) {
       for (const counter of counters) counter.count(line);

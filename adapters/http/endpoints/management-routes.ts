@@ -1,9 +1,7 @@
 import { type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
+import type { Exposition } from '../../../application/ports/telemetry.ts';
 import type { Exchange } from '../server/exchange.ts';
 import type { Access, Route } from '../server/koa-application.ts';
-
-/** Collects all metrics, in the format of the scraper. */
-type Scrape = () => Promise<{ readonly contentType: string; readonly text: string }>;
 
 type Checks = () => readonly HealthCheck[];
 
@@ -13,7 +11,11 @@ type Checks = () => readonly HealthCheck[];
  *
  * @param verificationChecks of what needs no database: to verify tokens, and to publish keys.
  */
-export function managementRoutes(checks: Checks, verificationChecks: Checks, scrape: Scrape): readonly Route[] {
+export function managementRoutes(
+  checks: Checks,
+  verificationChecks: Checks,
+  scrape: () => Promise<Exposition>,
+): readonly Route[] {
   const access: Access = { kind: 'public' };
   const ready = (path: string, asked: Checks): Route => {
     return { path, access, anyHost: true, uncounted: true, methods: { GET: (ctx) => readiness(ctx, asked()) } };
@@ -22,7 +24,7 @@ export function managementRoutes(checks: Checks, verificationChecks: Checks, scr
     { path: '/livez', access, anyHost: true, uncounted: true, methods: { GET: liveness } },
     ready('/readyz', checks),
     ready('/readyz/verification', verificationChecks),
-    { path: '/metrics', access, methods: { GET: (ctx) => metrics(ctx, scrape) } },
+    { path: '/metrics', access, methods: { GET: async (ctx) => metrics(ctx, await scrape()) } },
   ];
 }
 
@@ -41,8 +43,7 @@ async function readiness(ctx: Exchange, checks: readonly HealthCheck[]): Promise
 }
 
 /** The metrics of the whole service, in all of its processes. */
-async function metrics(ctx: Exchange, scrape: Scrape): Promise<void> {
-  const { contentType, text } = await scrape();
+function metrics(ctx: Exchange, { contentType, text }: Exposition): void {
   ctx.status = 200;
   ctx.set('Content-Type', contentType);
   ctx.body = text;

@@ -110,7 +110,6 @@ export class ServiceStatus {
       this.#findLatest(query),
       this.#findLatest({ reason: this.#topReason }),
     ]);
-    const { totals } = reading;
     const lastMinute = this.#history.lastMinute(reading);
     const checks = statesOf(this.#parts.checks()).map((check) => {
       const cure = check.ready && check.note === undefined ? undefined : cureOf(check);
@@ -125,19 +124,11 @@ export class ServiceStatus {
       },
       summary: nowInWords({ checks, lastMinute, records: records.filter(({ at }) => at >= clock.now() - 60) }),
       checks,
-      totals: {
-        tokens: totals.tokens,
-        requests: totals.requests,
-        refusals: totals.refusals,
-        cache_hits: totals.cacheHits,
-        cache_misses: totals.cacheLookUps - totals.cacheHits,
-        connections_dropped: totals.connectionsDropped,
-        log_lines_lost: totals.logLinesLost,
-      },
+      totals: reading.totals.status,
       last_minute: lastMinute,
       latency: this.#history.latency(reading),
       queue: this.#parts.queue(),
-      keys: keys().map(({ from = null, until = null, ...key }) => ({ ...key, from, until })),
+      keys: keys(),
       workers: this.#workersOf(reading),
       replicas: replicas(),
       database: this.#databaseOf(checks, reading),

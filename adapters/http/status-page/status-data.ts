@@ -1,5 +1,11 @@
+import type { KeyPeriod } from '../../../application/keys/key-period.ts';
 import type { CheckState } from '../../../application/ports/health-check.ts';
-import type { RefusalRecord, ReplicaRecord, Verifications } from '../../../application/ports/telemetry.ts';
+import type {
+  RefusalRecord,
+  ReplicaRecord,
+  StatusTotals,
+  Verifications,
+} from '../../../application/ports/telemetry.ts';
 
 /**
  * The answer of `GET /status/data`: what the service does, for the status page. All totals and gauges are those of `/metrics`, read
@@ -22,30 +28,14 @@ export interface StatusData {
   /** As `/readyz` has them, with what to do about each that is not ready or has a note. */
   readonly checks: readonly (CheckState & { readonly cure?: string })[];
   /** Since the start of the service. Refusals by reason, of all routes of the public port. */
-  readonly totals: {
-    readonly tokens: number;
-    readonly requests: number;
-    readonly refusals: Readonly<Record<string, number>>;
-    readonly cache_hits: number;
-    readonly cache_misses: number;
-    readonly connections_dropped: number;
-    readonly log_lines_lost: number;
-  };
+  readonly totals: StatusTotals;
   readonly last_minute: LastMinute;
   /** Of answers of the token endpoint, over the last minute. */
   readonly latency: { readonly token_issued: StatusLatency; readonly token_refused: StatusLatency };
   /** Secret verifications: those that run, that wait in each queue, and the requests without an answer; and the most of each. */
   readonly queue: Verifications & { readonly bounds: Verifications };
   /** The keys of this replica, and the keys of others that it trusts: `trusted`, whose state only that replica knows. */
-  readonly keys: readonly {
-    readonly kid: string;
-    readonly alg: string;
-    readonly state: 'published' | 'signing' | 'retired' | 'trusted';
-    /** Since when it is in this state; a key may be `signing` from a moment that has not come. */
-    readonly from: number | null;
-    /** When the state ends: it signs, is retired, or its last token has expired. `null` if no time is set. */
-    readonly until: number | null;
-  }[];
+  readonly keys: readonly KeyPeriod[];
   readonly workers: readonly StatusWorker[];
   /** This replica first, then the others that have reported in the last ten minutes: with `KEY_DIRECTORY=postgres`. */
   readonly replicas: readonly ReplicaRecord[];
@@ -62,13 +52,8 @@ export interface StatusData {
   readonly events: readonly StatusEvent[];
 }
 
-/** What was counted from a minute ago, or from the start, until now. */
-export interface LastMinute {
-  readonly requests: number;
-  readonly tokens: number;
-  /** By reason; only those that there were. */
-  readonly refusals: Readonly<Record<string, number>>;
-}
+/** What was counted from a minute ago, or from the start, until now. Only the reasons that there were. */
+export type LastMinute = Pick<StatusTotals, 'requests' | 'tokens' | 'refusals'>;
 
 export interface StatusLatency {
   readonly p50: number | null;
@@ -90,18 +75,15 @@ export interface StatusWorker {
 }
 
 /** Totals since the start, and percentiles and sizes at that time. */
-export interface StatusSample {
+export interface StatusSample extends Pick<StatusTotals, 'tokens' | 'cache_hits' | 'cache_misses'> {
   readonly at: number;
   readonly ready: boolean;
-  readonly tokens: number;
   readonly refusals: number;
   /** Of tokens that were issued since the sample before. */
   readonly p50: number | null;
   readonly p99: number | null;
   /** Verifications that wait in all queues together. */
   readonly waiting: number;
-  readonly cache_hits: number;
-  readonly cache_misses: number;
 }
 
 /** A change of something that the service consists of, or depends on. */

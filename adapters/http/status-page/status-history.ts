@@ -29,18 +29,19 @@ export class StatusHistory {
 
   /** @param waiting verifications in all queues. */
   add(now: Reading, { at, ready, waiting }: Pick<StatusSample, 'at' | 'ready' | 'waiting'>): void {
-    const { totals } = now;
+    const { status, issued } = now.totals;
+    const { tokens, refusals, cache_hits, cache_misses } = status;
     const before = this.#readings.at(-1)?.totals.issued;
     this.#samples.push({
       at,
       ready,
-      tokens: totals.tokens,
-      refusals: Object.values(totals.refusals).reduce((sum, count) => sum + count, 0),
-      p50: quantileBetween(before, totals.issued, 0.5),
-      p99: quantileBetween(before, totals.issued, 0.99),
+      tokens,
+      refusals: Object.values(refusals).reduce((sum, count) => sum + count, 0),
+      p50: quantileBetween(before, issued, 0.5),
+      p99: quantileBetween(before, issued, 0.99),
       waiting,
-      cache_hits: totals.cacheHits,
-      cache_misses: totals.cacheLookUps - totals.cacheHits,
+      cache_hits,
+      cache_misses,
     });
     this.#readings.push(now);
     if (this.#samples.length > SAMPLES_MAX) this.#samples.shift();
@@ -53,14 +54,14 @@ export class StatusHistory {
   }
 
   /** From a minute ago, or from the first sample, until now. So are the other figures. */
-  lastMinute({ totals }: Reading): LastMinute {
-    const before = this.#readings[0]?.totals;
-    const refusals = Object.entries(totals.refusals).map(([reason, count]) => {
+  lastMinute({ totals: { status } }: Reading): LastMinute {
+    const before = this.#readings[0]?.totals.status;
+    const refusals = Object.entries(status.refusals).map(([reason, count]) => {
       return [reason, count - (before?.refusals[reason] ?? 0)] as const;
     });
     return {
-      requests: totals.requests - (before?.requests ?? 0),
-      tokens: totals.tokens - (before?.tokens ?? 0),
+      requests: status.requests - (before?.requests ?? 0),
+      tokens: status.tokens - (before?.tokens ?? 0),
       refusals: Object.fromEntries(refusals.filter(([, count]) => count > 0)),
     };
   }

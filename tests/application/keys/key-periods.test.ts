@@ -47,7 +47,7 @@ describe('the periods of keys', () => {
   it('have no end without rotation', async () => {
     const ring = await freshKeyRing({ clock: new FixedClock(START) });
     expect(ring.periods()).toEqual([
-      { kid: expect.any(String), alg: 'RS256', state: 'signing', from: START, until: undefined },
+      { kid: expect.any(String), alg: 'RS256', state: 'signing', from: START, until: null },
     ]);
   });
 
@@ -64,9 +64,9 @@ describe('the periods of keys', () => {
     const one = await freshKeyRing({ clock, directory, ...TIMES });
     const other = await freshKeyRing({ clock, directory, ...TIMES });
     const own = other.periods().find(({ state }) => state === 'published');
-    expect(own).toMatchObject({ from: undefined, until: START + PUBLICATION });
+    expect(own).toMatchObject({ from: null, until: START + PUBLICATION });
     expect(other.periods().filter(({ state }) => state === 'trusted')).toEqual([
-      { kid: one.periods()[0]?.kid, alg: 'RS256', state: 'trusted', from: undefined, until: expect.any(Number) },
+      { kid: one.periods()[0]?.kid, alg: 'RS256', state: 'trusted', from: null, until: expect.any(Number) },
     ]);
   });
 });
