@@ -68,13 +68,13 @@ export class SqliteClientRepository implements ClientRepository {
   }
 
   /** The BCrypt costs that stored secrets have. Throws DependencyUnavailable. */
-  findCosts(): readonly number[] {
+  async findCosts(): Promise<readonly number[]> {
     const costs = this.#file.read<{ readonly cost: string }>(FIND_COSTS).map(({ cost }) => Number(cost));
     return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
   }
 
   /** The credentials that expire soon. Throws DependencyUnavailable. */
-  countExpiring(): Partial<ExpiringCredentials> {
+  async countExpiring(): Promise<Partial<ExpiringCredentials>> {
     return { ...this.#file.read<ExpiringCredentials>(COUNT_EXPIRING)[0] };
   }
 }

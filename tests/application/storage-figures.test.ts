@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { readCosts } from '../../../adapters/postgres/stored-costs.ts';
-import { until } from '../../support/until.ts';
+import { readCosts } from '../../application/storage-figures.ts';
+import { until } from '../support/until.ts';
 
 describe('the costs of stored secrets', () => {
   it('reads the costs before it resolves, and not again', async () => {
