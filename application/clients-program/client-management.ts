@@ -12,6 +12,7 @@ export type ClientManagement = ReturnType<typeof createClientManagement>;
 export function createClientManagement(parts: AddClientParts) {
   const { store, clock } = parts;
   return {
+    clock,
     addClient: new AddClient(parts),
     listClients: new ListClients(store, clock),
     /** Describes one client: its registration, how it authenticates, and what expires when. */

@@ -1,7 +1,5 @@
-import type { Clock } from '../../../application/ports/clock.ts';
-import type { CommandDefinition } from '../command-program.ts';
 import type { AnswerOptions } from '../terminal.ts';
-import { type ClientCommand, changed, clientCommands, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 import {
   EXPIRY_OPTIONS,
   type ExpiryOptions,
@@ -19,12 +17,8 @@ interface Options extends AnswerOptions, ExpiryOptions, SubjectOptions {
 }
 
 /** `keys`, `subjects` and `resources`: what a client has beyond its secrets. */
-export function detailCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<Options>[] {
-  return clientCommands(open, [addKeys(clock), ...COMMANDS]);
-}
-
-function addKeys(clock: Clock): ClientCommand<Options> {
-  return {
+export const DETAIL_COMMANDS: readonly ClientCommand<Options>[] = [
+  {
     group: 'keys',
     usage: 'add <client-id>',
     summary: 'add public keys to a client',
@@ -36,17 +30,14 @@ function addKeys(clock: Clock): ClientCommand<Options> {
     ],
     options: [required(JWKS_OPTION), ...EXPIRY_OPTIONS],
     async run(clients, { jwks, ...options }, clientId) {
-      const expiresAt = expiryOf(options, clock);
+      const expiresAt = expiryOf(options, clients.clock);
       if (!expiresAt.ok) return expiresAt;
       const keys = await readJwks(jwks, expiresAt.value);
       if (!keys.ok) return keys;
       const said = keys.value.length === 1 ? 'has another key' : 'has more keys';
       return changed(clients, clientId, { add: { keys: keys.value } }, said);
     },
-  };
-}
-
-const COMMANDS: readonly ClientCommand<Options>[] = [
+  },
   {
     group: 'keys',
     usage: 'remove <client-id> <key-id>',

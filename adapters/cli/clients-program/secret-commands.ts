@@ -1,5 +1,4 @@
 import { Option } from 'commander';
-import type { Clock } from '../../../application/ports/clock.ts';
 import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
 import { success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
@@ -7,7 +6,7 @@ import { EXIT, problem } from '../outcome.ts';
 import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
 import { clientAnswer, secretsAnswer } from './client-answer.ts';
-import { type ClientCommand, clientCommands, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import { type ClientCommand, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
 import {
   COST_OPTION,
   type CostOptions,
@@ -71,12 +70,8 @@ interface NamedOptions extends CostOptions, ExpiryOptions {
 }
 
 /** `secrets add`, `secrets list` and `secrets remove`: the two secrets that a client may have. */
-export function secretCommands(open: OpenClients, clock: Clock): readonly CommandDefinition<NamedOptions>[] {
-  return clientCommands(open, [addSecret(clock), LIST_SECRETS, REMOVE_SECRET]);
-}
-
-function addSecret(clock: Clock): ClientCommand<NamedOptions> {
-  return {
+export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
+  {
     group: 'secrets',
     usage: 'add <client-id>',
     summary: 'give a client a second secret, and show it once',
@@ -92,49 +87,47 @@ function addSecret(clock: Clock): ClientCommand<NamedOptions> {
       COST_OPTION,
     ],
     async run(clients, { name, cost, ...options }, clientId) {
-      const expiresAt = expiryOf(options, clock);
+      const expiresAt = expiryOf(options, clients.clock);
       if (!expiresAt.ok) return expiresAt;
       const added = await clients.changeClient.execute(clientId, { give: { name, expiresAt: expiresAt.value, cost } });
       if (!added.ok) return refusal(clients, added.problem, clientId);
       return clientAnswer(added.value, [`Client ${clientId} has another secret.`], added.value.secret);
     },
-  };
-}
-
-const LIST_SECRETS: ClientCommand<NamedOptions> = {
-  group: 'secrets',
-  usage: 'list <client-id>',
-  summary: 'show the ids of its secrets, and when they expire',
-  description: 'Shows the secrets of a client by their ids and names. Never a hash.',
-  examples: [`${PROGRAM_NAME} secrets list billing`],
-  options: [],
-  async run(clients, _options, clientId) {
-    const shown = await clients.showClient(clientId);
-    return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(clients, shown.problem, clientId);
   },
-};
-
-const REMOVE_SECRET: ClientCommand<NamedOptions> = {
-  group: 'secrets',
-  usage: 'remove <client-id> [secret-id]',
-  summary: 'remove one secret of a client',
-  description: 'Removes one secret. It is refused from the next request on.',
-  examples: [
-    `${PROGRAM_NAME} secrets remove billing Xb3kQ9aLw2`,
-    `${PROGRAM_NAME} secrets remove billing --without-id`,
-  ],
-  options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
-  async run(clients, { withoutId }, clientId, secretId) {
-    if ((secretId === undefined) !== (withoutId === true)) {
-      return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
-    }
-    const removed = await clients.changeClient.execute(clientId, { remove: { secret_id: secretId } });
-    if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
-    return removed.problem === 'entry_unknown'
-      ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)
-      : refusal(clients, removed.problem, clientId);
+  {
+    group: 'secrets',
+    usage: 'list <client-id>',
+    summary: 'show the ids of its secrets, and when they expire',
+    description: 'Shows the secrets of a client by their ids and names. Never a hash.',
+    examples: [`${PROGRAM_NAME} secrets list billing`],
+    options: [],
+    async run(clients, _options, clientId) {
+      const shown = await clients.showClient(clientId);
+      return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(clients, shown.problem, clientId);
+    },
   },
-};
+  {
+    group: 'secrets',
+    usage: 'remove <client-id> [secret-id]',
+    summary: 'remove one secret of a client',
+    description: 'Removes one secret. It is refused from the next request on.',
+    examples: [
+      `${PROGRAM_NAME} secrets remove billing Xb3kQ9aLw2`,
+      `${PROGRAM_NAME} secrets remove billing --without-id`,
+    ],
+    options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
+    async run(clients, { withoutId }, clientId, secretId) {
+      if ((secretId === undefined) !== (withoutId === true)) {
+        return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
+      }
+      const removed = await clients.changeClient.execute(clientId, { remove: { secret_id: secretId } });
+      if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
+      return removed.problem === 'entry_unknown'
+        ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)
+        : refusal(clients, removed.problem, clientId);
+    },
+  },
+];
 
 /** `hash`: prints the BCrypt encoding of a secret, for a clients file or another program. */
 export function hashCommand(

@@ -1,107 +1,79 @@
 import { Option } from 'commander';
 import { success } from '../../../domain/result.ts';
-import type { CommandDefinition } from '../command-program.ts';
 import { answerOf } from '../document-answer.ts';
 import { EXIT, problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { clientAnswer } from './client-answer.ts';
-import {
-  type ClientCommand,
-  changed,
-  clientCommands,
-  type OpenClients,
-  PROGRAM_NAME,
-  refusal,
-} from './client-command.ts';
-
-/** `show`, `update`, `disable`, `enable` and `remove`. */
-export function stateCommands(open: OpenClients): readonly CommandDefinition<UpdateOptions>[] {
-  return clientCommands(open, [SHOW, UPDATE, ...CHANGES.map(changeCommand), REMOVE]);
-}
-
-const SHOW: ClientCommand = {
-  usage: 'show <client-id>',
-  summary: 'show one client',
-  description:
-    'Shows one client: how it authenticates, what expires when, and what is wrong with it if the service refuses it. Never its hash.',
-  examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
-  options: [],
-  async run(clients, _options, clientId) {
-    const shown = await clients.showClient(clientId);
-    return shown.ok ? clientAnswer(shown.value, []) : refusal(clients, shown.problem, clientId);
-  },
-};
+import { type ClientCommand, changed, PROGRAM_NAME, refusal } from './client-command.ts';
 
 interface UpdateOptions extends AnswerOptions {
   readonly name?: string;
   readonly scope?: string;
 }
 
-const UPDATE: ClientCommand<UpdateOptions> = {
-  usage: 'update <client-id>',
-  summary: 'change name or scopes of a client',
-  description:
-    'Replaces the name of a client, its scopes, or both, and nothing else. For its credentials see rotate, secrets, keys, subjects and resources.',
-  examples: [
-    `${PROGRAM_NAME} update billing --scope 'read write'`,
-    `${PROGRAM_NAME} update billing --name 'Billing 2'`,
-  ],
-  options: [
-    new Option('--name <name>', 'name of the client, for people'),
-    new Option('--scope <scopes>', 'all scopes that it may request, separated by single spaces'),
-  ],
-  async run(clients, { name: clientName, scope }, clientId) {
-    if (clientName === undefined && scope === undefined) return problem(EXIT.usage, 'Give --name, --scope or both.');
-    return changed(clients, clientId, { set: { clientName, scope } }, 'is changed');
-  },
-};
-
-const REMOVE: ClientCommand = {
-  usage: 'remove <client-id>',
-  summary: 'delete a client',
-  description:
-    'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
-  examples: [`${PROGRAM_NAME} remove billing`, `${PROGRAM_NAME} remove billing --yes`],
-  options: [],
-  asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
-  async run(clients, _options, clientId) {
-    const removed = await clients.removeClient(clientId);
-    if (!removed.ok) return refusal(clients, removed.problem, clientId);
-    return success(answerOf({ ...removed.value, state: 'removed' }, [`Client ${clientId} is removed.`]));
-  },
-};
-
-interface StateChange {
-  readonly change: 'disable' | 'enable';
-  readonly summary: string;
-  readonly description: string;
-  readonly state: 'disabled' | 'enabled';
-  readonly unchanged: string;
-}
-
-const CHANGES: readonly StateChange[] = [
+/** `show`, `update`, `disable`, `enable` and `remove`. */
+export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
   {
-    change: 'disable',
+    usage: 'show <client-id>',
+    summary: 'show one client',
+    description:
+      'Shows one client: how it authenticates, what expires when, and what is wrong with it if the service refuses it. Never its hash.',
+    examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
+    options: [],
+    async run(clients, _options, clientId) {
+      const shown = await clients.showClient(clientId);
+      return shown.ok ? clientAnswer(shown.value, []) : refusal(clients, shown.problem, clientId);
+    },
+  },
+  {
+    usage: 'update <client-id>',
+    summary: 'change name or scopes of a client',
+    description:
+      'Replaces the name of a client, its scopes, or both, and nothing else. For its credentials see rotate, secrets, keys, subjects and resources.',
+    examples: [
+      `${PROGRAM_NAME} update billing --scope 'read write'`,
+      `${PROGRAM_NAME} update billing --name 'Billing 2'`,
+    ],
+    options: [
+      new Option('--name <name>', 'name of the client, for people'),
+      new Option('--scope <scopes>', 'all scopes that it may request, separated by single spaces'),
+    ],
+    async run(clients, { name: clientName, scope }, clientId) {
+      if (clientName === undefined && scope === undefined) return problem(EXIT.usage, 'Give --name, --scope or both.');
+      return changed(clients, clientId, { set: { clientName, scope } }, 'is changed');
+    },
+  },
+  {
+    ...stateCommand('disable', 'disabled', 'was disabled already; nothing was changed.'),
     summary: 'refuse a client until it is enabled again',
     description:
       'Locks the client: it gets no token from the next request on. It keeps its secret for enable. Tokens that it holds stay valid until they expire.',
-    state: 'disabled',
-    unchanged: 'was disabled already; nothing was changed.',
   },
   {
-    change: 'enable',
+    ...stateCommand('enable', 'enabled', 'was not disabled; nothing was changed.'),
     summary: 'accept a disabled client again, with its old secret',
     description: 'Unlocks a disabled client: its old secret is valid from the next request on.',
-    state: 'enabled',
-    unchanged: 'was not disabled; nothing was changed.',
+  },
+  {
+    usage: 'remove <client-id>',
+    summary: 'delete a client',
+    description:
+      'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
+    examples: [`${PROGRAM_NAME} remove billing`, `${PROGRAM_NAME} remove billing --yes`],
+    options: [],
+    asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
+    async run(clients, _options, clientId) {
+      const removed = await clients.removeClient(clientId);
+      if (!removed.ok) return refusal(clients, removed.problem, clientId);
+      return success(answerOf({ ...removed.value, state: 'removed' }, [`Client ${clientId} is removed.`]));
+    },
   },
 ];
 
-function changeCommand({ change, state, unchanged, ...help }: StateChange): ClientCommand {
+function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: string) {
   return {
-    ...help,
-    usage: `${change} <client-id>`,
-    examples: [`${PROGRAM_NAME} ${change} billing`],
+    usage: `${name} <client-id>`,
+    examples: [`${PROGRAM_NAME} ${name} billing`],
     options: [],
     async run(clients, _options, clientId) {
       const result = await clients.changeClient.execute(clientId, { state });
@@ -109,5 +81,5 @@ function changeCommand({ change, state, unchanged, ...help }: StateChange): Clie
       const { client, changed: isChanged } = result.value;
       return clientAnswer({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
-  };
+  } satisfies Partial<ClientCommand>;
 }
