@@ -1,4 +1,5 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
+import { ResponsePacing } from '../adapters/http/admission/response-pacing.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
 import { PARTS } from './parts.ts';
 import { part } from './registration.ts';
@@ -53,7 +54,7 @@ export async function openFetchService(
       };
     }
     part(container, PARTS.httpServer, (get) => {
-      const application = get(PARTS.publicApplication);
+      const application = { responsePacing: new ResponsePacing(), ...get(PARTS.publicApplication) };
       const handle = createApplication(application).callback();
       const traced = get.optional(PARTS.aroundRequests)?.(handle) ?? handle;
       const server = new FetchServer({ ...application, handle: traced, requestMs: application.timeouts.requestMs });

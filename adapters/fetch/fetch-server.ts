@@ -16,9 +16,10 @@ interface FetchServerParts {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => unknown;
   /** Milliseconds that a body may take. */
   readonly requestMs: number;
-  /** What bounds the requests in progress, and the refusals that wait. */
+  /** What bounds the requests in progress, and the responses that wait. */
   readonly load: { readonly inFlight: number; readonly max: number };
   readonly rejectionDelay: { readonly waiting: number; readonly max: number };
+  readonly responsePacing: { readonly waiting: number; readonly max: number };
 }
 
 /** Where callers without an address are counted. */
@@ -43,7 +44,7 @@ export class FetchServer {
 
   /** Connections are those of the web server. */
   get load(): HttpLoad {
-    const { load, rejectionDelay } = this.#parts;
+    const { load, rejectionDelay, responsePacing } = this.#parts;
     return {
       connections: 0,
       connectionsMax: 0,
@@ -52,6 +53,8 @@ export class FetchServer {
       inProgressMax: load.max,
       delayed: rejectionDelay.waiting,
       delayedMax: rejectionDelay.max,
+      waitingResponses: responsePacing.waiting,
+      waitingResponsesMax: responsePacing.max,
       pipelined: 0,
       pipelinedBytes: 0,
       pipelinedBytesMax: 0,

@@ -126,6 +126,12 @@ export class ProcessMetrics {
     gauge('connections', 'Open connections to the public port.', 'connections', 'connectionsMax');
     gauge('requests_in_progress', 'Requests that are being answered.', 'inProgress', 'inProgressMax');
     gauge('rejections_delayed', 'Requests whose refusal is delayed.', 'delayed', 'delayedMax');
+    gauge(
+      'responses_waiting',
+      'Responses that wait for the next pass of the event loop.',
+      'waitingResponses',
+      'waitingResponsesMax',
+    );
     gauge('pipelined_requests_waiting', 'Requests that wait for the one before them on their connection.', 'pipelined');
     gauge(
       'pipelined_requests_waiting_bytes',

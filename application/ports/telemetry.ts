@@ -91,6 +91,9 @@ export interface HttpLoad {
   /** Requests whose refusal is delayed. */
   readonly delayed: number;
   readonly delayedMax: number;
+  /** Responses that wait for the next pass of the event loop. */
+  readonly waitingResponses: number;
+  readonly waitingResponsesMax: number;
   /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
   readonly pipelined: number;
   readonly pipelinedBytes: number;

@@ -5,6 +5,7 @@ import type { RequestLine } from '../../../application/ports/telemetry.ts';
 import { SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import type { Countable, LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
+import { ResponsePacing } from '../admission/response-pacing.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
 import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
@@ -29,6 +30,8 @@ export type Exchange = Koa.ParameterizedContext<ExchangeState>;
 export interface ExchangeParts extends ParserErrorParts {
   readonly load: LoadLimit;
   readonly rejectionDelay: RejectionDelay;
+  /** By default one of these routes alone. */
+  readonly responsePacing?: ResponsePacing;
   /** By default the address of the connection. */
   readonly clientAddress?: ClientAddress;
   /** Called once with each exchange that ends in a refusal, before it is answered. Must not throw. */
@@ -42,6 +45,7 @@ export interface ExchangeParts extends ParserErrorParts {
  */
 export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): Koa.Middleware<ExchangeState> {
   const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress, onRefusal } = parts;
+  const { responsePacing = new ResponsePacing() } = parts;
   const enters: (ctx: Exchange) => boolean =
     uncounted.size === 0 ? (ctx) => load.enter(ctx.state) : (ctx) => uncounted.has(ctx.path) || load.enter(ctx.state);
   return async (ctx, next) => {
@@ -60,12 +64,19 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     if (line.status >= 500) log.error(line);
     else log.info(line);
 
-    const waitMs = ctx.state.refusal === undefined ? 0 : rejectionDelay.delayMs(ctx.req.socket);
-    if (waitMs <= 0) return;
-    dropHead(ctx);
-    if (rejectionDelay.full) ctx.set('Connection', 'close');
-    else await rejectionDelay.wait(waitMs);
+    const { socket } = ctx.req;
+    const kind = ctx.state.refusal === undefined ? 'other' : 'refusal';
+    const delayMs = kind === 'other' ? 0 : rejectionDelay.delayMs(socket);
+    if (delayMs > 0) await hold(ctx, rejectionDelay, () => rejectionDelay.wait(delayMs));
+    if (responsePacing.mustWait(kind)) await hold(ctx, responsePacing, () => responsePacing.wait(kind, socket));
   };
+}
+
+/** Lets a response wait, without the head of its request. If too many wait, it is sent at once and ends its connection. */
+async function hold(ctx: Exchange, { full }: { readonly full: boolean }, wait: () => Promise<void>): Promise<void> {
+  dropHead(ctx);
+  if (full) ctx.set('Connection', 'close');
+  else await wait();
 }
 
 /** Lets go of the header fields before a wait. They are up to 16 KiB, and many small ones need ten times as much memory. */

@@ -1,0 +1,81 @@
+import type { Socket } from 'node:net';
+
+const PACING_LIMITS = {
+  /** Refusals in one pass of the event loop, and as many other responses. 64 refusals need about 6 ms. */
+  perPass: 64,
+  /** Responses that wait at once. */
+  waiting: 10_000,
+};
+
+type Kind = 'refusal' | 'other';
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly send: () => void;
+}
+
+/**
+ * Sends few responses in one pass of the event loop, the next ones in the next pass. Each response of a flood brings the
+ * next request, and Node.js reads requests from up to 48 times 1,024 sockets before it goes on to its timers and to the next
+ * 16 signatures: without this, a thousand connections that repeat what is refused keep everybody from a token for seconds.
+ * Tokens do not wait for refusals.
+ */
+export class ResponsePacing {
+  readonly #limits: typeof PACING_LIMITS;
+  readonly #sent: Record<Kind, number> = { refusal: 0, other: 0 };
+  readonly #queues: Record<Kind, Set<Waiting>> = { refusal: new Set(), other: new Set() };
+  #isPassAwaited = false;
+
+  constructor(limits = PACING_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Responses that wait. */
+  get waiting(): number {
+    return this.#queues.refusal.size + this.#queues.other.size;
+  }
+
+  get max(): number {
+    return this.#limits.waiting;
+  }
+
+  /** Whether no further response may wait. It is sent at once then, and ends its connection. */
+  get full(): boolean {
+    return this.waiting >= this.#limits.waiting;
+  }
+
+  /** Counts a response that is ready. Returns whether it must `wait` before it is sent. */
+  mustWait(kind: Kind): boolean {
+    this.#awaitPass();
+    if (this.#sent[kind] >= this.#limits.perPass) return true;
+    this.#sent[kind] += 1;
+    return false;
+  }
+
+  wait(kind: Kind, socket: Socket): Promise<void> {
+    return new Promise((send) => this.#queues[kind].add({ socket, send }));
+  }
+
+  #awaitPass(): void {
+    if (this.#isPassAwaited) return;
+    this.#isPassAwaited = true;
+    setImmediate(() => {
+      this.#isPassAwaited = false;
+      this.#startPass('refusal');
+      this.#startPass('other');
+      if (this.#sent.refusal + this.#sent.other > 0) this.#awaitPass();
+    });
+  }
+
+  #startPass(kind: Kind): void {
+    const queue = this.#queues[kind];
+    this.#sent[kind] = 0;
+    for (const waiting of queue) {
+      if (this.#sent[kind] >= this.#limits.perPass) return;
+      queue.delete(waiting);
+      waiting.send();
+      // No request follows on a connection that was closed.
+      if (!waiting.socket.destroyed) this.#sent[kind] += 1;
+    }
+  }
+}
