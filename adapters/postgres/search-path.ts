@@ -5,7 +5,6 @@ const NAMED_TABLE = /('?)\$schema\.(\w+)\1/g;
 
 export interface FoundTable {
   readonly exists: boolean;
-  readonly readable: boolean;
   /** No policy of row-level security lets the role read a row. */
   readonly hidden: boolean;
 }
@@ -14,7 +13,6 @@ export interface FoundTable {
 export const findTable = (table: string) => {
   const found = `pg_catalog.to_regclass('$schema.${table}')`;
   return `select ${found} is not null as "exists",
-    coalesce(pg_catalog.has_table_privilege(${found}, 'SELECT'), false) as "readable",
     coalesce(pg_catalog.row_security_active(${found}::oid), false) and not exists (select from pg_catalog.pg_policy
       where polrelid = ${found}::oid and polpermissive and polcmd in ('*', 'r') and exists (select
         from pg_catalog.unnest(polroles) as r where r = 0::oid or pg_catalog.pg_has_role(r, 'USAGE'))) as "hidden"`;

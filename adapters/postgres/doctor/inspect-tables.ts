@@ -1,15 +1,19 @@
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
-import { CLIENTS } from '../client-entity.ts';
+import { CLIENT_SECRETS, CLIENTS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
+import { CLIENT_RESOURCES } from '../postgres-client-resources.ts';
 import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
 import { probeTable, type TableDefinition } from '../table.ts';
 import type { DatabaseUse, Session } from './database-session.ts';
 
-/** Tables that `npm run migrate` creates, and that the service can do without. */
-const OPTIONAL = ['client_secrets', 'client_resources'];
+/** Tables that belong to the clients, and that the service can do without; and what it then does. */
+const OPTIONAL: ReadonlyMap<TableDefinition, string> = new Map([
+  [CLIENT_SECRETS, 'clients have one secret'],
+  [CLIENT_RESOURCES, 'clients have no resources'],
+]);
 
 const COUNT_MAX = 1_000;
 
@@ -19,12 +23,11 @@ export async function* inspectTables(
   session: Session,
   { tables, isRunning }: DatabaseUse,
 ): AsyncGenerator<Finding> {
-  for (const table of tables) {
+  for (const table of [...tables, ...(tables.includes(CLIENTS) ? OPTIONAL.keys() : [])]) {
     const finding = await inspectTable(connection, session, table, isRunning);
     yield finding;
     if (table === CLIENTS && finding.state === 'ok') yield* await inspectClients(connection, session);
   }
-  if (tables.includes(CLIENTS)) yield* await inspectOptional(connection, session);
 }
 
 /** What creates each table that is missing, and gives the role of the service what it needs. */
@@ -42,6 +45,10 @@ async function inspectTable(
   const { name } = table;
   const grant = `${grantOf('service', name, role)};`;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
+  const without = OPTIONAL.get(table);
+  if (!found?.exists && without !== undefined) {
+    return note(`the table ${name} does not exist: ${without}`, migrateFor(role));
+  }
   if (!found?.exists && table.schema === undefined) {
     return problem(`the table ${name} does not exist`, `${migrateFor(role)}`);
   }
@@ -113,28 +120,5 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
   if (count === 0)
     findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
   else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
-  return findings;
-}
-
-async function inspectOptional(connection: Connection, { role }: Session): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  const missing: string[] = [];
-  const unreadable: string[] = [];
-  for (const name of OPTIONAL) {
-    const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
-    if (!found?.exists) missing.push(name);
-    else if (!found.readable) unreadable.push(name);
-    else if (found.hidden) findings.push(hiddenRows(role, name));
-  }
-  if (missing.length > 0) {
-    const text = `${missing.join(' and ')} do not exist: clients have one secret and no resources`;
-    findings.push(note(text, migrateFor(role)));
-  }
-  if (unreadable.length > 0) {
-    const names = unreadable.join(', ');
-    const cure = `grant select on ${names} to ${role}`;
-    findings.push(problem(`the role ${role} may not read ${names}`, cure));
-  }
-  if (findings.length === 0) findings.push(fine(`the tables ${OPTIONAL.join(' and ')} are there, and may be read`));
   return findings;
 }
