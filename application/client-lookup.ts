@@ -8,3 +8,16 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
     ? { kind: 'found', registration: registration.value }
     : { kind: 'broken', problem: registration.problem };
 }
+
+/** A row that needs repair, for the log: the rule that a field breaks. */
+export interface BrokenRegistration {
+  readonly event: 'registration_broken';
+  readonly client_id: string;
+  readonly field: string;
+  readonly rule: string;
+}
+
+/** Logs a registration that breaks a rule. */
+export function logBroken(log: (line: BrokenRegistration) => void, client_id: string, lookup: ClientLookup): void {
+  if (lookup.kind === 'broken') log({ event: 'registration_broken', client_id, ...lookup.problem });
+}

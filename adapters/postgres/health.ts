@@ -1,3 +1,4 @@
+import type { BrokenRegistration } from '../../application/client-lookup.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import { SQLSTATE, TableUnusable } from './fault.ts';
 import type { ShadowedTable } from './search-path.ts';
@@ -18,12 +19,7 @@ export type DatabaseLine =
   | ({ readonly event: 'schema_shared' } & SharedSchema)
   | { readonly event: 'search_path_unsafe'; readonly search_path: string }
   | ({ readonly event: 'table_shadowed' } & ShadowedTable)
-  | {
-      readonly event: 'registration_broken';
-      readonly client_id: string;
-      readonly field: string;
-      readonly rule: string;
-    };
+  | BrokenRegistration;
 
 /** Takes lines of the log. Never throws. */
 export type DatabaseLog = (line: DatabaseLine) => void;

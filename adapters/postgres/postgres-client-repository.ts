@@ -1,3 +1,4 @@
+import { logBroken } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import { EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { isClientId } from '../../domain/client-registration.ts';
@@ -51,9 +52,7 @@ export class PostgresClientRepository implements ClientRepository {
         ? await this.#secretsWithIds.run<ClientRecord>(bySecret, SQLSTATE.unstorableText)
         : await this.#lookUps.find(clientId);
     const lookup = lookupOf(records, clientId);
-    if (lookup.kind === 'broken') {
-      this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
-    }
+    logBroken(this.#log, clientId, lookup);
     return lookup;
   }
 

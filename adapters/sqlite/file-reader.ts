@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { BrokenRegistration } from '../../application/client-lookup.ts';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
@@ -12,12 +13,7 @@ import { MIGRATIONS } from './migrations.ts';
 type FileLine =
   | { readonly event: 'database_available' }
   | { readonly event: 'database_unavailable'; readonly fault: unknown }
-  | {
-      readonly event: 'registration_broken';
-      readonly client_id: string;
-      readonly field: string;
-      readonly rule: string;
-    };
+  | BrokenRegistration;
 
 /** Takes lines of the log. Never throws. */
 export type FileLog = (line: FileLine) => void;

@@ -1,4 +1,4 @@
-import { lookupOf } from '../../application/client-lookup.ts';
+import { logBroken, lookupOf } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import { EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { type ClientRegistrationFields, isClientId } from '../../domain/client-registration.ts';
@@ -52,9 +52,7 @@ export class SqliteClientRepository implements ClientRepository {
     );
     if (record === undefined) return { kind: 'unknown' };
     const lookup = lookupOf({ ...record, clientSecret: selectSecret(record.clientSecret, record.named ?? undefined) });
-    if (lookup.kind === 'broken') {
-      this.#log({ event: 'registration_broken', client_id: clientId, ...lookup.problem });
-    }
+    logBroken(this.#log, clientId, lookup);
     return lookup;
   }
 

@@ -22,7 +22,7 @@ async function canReusePort(host: string): Promise<boolean> {
 }
 
 /** Opens a socket and closes it. Returns its port. */
-async function tryListening(options: ListenOptions): Promise<number> {
+export async function tryListening(options: ListenOptions): Promise<number> {
   const server = createServer();
   server.listen(options);
   await once(server, 'listening');

@@ -1,3 +1,4 @@
+import { logBroken } from '../../../application/client-lookup.ts';
 import {
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
@@ -60,9 +61,7 @@ export class PostgresFederatedClients implements FederatedClients {
     const statement = { ...FIND_BY_SUBJECT, values };
     const records = await this.#runner.run<SubjectRecord>(statement, SQLSTATE.unstorableText);
     const candidates = records.flatMap(candidateOf);
-    for (const { clientId: client_id, lookup } of candidates) {
-      if (lookup.kind === 'broken') this.#log({ event: 'registration_broken', client_id, ...lookup.problem });
-    }
+    for (const candidate of candidates) logBroken(this.#log, candidate.clientId, candidate.lookup);
     return candidates;
   }
 }

@@ -1,4 +1,4 @@
-import { lookupOf } from '../../../application/client-lookup.ts';
+import { logBroken, lookupOf } from '../../../application/client-lookup.ts';
 import {
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
@@ -31,9 +31,8 @@ export class SqliteFederatedClients implements FederatedClients {
     const records = this.#file.read<ClientRegistrationFields & { readonly claims: string }>(FIND_BY_SUBJECT, ...values);
     return records.map(({ claims, ...fields }) => {
       const lookup = lookupOf(fields);
-      const { clientId: client_id } = fields;
-      if (lookup.kind === 'broken') this.#log({ event: 'registration_broken', client_id, ...lookup.problem });
-      return { clientId: client_id, lookup, claims: readConditions(claims) };
+      logBroken(this.#log, fields.clientId, lookup);
+      return { clientId: fields.clientId, lookup, claims: readConditions(claims) };
     });
   }
 }

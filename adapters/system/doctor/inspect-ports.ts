@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { type Finding, fine, problem } from '../../../application/ports/inspection.ts';
 import { type ListeningPlace, listenProblem } from '../listen-problem.ts';
+import { tryListening } from '../shared-port.ts';
 
 /**
  * Whether each port can be opened, which is tried. A port that is in use is fine if a service with these settings runs.
@@ -17,11 +16,7 @@ export async function inspectPorts(places: readonly ListeningPlace[], isRunning:
 async function inspectPort(place: ListeningPlace, isRunning: boolean): Promise<Finding> {
   const { host, port, portSetting } = place;
   try {
-    const server = createServer().listen({ host, port });
-    await once(server, 'listening');
-    const closed = once(server, 'close');
-    server.close();
-    await closed;
+    await tryListening({ host, port });
     return fine(`${portSetting}: ${port} is free`);
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException;
