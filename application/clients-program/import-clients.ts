@@ -1,10 +1,11 @@
 import { DETAIL_MEMBERS, type NamedSecret } from '../../domain/client-details.ts';
 import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { replaceSecret, StoredSecret } from '../../domain/stored-secret.ts';
+import { StoredSecret } from '../../domain/stored-secret.ts';
 import type {
   ClientImport,
   ClientStore,
+  ExistingClients,
   ImportCounts,
   ImportEntry,
   ImportedFile,
@@ -19,8 +20,7 @@ export const PROBLEMS_MAX = 100;
 export interface ImportOptions {
   /** BCrypt cost of plain secrets, 4 to 14. */
   readonly cost: number;
-  /** If a client is stored already: refuse the import, or give the client what the entry has. */
-  readonly existing: 'refuse' | 'replace';
+  readonly existing: ExistingClients;
   /** What was read, for the audit log; called when all entries have been read. Undefined for a rehearsal, which stores nothing. */
   readonly file: (() => ImportedFile) | undefined;
 }
@@ -60,7 +60,7 @@ export class ImportClients {
     const clients = await this.#store.startImport();
     const problems = await this.#addAll(clients, batches, file && cost);
     if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
-    const saved = await clients.save(file?.(), existing === 'replace' ? replaceSecret : undefined);
+    const saved = await clients.save(file?.(), existing);
     if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
     const text = `${MEMBER_NAMES.clientId} is registered already`;
     return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));

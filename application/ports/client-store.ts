@@ -50,17 +50,14 @@ export interface ClientImport {
   add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]>;
 
   /**
-   * Stores all clients that were added with their details, or none. With a `replacement`, clients that are stored already get
-   * that secret, the given name and scope, and the kinds of details that are given, instead of those they have. Otherwise nothing is stored if an id is taken, and the result has the positions of such
-   * clients, in ascending order: at least one, and not all of them if there are many. Of several imports that are saved at
-   * the same time, each waits for the one before.
+   * Stores all clients that were added with their details, or none. `replace` gives clients that are stored already the given
+   * secret, name and scope, and the kinds of details that are given; a locked one stays locked. `refuse` stores nothing if an
+   * id is taken, and returns the positions of such clients, in ascending order: at least one, and not all of them if there are
+   * many. Of several imports that are saved at the same time, each waits for the one before.
    *
    * @param file is recorded with the change. Undefined for a rehearsal: everything is tried, and nothing stored; it has no `ids`.
    */
-  save(
-    file: ImportedFile | undefined,
-    replacement?: SecretReplacement,
-  ): Promise<Result<ImportCounts, readonly number[]>>;
+  save(file: ImportedFile | undefined, existing: ExistingClients): Promise<Result<ImportCounts, readonly number[]>>;
 
   /** The client ids of what `save` did, in order, byte by byte. `locked` ones are among the `replaced` ones. */
   ids(kind: keyof ImportCounts): AsyncIterable<readonly string[]>;
@@ -91,8 +88,8 @@ export type ClientChange =
   | { readonly kind: 'clients'; readonly clients: readonly ChangedRegistration[] }
   | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile };
 
-/** Computes the new secret of a stored client from its stored and its given secret. */
-export type SecretReplacement = (stored: string, given: string) => string;
+/** What an import does if a client is stored already. */
+export type ExistingClients = 'refuse' | 'replace';
 
 /** A key as it is stored. */
 export interface StoredKey extends ClientKey {

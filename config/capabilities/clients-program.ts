@@ -30,8 +30,6 @@ export function manageClients(
   const clock = new SystemClock();
 
   async function open() {
-    const opening = openStore(environment, (message) => terminal.say([message]));
-    if (!opening.ok) return opening;
     const kept = dryRunKeptByNpm('clients', args, environment);
     if (kept !== undefined) return failure(kept);
     const checks: CheckRule[] = [];
@@ -42,7 +40,10 @@ export function manageClients(
     }
     const audit = openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
-    const store = await opening.value(new RecordChanges(audit.value, clientChangeEvents));
+    const recorder = new RecordChanges(audit.value, clientChangeEvents);
+    const opened = await openStore(environment, recorder, (message) => terminal.say([message]));
+    if (!opened.ok) return opened;
+    const store = opened.value;
     const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const parts = { store, encodeSecret, checkRule, ...sources };
@@ -70,24 +71,21 @@ export function manageClients(
   });
 }
 
-type OpenStore = (recorder: RecordChanges<ClientChange>) => Promise<ClientStore & { close(): Promise<void> }>;
-
-/** How the storage is opened that the environment names. A URL comes from there because every user of the machine can see arguments. */
-function openStore(environment: Environment, warn: (message: string) => void): Result<OpenStore, string> {
+/** The storage that the environment names. A URL comes from there because every user of the machine can see arguments. */
+async function openStore(
+  environment: Environment,
+  recorder: RecordChanges<ClientChange>,
+  warn: (message: string) => void,
+): Promise<Result<ClientStore & { close(): Promise<void> }, string>> {
   const file = databaseFileOf(environment);
   if (!file.ok) return file;
-  const path = file.value;
-  if (path !== undefined) {
-    return success(async (recorder) => {
-      const { SqliteClientStore } = await import('../../adapters/sqlite/clients-program/sqlite-client-store.ts');
-      return new SqliteClientStore(path, recorder);
-    });
+  if (file.value !== undefined) {
+    const { SqliteClientStore } = await import('../../adapters/sqlite/clients-program/sqlite-client-store.ts');
+    return success(new SqliteClientStore(file.value, recorder));
   }
   const url = databaseUrlOf(environment, readTextFile);
   if (!url.ok) return url;
-  return success(async (recorder) => {
-    // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
-    const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
-    return PostgresClientStore.open(url.value, recorder, warn);
-  });
+  // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
+  const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
+  return success(await PostgresClientStore.open(url.value, recorder, warn));
 }

@@ -1,15 +1,15 @@
 import type {
   ClientImport,
+  ExistingClients,
   ImportCounts,
   ImportedFile,
   RepeatedClient,
-  SecretReplacement,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { ClientDetails } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { isLocked } from '../../domain/stored-secret.ts';
+import { isLocked, replaceSecret } from '../../domain/stored-secret.ts';
 
 type RecordImport = (counts: ImportCounts, file: ImportedFile) => void;
 type StoreDetails = (clientId: string, given: Partial<ClientDetails>) => void;
@@ -50,12 +50,12 @@ export class InMemoryClientImport implements ClientImport {
 
   async save(
     file: ImportedFile | undefined,
-    replacement?: SecretReplacement,
+    existing: ExistingClients,
   ): Promise<Result<ImportCounts, readonly number[]>> {
     const given = [...this.#given.values()];
     const taken = given.filter(({ client }) => this.#stored.has(client.clientId));
-    if (replacement === undefined && taken.length > 0) return failure(taken.map(({ position }) => position));
-    const next = given.map(({ client }) => this.#next(client, replacement));
+    if (existing === 'refuse' && taken.length > 0) return failure(taken.map(({ position }) => position));
+    const next = given.map(({ client }) => this.#next(client));
     for (const { clientId, clientSecret } of next) {
       const isStored = this.#stored.has(clientId);
       this.#done[isStored ? 'replaced' : 'added'].push(clientId);
@@ -82,10 +82,10 @@ export class InMemoryClientImport implements ClientImport {
     this.#given.clear();
   }
 
-  #next(client: NewClient, replacement: SecretReplacement | undefined): NewClient & ClientRegistrationFields {
+  #next(client: NewClient): NewClient & ClientRegistrationFields {
     const stored = this.#stored.get(client.clientId);
     if (stored === undefined) return { ...client, id: this.#ids.uuid() };
-    const clientSecret = replacement?.(stored.clientSecret, client.clientSecret) ?? client.clientSecret;
+    const clientSecret = replaceSecret(stored.clientSecret, client.clientSecret);
     return { ...client, id: stored.id, clientSecret };
   }
 }

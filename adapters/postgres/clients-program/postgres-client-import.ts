@@ -4,15 +4,15 @@ import type { ChangeRecorder } from '../../../application/ports/change-recorder.
 import type {
   ClientChange,
   ClientImport,
+  ExistingClients,
   ImportCounts,
   ImportedFile,
   RepeatedClient,
-  SecretReplacement,
 } from '../../../application/ports/client-store.ts';
 import type { ClientDetails } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { isLocked } from '../../../domain/stored-secret.ts';
+import { isLocked, replaceSecret } from '../../../domain/stored-secret.ts';
 import { hasState, SQLSTATE, storeFault } from '../fault.ts';
 import { commitRecorded } from '../recorded-commit.ts';
 import { DetailRows, sha256 } from './detail-rows.ts';
@@ -90,16 +90,13 @@ export class PostgresClientImport implements ClientImport {
     });
   }
 
-  save(
-    file: ImportedFile | undefined,
-    replacement?: SecretReplacement,
-  ): Promise<Result<ImportCounts, readonly number[]>> {
+  save(file: ImportedFile | undefined, existing: ExistingClients): Promise<Result<ImportCounts, readonly number[]>> {
     return this.#run(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          const saved = await this.#saveOnce(file, replacement);
+          const saved = await this.#saveOnce(file, existing);
           // A client that was stored after the others were read can be replaced in the next attempt.
-          if (saved.ok || replacement === undefined || attempt === ATTEMPTS) return saved;
+          if (saved.ok || existing === 'refuse' || attempt === ATTEMPTS) return saved;
         } catch (fault) {
           if (attempt === ATTEMPTS || !hasState(fault, SQLSTATE.deadlock)) throw fault;
           await this.#connection.query('rollback');
@@ -128,7 +125,7 @@ export class PostgresClientImport implements ClientImport {
 
   async #saveOnce(
     file: ImportedFile | undefined,
-    replacement: SecretReplacement | undefined,
+    existing: ExistingClients,
   ): Promise<Result<ImportCounts, readonly number[]>> {
     // pg accepts a time limit for one statement here, although its types do not declare it.
     const begin = { text: SQL.begin(WAIT_MS), query_timeout: 2 * WAIT_MS };
@@ -137,7 +134,7 @@ export class PostgresClientImport implements ClientImport {
     if (this.#stored.size > 0) rows.requireTables();
     const counts = { added: 0, replaced: 0, locked: 0 };
     for (let last: string | null = null; ; ) {
-      const replaced = replacement === undefined ? [] : await this.#replace([last, BATCH_SIZE], replacement);
+      const replaced = existing === 'refuse' ? [] : await this.#replace([last, BATCH_SIZE]);
       const [batch]: readonly Batch[] = await this.#query<Batch>(SQL.insert, [last, BATCH_SIZE]);
       if (batch === undefined || batch.size === 0) break;
       if (batch.taken.length > 0) {
@@ -147,7 +144,7 @@ export class PostgresClientImport implements ClientImport {
       if (!rows.areMissing) await this.#saveDetails([last, BATCH_SIZE], replaced.length > 0);
       counts.added += batch.added;
       counts.replaced += replaced.length;
-      counts.locked += replaced.filter(isStillLocked).length;
+      counts.locked += replaced.filter(({ stored }) => isLocked(stored)).length;
       last = batch.last;
     }
     if (file === undefined) await this.#connection.query('rollback');
@@ -169,10 +166,10 @@ export class PostgresClientImport implements ClientImport {
     }
   }
 
-  async #replace(batch: readonly unknown[], replacement: SecretReplacement) {
+  async #replace(batch: readonly unknown[]) {
     const rows = await this.#query<StoredClient>(SQL.findAndLock, batch);
-    const replaced = rows.map((row) => ({ ...row, secret: replacement(row.stored, row.given) }));
-    const states = replaced.map((row) => (isStillLocked(row) ? 'locked' : 'unlocked'));
+    const replaced = rows.map((row) => ({ ...row, secret: replaceSecret(row.stored, row.given) }));
+    const states = replaced.map(({ stored }) => (isLocked(stored) ? 'locked' : 'unlocked'));
     await this.#query(SQL.note, [replaced.map(({ clientId }) => clientId), states]);
     const changed = replaced.filter(({ secret, stored, differs }) => differs || secret !== stored);
     if (changed.length > 0) {
@@ -196,8 +193,4 @@ export class PostgresClientImport implements ClientImport {
       throw storeFault(fault);
     }
   }
-}
-
-function isStillLocked({ stored, secret }: { readonly stored: string; readonly secret: string }): boolean {
-  return isLocked(stored) && isLocked(secret);
 }

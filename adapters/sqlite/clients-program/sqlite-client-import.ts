@@ -4,14 +4,14 @@ import type { ChangeRecorder } from '../../../application/ports/change-recorder.
 import type {
   ClientChange,
   ClientImport,
+  ExistingClients,
   ImportCounts,
   ImportedFile,
   RepeatedClient,
-  SecretReplacement,
 } from '../../../application/ports/client-store.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { isLocked } from '../../../domain/stored-secret.ts';
+import { isLocked, replaceSecret } from '../../../domain/stored-secret.ts';
 import { storeFault } from '../file-fault.ts';
 import { inTransaction } from '../migrate-file.ts';
 import { replacement as replacementOf, sha256 } from './detail-rows.ts';
@@ -104,12 +104,12 @@ export class SqliteClientImport implements ClientImport {
 
   async save(
     file: ImportedFile | undefined,
-    replacement?: SecretReplacement,
+    existing: ExistingClients,
   ): Promise<Result<ImportCounts, readonly number[]>> {
     return this.#run(() => {
       this.#database.exec(`pragma busy_timeout = ${WAIT_MS}`);
       return inTransaction(this.#database, () => {
-        const saved = this.#store(replacement);
+        const saved = this.#store(existing);
         const isMade = saved.ok && file !== undefined;
         commitRecorded(
           this.#database,
@@ -136,16 +136,16 @@ export class SqliteClientImport implements ClientImport {
     this.#database.exec('drop table if exists temp.imported');
   }
 
-  #store(replacement: SecretReplacement | undefined): Result<ImportCounts, readonly number[]> {
-    if (replacement === undefined) {
+  #store(existing: ExistingClients): Result<ImportCounts, readonly number[]> {
+    if (existing === 'refuse') {
       const taken = this.#database.prepare(SQL.taken).all();
       if (taken.length > 0) return failure(taken.map(({ position }) => Number(position)));
     } else {
-      this.#replace(replacement);
+      this.#replace();
     }
     this.#database.exec(SQL.insert);
     for (const { remove, store } of SQL.details) {
-      if (replacement !== undefined) this.#database.exec(remove);
+      if (existing === 'replace') this.#database.exec(remove);
       this.#database.exec(store);
     }
     const { added, replaced, locked } = this.#database.prepare(SQL.count).get() ?? {};
@@ -153,15 +153,14 @@ export class SqliteClientImport implements ClientImport {
   }
 
   /** Page by page: a function of ours in a statement on all rows would keep memory for each of them. */
-  #replace(replacement: SecretReplacement): void {
+  #replace(): void {
     const prepare = (text: string) => this.#database.prepare(text);
     const [find, note, replace] = [prepare(SQL.stored), prepare(SQL.note), prepare(SQL.replace)];
     for (let last: string | null | undefined = null; last !== undefined; ) {
       const page = find.all(last) as unknown as readonly StoredClient[];
       for (const { position, id, stored, given } of page) {
-        const secret = replacement(stored, given);
-        note.run(position, isLocked(stored) && isLocked(secret) ? 'locked' : 'replaced');
-        replace.run(position, Number(id), secret);
+        note.run(position, isLocked(stored) ? 'locked' : 'replaced');
+        replace.run(position, Number(id), replaceSecret(stored, given));
       }
       last = page.at(-1)?.client_id;
     }

@@ -104,7 +104,7 @@ describe('clientChangeEvents', () => {
     const imported = await store.startImport();
     await imported.add([A_CLIENT]);
     const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
-    await imported.save(file);
+    await imported.save(file, 'refuse');
     const counts = { added: 1, replaced: 0, still_disabled: 0 };
     const { name, sha256 } = file;
     expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);

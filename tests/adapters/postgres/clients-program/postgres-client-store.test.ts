@@ -85,7 +85,7 @@ describe('PostgresClientStore', () => {
     expect((await secrets()).toSorted()).toEqual(['!$2b$new', '$2b$new']);
     const clients = await store.startImport();
     await clients.add([{ ...A_CLIENT, clientSecret: '$2b$newer' }]);
-    expect(await clients.save(A_FILE, replaceSecret)).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
+    expect(await clients.save(A_FILE, 'replace')).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
     expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
   });
 
@@ -149,7 +149,7 @@ describe('PostgresClientStore', () => {
       await using store = await open();
       const started = await store.startImport();
       await started.add(clients);
-      await started.save(A_FILE, replaceSecret);
+      await started.save(A_FILE, 'replace');
     };
     await importAll(many);
     await until(async () => (await usage()).inserted === many.length, 'what the first import did is counted');
@@ -174,7 +174,7 @@ describe('PostgresClientStore', () => {
     await rival.query("select from clients where client_id = 'client-9' for update");
     const clients = await store.startImport();
     await clients.add(many.map((client) => ({ ...client, clientName: 'Imported' })));
-    const saved = clients.save(A_FILE, replaceSecret);
+    const saved = clients.save(A_FILE, 'replace');
     await until(async () => (await waiting()) === 1, 'the import waits');
     await rival.query("select from clients where client_id = 'client-0' for update");
     await rival.query('commit');

@@ -2,7 +2,6 @@ import { expect, it } from '@jest/globals';
 import { SqliteClientStore } from '../../../../adapters/sqlite/clients-program/sqlite-client-store.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import type { NewClient } from '../../../../domain/client-registration.ts';
-import { replaceSecret } from '../../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../../contracts/client-repository.ts';
 import { A_FILE, describeClientStore } from '../../../contracts/client-store.ts';
 import { generateSigningKey } from '../../../support/assertions.ts';
@@ -38,7 +37,7 @@ it('imports clients with their details, and replaces those of stored clients', a
   const importAll = async (...clients: readonly NewClient[]) => {
     const started = await store.startImport();
     await started.add(clients);
-    await started.save(A_FILE, replaceSecret);
+    await started.save(A_FILE, 'replace');
   };
   await importAll({ ...A_CLIENT, details }, { ...A_CLIENT, clientId: 'without' });
   expect((await store.find('client-1')).details).toMatchObject(details);
