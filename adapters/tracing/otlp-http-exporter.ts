@@ -23,9 +23,6 @@ export interface OtlpHttpExporterOptions {
   readonly exportMs: number;
 }
 
-/** Why spans were not accepted, in a word for the log: the status, or the code of the system's error. */
-class ExportFault extends Error {}
-
 /** Sends spans to a collector (OTLP over HTTP). Unlike the SDK's exporter, it can be stopped at once, and reads no environment. */
 export class OtlpHttpExporter {
   readonly #options: OtlpHttpExporterOptions;
@@ -34,7 +31,7 @@ export class OtlpHttpExporter {
     this.#options = options;
   }
 
-  /** Resolves when a collector has accepted the spans. Rejects with an error whose message is one word, or when the signal is aborted. */
+  /** Resolves when a collector has accepted the spans. Rejects when the signal is aborted, or with an error whose message is one word: the status, or the code of the system's error. */
   async send(spans: readonly ReadableSpan[], stopped: AbortSignal): Promise<void> {
     const { protocol, compression, exportMs } = this.#options;
     const serializer = protocol === 'http/json' ? JsonTraceSerializer : ProtobufTraceSerializer;
@@ -44,7 +41,7 @@ export class OtlpHttpExporter {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 1.5) {
       const problem = await this.#attempt(body, stopped);
       if (problem === undefined) return;
-      if (!problem.retryable || performance.now() + pauseMs > giveUpAt) throw new ExportFault(problem.code);
+      if (!problem.retryable || performance.now() + pauseMs > giveUpAt) throw new Error(problem.code);
       await delay(pauseMs, undefined, { signal: stopped, ref: false });
     }
   }

@@ -137,25 +137,18 @@ export class OwnKeys {
 
   /** The state of each published key, with its times in seconds of the monotonic clock; Infinity for ever. */
   periods(): readonly KeyPeriod[] {
-    const [signing, next] = [this.#signing, this.#publishedNext()];
-    const periods: KeyPeriod[] = this.#trusted().map(({ pair, retiredAt, trustedUntil }) => ({
-      kid: pair.kid,
-      alg: pair.alg,
-      state: 'retired',
-      from: retiredAt,
-      until: trustedUntil,
-    }));
-    if (signing === undefined) return periods;
-    const successorSignsAt = this.nextRotation();
-    const { kid, alg } = signing.pair;
-    if (this.#parts.clock.now() < signing.from)
-      periods.push({ kid, alg, state: 'published', from: null, until: signing.from });
-    else periods.push({ kid, alg, state: 'signing', from: signing.from, until: successorSignsAt });
-    if (next === undefined) return periods;
-    const { pair, publishedAt } = next;
+    const [signing, next, until] = [this.#signing, this.#publishedNext(), this.nextRotation()];
+    const period = ({ kid, alg }: KeyPair, more: Omit<KeyPeriod, 'kid' | 'alg'>) => ({ kid, alg, ...more });
+    const retired = this.#trusted().map(({ pair, retiredAt, trustedUntil }) =>
+      period(pair, { state: 'retired', from: retiredAt, until: trustedUntil }),
+    );
+    if (signing === undefined) return retired;
+    const { pair, from } = signing;
+    const isWaiting = this.#parts.clock.now() < from;
     return [
-      ...periods,
-      { kid: pair.kid, alg: pair.alg, state: 'published', from: publishedAt, until: successorSignsAt },
+      ...retired,
+      period(pair, isWaiting ? { state: 'published', from: null, until: from } : { state: 'signing', from, until }),
+      ...(next === undefined ? [] : [period(next.pair, { state: 'published', from: next.publishedAt, until })]),
     ];
   }
 

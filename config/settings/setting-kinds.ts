@@ -27,26 +27,30 @@ function anyOf(choices: readonly string[]): string {
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(choices.map((choice) => `\`${choice}\``));
 }
 
+/** The parts of a list, separated by commas, without the spaces around them. */
+function partsOf(value: string): readonly string[] {
+  return value.split(',').map((part) => part.trim());
+}
+
 /** Some of these choices, each at most once, separated by commas. */
 export function listOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
-  const read = (value: string) => value.split(',').map((part) => part.trim());
   return z
     .string()
     .refine(
-      (value) => read(value).every((part, index, parts) => choices.includes(part) && parts.indexOf(part) === index),
+      (value) => partsOf(value).every((part, index, parts) => choices.includes(part) && parts.indexOf(part) === index),
       `must be a list, separated by commas, of ${choices.join(' ')}, each at most once`,
     )
-    .transform((value): readonly Choices[number][] => read(value))
+    .transform((value): readonly Choices[number][] => partsOf(value))
     .meta({ values: `one or more of ${anyOf(choices)}, separated by commas` });
 }
 
 /** Separated by commas. */
 export function hostNames() {
-  const isName = (name: string) => /^[\w-]+(\.[\w-]+)*$/.test(name.trim());
+  const isName = (name: string) => /^[\w-]+(\.[\w-]+)*$/.test(name);
   return z
     .string()
-    .refine((value) => value.split(',').every(isName), 'must be host names without ports, separated by commas')
-    .transform((value): readonly string[] => value.split(',').map((name) => name.trim()));
+    .refine((value) => partsOf(value).every(isName), 'must be host names without ports, separated by commas')
+    .transform(partsOf);
 }
 
 export function trueOrFalse() {
@@ -82,7 +86,7 @@ export function isHttpUrl(value: string): boolean {
 
 /** Ranges of addresses, separated by commas. An address alone is a range of one; a range of all addresses is a mistake. */
 export function networks() {
-  const read = (value: string) => value.split(',').map((part) => readNetwork(part.trim()));
+  const read = (value: string) => partsOf(value).map(readNetwork);
   return z
     .string()
     .refine(

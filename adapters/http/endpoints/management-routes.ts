@@ -1,7 +1,7 @@
 import { type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
 import type { Exposition } from '../../../application/ports/telemetry.ts';
 import type { Exchange } from '../server/exchange.ts';
-import type { Access, Route } from '../server/koa-application.ts';
+import type { Access, Handler, Route } from '../server/koa-application.ts';
 
 type Checks = () => readonly HealthCheck[];
 
@@ -17,13 +17,11 @@ export function managementRoutes(
   scrape: () => Promise<Exposition>,
 ): readonly Route[] {
   const access: Access = { kind: 'public' };
-  const ready = (path: string, asked: Checks): Route => {
-    return { path, access, anyHost: true, uncounted: true, methods: { GET: (ctx) => readiness(ctx, asked()) } };
-  };
+  const probe = (path: string, handler: Handler): Route => ({ path, access, isProbe: true, methods: { GET: handler } });
   return [
-    { path: '/livez', access, anyHost: true, uncounted: true, methods: { GET: liveness } },
-    ready('/readyz', checks),
-    ready('/readyz/verification', verificationChecks),
+    probe('/livez', liveness),
+    probe('/readyz', (ctx) => readiness(ctx, checks())),
+    probe('/readyz/verification', (ctx) => readiness(ctx, verificationChecks())),
     { path: '/metrics', access, methods: { GET: async (ctx) => metrics(ctx, await scrape()) } },
   ];
 }

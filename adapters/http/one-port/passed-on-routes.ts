@@ -20,7 +20,7 @@ export function routesOfOnePort(management: readonly Route[], checks: OperatorCh
   const operator: Access | undefined =
     found?.kind === 'operator' ? { kind: 'operator', operator: found.operator.withChecks(checks) } : undefined;
   return management.flatMap((route) => {
-    if (route.uncounted) return [route];
+    if (route.isProbe) return [route];
     return operator === undefined ? [] : [{ ...route, access: operator }];
   });
 }
@@ -29,7 +29,7 @@ export function routesOfOnePort(management: readonly Route[], checks: OperatorCh
 export function passedOnRoutes(routes: readonly Route[], ask: AnswerRoutes): readonly Route[] {
   return routes.map((route) => {
     if (route.path === LIVENESS) return route;
-    return { ...route, methods: { GET: passOn(route, route.uncounted ? onceAtATime(ask) : ask) } };
+    return { ...route, methods: { GET: passOn(route, route.isProbe ? onceAtATime(ask) : ask) } };
   });
 }
 

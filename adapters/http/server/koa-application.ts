@@ -24,10 +24,11 @@ export interface Route {
   /** Matched exactly: case, trailing slash and percent-encoding count. A segment `:name` matches any one segment. */
   readonly path: string;
   readonly access: Access;
-  /** Whether it is answered under every name, although the port has names of its own. */
-  readonly anyHost?: true;
-  /** A probe: the load limit neither counts nor refuses it, so that a flood does not restart a service that answers. */
-  readonly uncounted?: true;
+  /**
+   * A probe is answered under every name, although the port has names of its own. And the load limit neither counts nor refuses it, so
+   * that a flood does not restart a service that answers.
+   */
+  readonly isProbe?: true;
   readonly methods: Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 }
 
@@ -55,7 +56,7 @@ export interface ApplicationParts extends ExchangeParts {
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   const { routes, onFault, otherPaths = BEARER, publicPrefix } = parts;
-  const uncounted = new Set(routes.flatMap((route) => (route.uncounted ? [route.path] : [])));
+  const uncounted = new Set(routes.flatMap((route) => (route.isProbe ? [route.path] : [])));
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
     router.all(route.path, async (ctx) => {
@@ -77,11 +78,11 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
 
 /** Whether the request has access. If not, answers with the refusal. */
 async function admits(
-  { access, anyHost }: Pick<Route, 'access' | 'anyHost'>,
+  { access, isProbe }: Pick<Route, 'access' | 'isProbe'>,
   ctx: Exchange,
   { authorizeRequest, answersHost = () => true }: ApplicationParts,
 ): Promise<boolean> {
-  if (!anyHost && !answersHost(hostOf(ctx))) {
+  if (!isProbe && !answersHost(hostOf(ctx))) {
     sendRefusal(ctx, httpRefusal('host_unknown'));
     return false;
   }

@@ -14,9 +14,10 @@ export const CLIENTS_MAX = 1_000;
 export class RefusalRecords {
   readonly #clock: Clock;
   readonly #process: string;
-  readonly #byReason = new Map<string, LastRecords>();
+  /** The latest last. */
+  readonly #byReason = new Map<string, RefusalRecord[]>();
   /** In order of the last refusal. */
-  readonly #byClient = new Map<string, LastRecords>();
+  readonly #byClient = new Map<string, RefusalRecord[]>();
 
   /** @param process the name of this process in metrics. */
   constructor(clock: Clock, process: string) {
@@ -26,7 +27,7 @@ export class RefusalRecords {
 
   /** Records that are kept for reasons, at most 256 for each. */
   get size(): number {
-    return [...this.#byReason.values()].reduce((sum, { records }) => sum + records.length, 0);
+    return [...this.#byReason.values()].reduce((sum, records) => sum + records.length, 0);
   }
 
   /** Clients whose last refusals are kept, at most 1,000. */
@@ -36,26 +37,31 @@ export class RefusalRecords {
 
   /** Adds the request if it was refused. */
   add(line: RequestLine): void {
-    const { reason, client_id: clientId } = line;
+    const { reason } = line;
     if (reason === undefined) return;
     const record = this.#recordOf(line, reason);
-    const ofReason = this.#byReason.get(reason);
-    if (ofReason !== undefined) ofReason.add(record);
-    else this.#byReason.set(reason, new LastRecords(RECORDS_OF_A_REASON, record));
-    if (record.client_id !== undefined && clientId !== undefined) this.#addToClient(record.client_id, record);
+    this.#byReason.set(reason, withLast(record, RECORDS_OF_A_REASON, this.#byReason.get(reason)));
+    const { client_id: clientId } = record;
+    if (clientId === undefined) return;
+    const ofClient = withLast(record, RECORDS_OF_A_CLIENT, this.#byClient.get(clientId));
+    // To the end: the client that was refused least recently is evicted.
+    this.#byClient.delete(clientId);
+    this.#byClient.set(clientId, ofClient);
+    const [oldest] = this.#byClient.keys();
+    if (this.#byClient.size > CLIENTS_MAX && oldest !== undefined) this.#byClient.delete(oldest);
   }
 
   /** The records of the query, the latest first. Reads all of them. */
   find(query: RefusalQuery): readonly RefusalRecord[] {
     if ('requestId' in query) {
       const kept = [...this.#byReason.values(), ...this.#byClient.values()];
-      const found = kept.flatMap(({ records }) => records).find(({ request_id: id }) => id === query.requestId);
+      const found = kept.flat().find(({ request_id: id }) => id === query.requestId);
       return found === undefined ? [] : [found];
     }
-    if ('clientId' in query) return this.#byClient.get(query.clientId)?.latestFirst() ?? [];
-    if ('reason' in query) return this.#byReason.get(query.reason)?.latestFirst() ?? [];
+    if ('clientId' in query) return this.#byClient.get(query.clientId)?.toReversed() ?? [];
+    if ('reason' in query) return this.#byReason.get(query.reason)?.toReversed() ?? [];
     const latest = [...this.#byClient.values()].slice(-query.latestClients).toReversed();
-    return latest.flatMap((client) => client.latestFirst()[0] ?? []);
+    return latest.flatMap((records) => records.at(-1) ?? []);
   }
 
   #recordOf({ fault, ...line }: RequestLine, reason: string): RefusalRecord {
@@ -74,42 +80,12 @@ export class RefusalRecords {
       process: this.#process,
     };
   }
-
-  #addToClient(clientId: string, record: RefusalRecord): void {
-    const known = this.#byClient.get(clientId);
-    if (known === undefined) {
-      this.#byClient.set(clientId, new LastRecords(RECORDS_OF_A_CLIENT, record));
-      const [oldest] = this.#byClient.keys();
-      if (this.#byClient.size > CLIENTS_MAX && oldest !== undefined) this.#byClient.delete(oldest);
-      return;
-    }
-    known.add(record);
-    // To the end: the client that was refused least recently is evicted.
-    this.#byClient.delete(clientId);
-    this.#byClient.set(clientId, known);
-  }
 }
 
-/** The last records of some kind, in a ring. */
-class LastRecords {
-  readonly records: RefusalRecord[];
-  readonly #max: number;
-  #next = 1;
-
-  constructor(max: number, first: RefusalRecord) {
-    this.records = [first];
-    this.#max = max;
-  }
-
-  add(record: RefusalRecord): void {
-    this.#next %= this.#max;
-    this.records[this.#next] = record;
-    this.#next += 1;
-  }
-
-  latestFirst(): readonly RefusalRecord[] {
-    return [...this.records.slice(this.#next), ...this.records.slice(0, this.#next)].toReversed();
-  }
+/** Adds a record, and drops the oldest beyond the limit. */
+function withLast(record: RefusalRecord, max: number, records: RefusalRecord[] = []): RefusalRecord[] {
+  if (records.push(record) > max) records.shift();
+  return records;
 }
 
 /** A part of a text keeps the whole text in memory, here a header field; and a text made of parts, as an id is, keeps them all. */
