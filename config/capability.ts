@@ -5,7 +5,6 @@ import type { CreatedTable, TableDefinition } from '../adapters/postgres/table.t
 import type { Inspection } from '../application/ports/inspection.ts';
 import type { NewClient } from '../domain/client-registration.ts';
 import { type Result, success } from '../domain/result.ts';
-import type { ProcessRole } from './process-role.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Environment, SettingsGroup, ValuesOf } from './settings/read-environment.ts';
 import type { Settings } from './settings/settings.ts';
@@ -23,6 +22,9 @@ export interface Reading<Slice = unknown> {
     parse: (text: string) => Result<Value, readonly string[]>,
   ): Result<Value | undefined, readonly string[]>;
 }
+
+/** `single` does everything. With workers, `primary` does everything except answering requests, and `worker` answers them. */
+export type ProcessRole = 'single' | 'primary' | 'worker';
 
 /** The service that a capability adds to. */
 export interface Service<Slice = unknown> {

@@ -1,3 +1,4 @@
+import type { TerminalStreams } from '../adapters/cli/terminal.ts';
 import { openAuditFile } from '../adapters/log/audit-file.ts';
 import { type AuditLines, JsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { programAuditLines } from '../adapters/log/program-audit-lines.ts';
@@ -5,9 +6,14 @@ import { currentOperator, RandomIdGenerator, SystemClock } from '../adapters/sys
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import type { RecordChangesParts } from '../application/record-changes.ts';
 import { failure, type Result, success } from '../domain/result.ts';
-import type { ProgramStreams } from './program-streams.ts';
 import { type Environment, readEnvironment } from './settings/read-environment.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
+
+/** The streams of a program, such as those of the process. */
+export interface ProgramStreams extends TerminalStreams {
+  /** Audit lines without a file are written to its descriptor, at once. */
+  readonly stderr: TerminalStreams['stderr'] & { readonly fd: number };
+}
 
 /** Nobody collects what is written to a terminal: what was done, and how to keep a record of it. */
 function linesForPeople(stderr: ProgramStreams['stderr']): AuditLines {

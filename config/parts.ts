@@ -33,7 +33,7 @@ import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory } from '../application/ports/key-factory.ts';
 import type { KeyProvider } from '../application/ports/key-provider.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
-import type { AnswerRoutes } from '../application/ports/route-answers.ts';
+import type { AnswerRoutes } from '../application/ports/processes.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type {
   FoundRefusals,

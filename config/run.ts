@@ -2,7 +2,7 @@ import { answerArguments, type ServerPage } from '../adapters/cli/server-argumen
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
-import type { ShutdownMode } from '../application/ports/shutdown-mode.ts';
+import type { ShutdownMode } from '../application/ports/processes.ts';
 import { failure, type Result } from '../domain/result.ts';
 
 /** Milliseconds beyond the grace and drain times in which every process ends. */

@@ -11,8 +11,8 @@ import type { Clock } from '../application/ports/clock.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import { countExpiring, type ExpiringCredentials } from '../domain/client-details.ts';
+import type { ProcessRole } from './capability.ts';
 import type { DatabaseOptions } from './database-options.ts';
-import type { ProcessRole } from './process-role.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { StorageName } from './settings/settings.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
-import type { SharedPort } from '../../application/ports/shared-port.ts';
+import type { SharedPort } from '../../application/ports/processes.ts';
 
 /**
  * Finds out how workers can share a port, and for port 0 chooses one. Throws the system's error if another program uses

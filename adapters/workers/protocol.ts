@@ -2,10 +2,8 @@ import type { KeyRingState } from '../../application/keys/key-ring-state.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import type { IssuerKeySet } from '../../application/ports/issuer-keys.ts';
-import type { AnswerRoutes } from '../../application/ports/route-answers.ts';
+import type { AnswerRoutes, SharedPort, ShutdownMode } from '../../application/ports/processes.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
-import type { SharedPort } from '../../application/ports/shared-port.ts';
-import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
 import type {
   MetricsSnapshot,
   ProcessFigures,

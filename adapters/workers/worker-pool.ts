@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type HealthCheck, type Readiness, statesOf } from '../../application/ports/health-check.ts';
-import type { SharedPort } from '../../application/ports/shared-port.ts';
-import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
+import type { SharedPort, ShutdownMode } from '../../application/ports/processes.ts';
 import type {
   FoundRefusals,
   MetricsSnapshot,

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CheckState } from '../../application/ports/health-check.ts';
-import type { ShutdownMode } from '../../application/ports/shutdown-mode.ts';
+import type { ShutdownMode } from '../../application/ports/processes.ts';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { Heartbeat, readCpuUse } from './heartbeat.ts';
 import { connectToWorker, type WorkerPipe } from './pipe.ts';

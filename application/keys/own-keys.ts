@@ -3,8 +3,8 @@ import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import type { KeyFactory, KeyPair } from '../ports/key-factory.ts';
 import type { KeyHandle } from '../ports/key-provider.ts';
+import type { KeyPeriod } from '../ports/telemetry.ts';
 import type { Publication } from './directory-keys.ts';
-import type { KeyPeriod } from './key-period.ts';
 import type { TrustedKey } from './trusted-keys.ts';
 
 /** A key, and when it may sign: from the second `from`, up to and without the second `until`. */

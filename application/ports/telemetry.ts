@@ -1,4 +1,6 @@
-/** What a process measures, as plain data: it is logged, scraped, and sent between processes. */
+import type { TokenAlgorithm } from '../../domain/token-key.ts';
+
+// What a process measures, as plain data: it is logged, scraped, and sent between processes.
 
 /** One request in the log. It holds no secret and no token, and no path or parameter as it was sent: each may contain one. */
 export interface RequestLine {
@@ -66,6 +68,19 @@ export interface FoundRefusals {
   readonly records: readonly RefusalRecord[];
   /** Whether every process has answered. */
   readonly complete: boolean;
+}
+
+/**
+ * A published key, and since when and until when it is in its state, in seconds: since the epoch, unless the method says otherwise. A
+ * key may be `signing` from a moment that has not come. `null`: no time is known or set.
+ */
+export interface KeyPeriod {
+  readonly kid: string;
+  readonly alg: TokenAlgorithm;
+  /** `trusted`: a key of another replica, of which only the end is known. */
+  readonly state: 'published' | 'signing' | 'retired' | 'trusted';
+  readonly from: number | null;
+  readonly until: number | null;
 }
 
 /** A replica of the service, as it last reported itself. */

@@ -13,8 +13,7 @@ import type { ClientChange, ClientStore } from '../../application/ports/client-s
 import { RecordChanges } from '../../application/record-changes.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
-import { openProgramAudit } from '../open-program-audit.ts';
-import type { ProgramStreams } from '../program-streams.ts';
+import { openProgramAudit, type ProgramStreams } from '../open-program-audit.ts';
 import { databaseFileOf } from '../settings/database-file.ts';
 import { databaseUrlOf } from '../settings/database-url.ts';
 import type { Environment } from '../settings/read-environment.ts';

@@ -19,7 +19,7 @@ import type { RequestCounter, RequestLog } from '../../application/ports/telemet
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
-import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from '../settings/open-files-plan.ts';
+import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from '../settings/derived-values.ts';
 import { serviceState } from './measurements.ts';
 
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */

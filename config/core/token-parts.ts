@@ -11,7 +11,7 @@ import { TokenPolicy } from '../../domain/token-policy.ts';
 import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
-import { keyTimes, tokenPolicyOptions } from '../settings/domain-options.ts';
+import { keyTimes, tokenPolicyOptions } from '../settings/derived-values.ts';
 import { observedPorts } from './observed-ports.ts';
 
 /** How far the clocks of replicas may be apart. */

@@ -1,5 +1,5 @@
 import { onceAtATime } from '../../../application/once-at-a-time.ts';
-import type { AnswerRoutes, RouteAnswer } from '../../../application/ports/route-answers.ts';
+import type { AnswerRoutes, RouteAnswer } from '../../../application/ports/processes.ts';
 import type { OperatorChecks } from '../admission/operator-checks.ts';
 import { type Exchange, type ExchangeState, sendRefusal } from '../server/exchange.ts';
 import { isHttpReason } from '../server/http-reasons.ts';

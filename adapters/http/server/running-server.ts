@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
-import type { ShutdownMode } from '../../../application/ports/shutdown-mode.ts';
+import type { ShutdownMode } from '../../../application/ports/processes.ts';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
 import type { ListenOptions } from './listening-sockets.ts';
 

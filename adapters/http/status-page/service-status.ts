@@ -1,10 +1,10 @@
-import type { KeyPeriod } from '../../../application/keys/key-period.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { type CheckState, type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
 import {
   DATABASES,
   type DatabaseName,
   type FoundRefusals,
+  type KeyPeriod,
   type ProcessFigures,
   type ProcessTotals,
   type RefusalQuery,

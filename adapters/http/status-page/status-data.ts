@@ -1,6 +1,6 @@
-import type { KeyPeriod } from '../../../application/keys/key-period.ts';
 import type { CheckState } from '../../../application/ports/health-check.ts';
 import type {
+  KeyPeriod,
   RefusalRecord,
   ReplicaRecord,
   StatusTotals,

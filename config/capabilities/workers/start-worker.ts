@@ -23,9 +23,8 @@ import { checksOfProcess } from '../../core/server-parts.ts';
 import { PARTS } from '../../parts.ts';
 import { getFrom } from '../../registration.ts';
 import type { Configuration } from '../../settings/configuration.ts';
-import { keyTimes } from '../../settings/domain-options.ts';
+import { keyTimes, lookUpConnections } from '../../settings/derived-values.ts';
 import { loadConfiguration } from '../../settings/load-configuration.ts';
-import { lookUpConnections } from '../../settings/open-files-plan.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { reopenFilesHere, startProcess } from '../../start-process.ts';
 

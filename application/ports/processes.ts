@@ -1,3 +1,18 @@
+// What the processes of one service agree on.
+
+/** `planned`: a load balancer sends requests here and gets the grace time to stop. `immediate`: a person waits. */
+export type ShutdownMode = 'planned' | 'immediate';
+
+/** How the workers of a service listen on one port. */
+export interface SharedPort {
+  readonly port: number;
+  /**
+   * Whether each worker has sockets of its own. The system then distributes the connections, and resets those that wait for
+   * a worker that dies. Otherwise all workers accept from one socket, which the primary opens.
+   */
+  readonly reusePort: boolean;
+}
+
 /** A GET request for a route, without the connection that it came on. */
 export interface AskedRoute {
   /** The declared path of the route. */
