@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals';
+import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
@@ -25,4 +27,6 @@ it('issues tokens while 2,048 connections send the next request as soon as they 
   const { 200: tokensNow = 0, 503: refusalsNow = 0, ...others } = answers();
   expect((tokensNow - tokens) / (refusalsNow - refusals)).toBeGreaterThan(TOKENS_FOR_EACH_REFUSAL);
   expect(others).toEqual({});
+  // A tenth of the places is reserved for connections that did not just send a request.
+  expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
 });

@@ -7,6 +7,12 @@ const CHECK_EVERY_MS = 100;
 /** The weight of one check: a single pause of half a second moves the mean by 0.1 s. */
 const WEIGHT = 0.2;
 
+/** After so long without a request, in milliseconds, a connection can have one of the reserved places. */
+const IDLE_MS = 10_000;
+
+/** The part of the places that is reserved. */
+const RESERVED = 0.1;
+
 export const LOAD_LIMITS = {
   /** Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need about 0.3 s of a core for their signatures. */
   inFlight: 1_000,
@@ -20,6 +26,8 @@ export const LOAD_LIMITS = {
 export interface Countable {
   /** Whether it counts as in progress now. Only the limit writes it. */
   isCounted?: boolean;
+  /** Whether its connection has sent another one within ten seconds. */
+  isRepeated?: boolean;
 }
 
 /** A caller whose request is counted. */
@@ -29,11 +37,13 @@ export interface CountableCaller extends Caller {
 
 /**
  * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of the CPU time of a token:
- * admitted requests stay fast, and no queue grows, while more requests arrive than can be served.
+ * admitted requests stay fast, and no queue grows, while more requests arrive than can be served. A tenth of the places is reserved
+ * for connections that send a request now and then: those that repeat theirs at once take no more than the others.
  */
 export class LoadLimit {
   readonly #limits: typeof LOAD_LIMITS;
   readonly #eventLoop: { readonly delayMs: number };
+  readonly #lastRequests = new WeakMap<object, number>();
   #inFlight = 0;
 
   constructor(limits: typeof LOAD_LIMITS, eventLoop = watchEventLoop()) {
@@ -51,9 +61,21 @@ export class LoadLimit {
     return this.#eventLoop.delayMs < lateMs ? inFlight : inFlightWhenLate;
   }
 
+  /**
+   * Whether a connection has sent another request within ten seconds. Notes this one.
+   *
+   * @param now monotonic time in milliseconds.
+   */
+  isRepeated(connection: object, now: number): boolean {
+    const last = this.#lastRequests.get(connection);
+    this.#lastRequests.set(connection, now);
+    return last !== undefined && now - last < IDLE_MS;
+  }
+
   /** Whether the request is admitted. Then it counts as in progress until it must `leave`. */
   enter(request: Countable): boolean {
-    if (this.#inFlight >= this.max) return false;
+    const reserved = request.isRepeated ? Math.floor(this.max * RESERVED) : 0;
+    if (this.#inFlight >= this.max - reserved) return false;
     this.#inFlight += 1;
     request.isCounted = true;
     return true;

@@ -52,6 +52,7 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
     ctx.state.clientAddress = clientAddress(ctx.req);
+    ctx.state.isRepeated = load.isRepeated(ctx.req.socket, begin);
     ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);
 

@@ -37,6 +37,19 @@ describe('LoadLimit', () => {
     expect(load.max).toBe(100);
   });
 
+  it('reserves a tenth of the places for connections without another request within ten seconds', () => {
+    const load = new LoadLimit({ ...LIMITS, inFlight: 20 }, ON_TIME);
+    const connection = {};
+    const request = (now: number): Countable => ({ isRepeated: load.isRepeated(connection, now) });
+    expect(load.enter(request(0))).toBe(true);
+    const repeated = Array.from({ length: 20 }, (_, number) => load.enter(request(number)));
+    expect(repeated.filter(Boolean)).toHaveLength(17);
+    expect(load.enter(request(10_018))).toBe(false);
+    expect(load.enter({ isRepeated: load.isRepeated({}, 10_018) })).toBe(true);
+    expect(load.enter(request(20_018))).toBe(true);
+    expect(load.enter({})).toBe(false);
+  });
+
   it('counts a request once, however often it leaves, and not at all if it was not admitted', () => {
     const load = new LoadLimit(LIMITS, ON_TIME);
     const all = requests(5);
