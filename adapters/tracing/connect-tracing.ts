@@ -6,7 +6,7 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
 import type { ObservedPorts } from '../../application/ports/observed-ports.ts';
-import { OtlpHttpExporter } from './otlp-http-exporter.ts';
+import { exportSpans } from './export-spans.ts';
 import { RequestTracing } from './request-tracing.ts';
 import { SpanQueue, type TraceExportChange } from './span-queue.ts';
 import { tracedPorts } from './traced-ports.ts';
@@ -22,9 +22,8 @@ export function connectTracing(
   { exporter, queue, sampler, ratio, resource }: TracingOptions,
   log: (change: TraceExportChange) => void,
 ): OpenedTracing {
-  const otlp = new OtlpHttpExporter(exporter);
   const requests = new RequestTracing({
-    queue: new SpanQueue(queue, (spans, stopped) => otlp.send(spans, stopped), log),
+    queue: new SpanQueue(queue, (spans, stopped) => exportSpans(exporter, spans, stopped), log),
     sampler: createSampler(sampler, ratio),
     resource: { ...resource, 'process.pid': process.pid },
   });

@@ -1,5 +1,5 @@
 import { type Finding, fine, note } from '../../application/ports/inspection.ts';
-import { OtlpHttpExporter, type OtlpHttpExporterOptions } from './otlp-http-exporter.ts';
+import { exportSpans, type OtlpHttpExporterOptions } from './export-spans.ts';
 
 /** The longest that the collector may take, in milliseconds. */
 const WITHIN_MS = 5_000;
@@ -23,7 +23,7 @@ export async function inspectCollector(options: OtlpHttpExporterOptions): Promis
   // No time for a second attempt.
   const once = { ...options, attemptMs: Math.min(options.attemptMs, WITHIN_MS), exportMs: 0 };
   try {
-    await new OtlpHttpExporter(once).send([], new AbortController().signal);
+    await exportSpans(once, [], new AbortController().signal);
     return [fine(`the collector at ${origin} accepts spans`)];
   } catch (fault) {
     const code = fault instanceof Error ? fault.message : 'unknown';

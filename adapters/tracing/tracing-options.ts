@@ -1,4 +1,4 @@
-import type { OtlpHttpExporterOptions } from './otlp-http-exporter.ts';
+import type { OtlpHttpExporterOptions } from './export-spans.ts';
 import type { SpanQueueOptions } from './span-queue.ts';
 
 /** The values of OTEL_TRACES_SAMPLER. */

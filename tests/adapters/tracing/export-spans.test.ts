@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { emptyResource } from '@opentelemetry/resources';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { OtlpHttpExporter, type OtlpHttpExporterOptions } from '../../../adapters/tracing/otlp-http-exporter.ts';
+import { exportSpans, type OtlpHttpExporterOptions } from '../../../adapters/tracing/export-spans.ts';
 import { freePort } from '../../support/free-port.ts';
 import { OtlpReceiver } from '../../support/otlp-receiver.ts';
 import { until } from '../../support/until.ts';
@@ -27,8 +27,8 @@ describe('the exporter of spans', () => {
     receiver.headers.length = 0;
   });
 
-  const exporter = (options: Partial<OtlpHttpExporterOptions> = {}) =>
-    new OtlpHttpExporter({
+  const exporter = (options: Partial<OtlpHttpExporterOptions> = {}) => {
+    const all = {
       url: `${receiver.url}/v1/traces`,
       protocol: 'http/json',
       headers: () => ({ 'api-key': 'x' }),
@@ -36,7 +36,9 @@ describe('the exporter of spans', () => {
       attemptMs: 5_000,
       exportMs: 0,
       ...options,
-    });
+    } as const;
+    return { send: (...to: readonly [readonly ReadableSpan[], AbortSignal]) => exportSpans(all, ...to) };
+  };
 
   it.each(['none', 'gzip'] as const)('sends JSON with its header fields, compression %s', async (compression) => {
     await exporter({ compression }).send(aSpan(), NEVER);
