@@ -1,11 +1,17 @@
 import { request } from 'node:http';
 import { request as requestWithTls } from 'node:https';
+import { isIPv4 } from 'node:net';
 
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;
 
 /** Where a port that listens on all addresses of this machine is reached. */
 export const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** Whether a host, as `URL.hostname` has it, is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));
+}
 
 interface HealthPort {
   readonly host: string;

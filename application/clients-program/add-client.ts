@@ -2,11 +2,9 @@ import { checkDetails, type DetailsProblem, NO_DETAILS } from '../../domain/clie
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
-import type { ClientStore } from '../ports/client-store.ts';
-import type { IdGenerator } from '../ports/id-generator.ts';
-import { type AddedDetails, type CheckRule, problemOfRules } from './change-client.ts';
+import { type AddedDetails, type ManagementParts, problemOfRules } from './change-client.ts';
 import { type DescribedClient, describeWithCredentials } from './describe-client.ts';
-import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
+import { type NamedSecretRequest, newSecret, type SecretRequest } from './new-secret.ts';
 
 export interface NewClientRequest {
   /** Generated if it is undefined. */
@@ -24,21 +22,15 @@ export interface AddedClient extends DescribedClient {
   readonly secret?: string | undefined;
 }
 
-export interface AddClientParts extends SecretParts {
-  readonly store: ClientStore;
-  readonly ids: IdGenerator;
-  readonly checkRule: CheckRule;
-}
-
 export type AddClientProblem = RegistrationProblem | DetailsProblem | 'client_id_taken';
 
 const WITHOUT_SECRET = { secret: undefined, clientSecret: NO_SECRET, secrets: [] };
 
 /** Registers a client. */
 export class AddClient {
-  readonly #parts: AddClientParts;
+  readonly #parts: ManagementParts;
 
-  constructor(parts: AddClientParts) {
+  constructor(parts: ManagementParts) {
     this.#parts = parts;
   }
 

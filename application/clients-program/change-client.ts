@@ -10,6 +10,7 @@ import { ClientRegistration, type RegistrationProblem } from '../../domain/clien
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
+import type { IdGenerator } from '../ports/id-generator.ts';
 import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
@@ -74,8 +75,10 @@ export interface ChangedClient extends DescribedClient {
 /** Why a rule for identities of another issuer may not be added; undefined if it may. */
 export type CheckRule = (rule: FederatedSubject) => string | undefined;
 
-interface ChangeClientParts extends SecretParts {
+/** What the use cases that manage clients need. */
+export interface ManagementParts extends SecretParts {
   readonly store: ClientStore;
+  readonly ids: IdGenerator;
   readonly checkRule: CheckRule;
 }
 
@@ -83,9 +86,9 @@ type Edit = (stored: ChangeableClient) => Result<ClientEdit, ChangeProblem>;
 
 /** Changes a client, from its next request on. Tokens that it holds stay valid until they expire. */
 export class ChangeClient {
-  readonly #parts: ChangeClientParts;
+  readonly #parts: ManagementParts;
 
-  constructor(parts: ChangeClientParts) {
+  constructor(parts: ManagementParts) {
     this.#parts = parts;
   }
 

@@ -1,7 +1,7 @@
 import { closestTo } from '../../domain/edit-distance.ts';
 import type { ClientRange } from '../ports/client-store.ts';
-import { AddClient, type AddClientParts } from './add-client.ts';
-import { ChangeClient } from './change-client.ts';
+import { AddClient } from './add-client.ts';
+import { ChangeClient, type ManagementParts } from './change-client.ts';
 import { describeClient, describePages, describeWithCredentials } from './describe-client.ts';
 import { ImportClients } from './import-clients.ts';
 import { ListClients } from './list-clients.ts';
@@ -9,7 +9,7 @@ import { ListClients } from './list-clients.ts';
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
-export function createClientManagement(parts: AddClientParts) {
+export function createClientManagement(parts: ManagementParts) {
   const { store, clock } = parts;
   return {
     clock,

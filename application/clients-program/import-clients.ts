@@ -4,15 +4,13 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { StoredSecret } from '../../domain/stored-secret.ts';
 import type {
   ClientImport,
-  ClientStore,
   ExistingClients,
   ImportCounts,
   ImportEntry,
   ImportedFile,
   ImportProblem,
 } from '../ports/client-store.ts';
-import type { EncodeSecret } from '../ports/new-secrets.ts';
-import { type CheckRule, problemOfRules } from './change-client.ts';
+import { type ManagementParts, problemOfRules } from './change-client.ts';
 
 /** The import ends after so many problems. */
 export const PROBLEMS_MAX = 100;
@@ -30,22 +28,14 @@ export interface ImportedClients extends Pick<ClientImport, 'ids'> {
   readonly counts: ImportCounts;
 }
 
-export interface ImportClientsParts {
-  readonly store: ClientStore;
-  readonly encodeSecret: EncodeSecret;
-  readonly checkRule: CheckRule;
-}
+type ImportParts = Pick<ManagementParts, 'store' | 'encodeSecret' | 'checkRule'>;
 
 /** Registers clients with their details, all or none. Plain secrets are hashed, BCrypt encodings and locks are stored as they are. */
 export class ImportClients {
-  readonly #store: ClientStore;
-  readonly #encodeSecret: EncodeSecret;
-  readonly #checkRule: CheckRule;
+  readonly #parts: ImportParts;
 
-  constructor({ store, encodeSecret, checkRule }: ImportClientsParts) {
-    this.#store = store;
-    this.#encodeSecret = encodeSecret;
-    this.#checkRule = checkRule;
+  constructor(parts: ImportParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -57,7 +47,7 @@ export class ImportClients {
     batches: AsyncIterable<readonly ImportEntry[]>,
     { cost, existing, file }: ImportOptions,
   ): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
-    const clients = await this.#store.startImport();
+    const clients = await this.#parts.store.startImport();
     const problems = await this.#addAll(clients, batches, file && cost);
     if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
     const saved = await clients.save(file?.(), existing);
@@ -95,7 +85,7 @@ export class ImportClients {
     const encode = async (text: string) => {
       const secret = StoredSecret.parse(text);
       if (secret.kind !== 'plain') return text;
-      return cost === undefined ? NO_SECRET : this.#encodeSecret(secret.reveal(), cost);
+      return cost === undefined ? UNMATCHED : this.#parts.encodeSecret(secret.reveal(), cost);
     };
     const encodeNamed = async (secret: NamedSecret) => ({ ...secret, encoded: await encode(secret.encoded) });
     const clientSecret = await encode(client.clientSecret);
@@ -109,7 +99,7 @@ export class ImportClients {
   }
 
   #problemsOf(client: NewClient, position: number): readonly ImportProblem[] {
-    const weak = problemOfRules(client.details?.subjects ?? [], this.#checkRule);
+    const weak = problemOfRules(client.details?.subjects ?? [], this.#parts.checkRule);
     const text = weak && `${DETAIL_MEMBERS[weak.kind]} entry ${weak.position} ${weak.rule}`;
     return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
   }
@@ -119,7 +109,7 @@ export class ImportClients {
  * What a rehearsal sends in place of a plain secret: a BCrypt encoding that nothing matches. What is rolled back stays in the
  * files of the database for a while.
  */
-const NO_SECRET = `$2b$10$${'.'.repeat(53)}`;
+const UNMATCHED = `$2b$10$${'.'.repeat(53)}`;
 
 /** Texts that a database cannot store: a NUL, and half of a surrogate pair. */
 function unstorableFields(client: NewClient, position: number): readonly ImportProblem[] {

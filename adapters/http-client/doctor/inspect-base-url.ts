@@ -1,5 +1,6 @@
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
+import { isLoopback } from '../health-probe.ts';
 import { inspectKey } from '../management-port.ts';
 import { AnswerTooLong, readAnswer } from '../read-answer.ts';
 
@@ -36,9 +37,11 @@ interface Answer {
  */
 export async function inspectBaseUrl(urls: PublicUrls, isRunning: boolean): Promise<readonly Finding[]> {
   const cure = 'put a proxy with TLS in front, and set BASE_URL to its https URL';
-  const unencrypted = isUnencrypted(urls.baseUrl)
-    ? [note('BASE_URL is http: secrets and tokens travel unencrypted', cure)]
-    : [];
+  const { protocol, hostname } = new URL(urls.baseUrl);
+  const unencrypted =
+    protocol === 'http:' && !isLoopback(hostname)
+      ? [note('BASE_URL is http: secrets and tokens travel unencrypted', cure)]
+      : [];
   return [await inspectAnswers(urls, isRunning), ...unencrypted];
 }
 
@@ -67,7 +70,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
     const code = codeOf(fault);
     const text = `nothing usable answers at ${url} (${code})`;
     if (!isRunning) return note(`${text}: the service does not run`, 'start the service, then run the doctor again');
-    if (isLoopback(urls.baseUrl)) {
+    if (isLoopback(new URL(urls.baseUrl).hostname)) {
       return note(
         text,
         'in a container this is right, since localhost is the container itself; otherwise correct BASE_URL',
@@ -106,15 +109,6 @@ async function ask(url: string): Promise<Answer> {
     allow: response.headers.get('allow'),
     member: (name) => (typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined),
   };
-}
-
-function isUnencrypted(baseUrl: string): boolean {
-  return new URL(baseUrl).protocol === 'http:' && !isLoopback(baseUrl);
-}
-
-function isLoopback(baseUrl: string): boolean {
-  const { hostname } = new URL(baseUrl);
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
 /** `fetch` hides the code of the system in the cause. */

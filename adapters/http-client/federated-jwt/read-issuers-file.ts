@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ISSUER_PRESETS, presetOf } from '../../../domain/federated-jwt/issuer-preset.ts';
 import { isTrustDomain, SPIFFE_SCHEME } from '../../../domain/federated-jwt/spiffe-id.ts';
@@ -6,6 +5,7 @@ import type { TrustedIssuer } from '../../../domain/federated-jwt/trusted-issuer
 import { parseJson } from '../../../domain/parse-json.ts';
 import { ASSERTION_ALGORITHMS, type AssertionAlgorithm } from '../../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
+import { isLoopback } from '../health-probe.ts';
 import type { IssuerSource } from './fetch-issuer-keys.ts';
 import { readIssuerKeys } from './read-issuer-keys.ts';
 
@@ -109,10 +109,6 @@ function isKeySetUri(text: string): boolean {
   const url = text.includes('#') ? null : URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 function nameOf(entry: unknown): string | undefined {
