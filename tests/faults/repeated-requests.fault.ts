@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
@@ -11,22 +11,49 @@ const CONNECTIONS = 2_048;
 /** In one pass of the event loop there are 16 signatures for 64 refusals. As long as refusals were not paced, 7 for 100. */
 const TOKENS_FOR_EACH_REFUSAL = 0.2;
 
-it('issues tokens while 2,048 connections send the next request as soon as they have an answer, refused or not', async () => {
-  const service = await startServiceWithWorkers({ WORKERS: '1' });
-  await using _service = service.program;
-  const flood = runProgram('tests/support/repeat-requests.ts', {}, [new URL(service.url).port, String(CONNECTIONS)]);
-  await using _flood = flood;
-  const answers = (): Readonly<Record<string, number>> => {
-    const lines = flood.stdout().split('\n');
-    return JSON.parse(lines.at(-2) ?? '{}') as Record<string, number>;
+/** A service with one process, and a flood of it: the token request, or GET with a path. */
+async function startFlood(path?: string) {
+  const service = await startServiceWithWorkers({ WORKERS: '1', PUBLIC_METADATA: 'true' });
+  const args = [new URL(service.url).port, String(CONNECTIONS), ...(path === undefined ? [] : [path])];
+  const flood = runProgram('tests/support/repeat-requests.ts', {}, args);
+  return {
+    url: service.url,
+    /** How often each status was answered so far. */
+    answers(): Readonly<Record<string, number>> {
+      const lines = flood.stdout().split('\n');
+      return JSON.parse(lines.at(-2) ?? '{}') as Record<string, number>;
+    },
+    async [Symbol.asyncDispose]() {
+      await flood[Symbol.asyncDispose]();
+      await service.program[Symbol.asyncDispose]();
+    },
   };
-  const refused = () => answers()[503] ?? 0;
-  await until(() => refused() > 1_000, 'requests are refused');
-  const { 200: tokens = 0, 503: refusals = 0 } = answers();
-  await until(() => refused() > refusals + 4_000, 'the flood goes on');
-  const { 200: tokensNow = 0, 503: refusalsNow = 0, ...others } = answers();
-  expect((tokensNow - tokens) / (refusalsNow - refusals)).toBeGreaterThan(TOKENS_FOR_EACH_REFUSAL);
-  expect(others).toEqual({});
-  // A tenth of the places is reserved for connections that did not just send a request.
-  expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+}
+
+describe('while 2,048 connections send the next request as soon as they have an answer', () => {
+  it('tokens are issued, and one to a client that does not repeat its request', async () => {
+    await using flood = await startFlood();
+    const refused = () => flood.answers()[503] ?? 0;
+    await until(() => refused() > 1_000, 'requests are refused');
+    const { 200: tokens = 0, 503: refusals = 0 } = flood.answers();
+    await until(() => refused() > refusals + 4_000, 'the flood goes on');
+    const { 200: tokensNow = 0, 503: refusalsNow = 0, ...others } = flood.answers();
+    expect((tokensNow - tokens) / (refusalsNow - refusals)).toBeGreaterThan(TOKENS_FOR_EACH_REFUSAL);
+    expect(others).toEqual({});
+    // A tenth of the places is reserved for connections that did not just send a request.
+    expect((await requestToken(flood.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+  });
+
+  it.each([
+    ['401', 'is refused', '/oauth2/nowhere'],
+    ['200', 'needs no token', '/oauth2/jwks'],
+  ])('each other client gets a token (%s, a request that %s)', async (status, _what, path) => {
+    await using flood = await startFlood(path);
+    const answered = () => flood.answers()[status] ?? 0;
+    await until(() => answered() > 2_048, 'the flood is answered');
+    for (let token = 0; token < 20; token += 1) {
+      // Before responses were paced, the request was not even read in time.
+      expect((await requestToken(flood.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    }
+  });
 });

@@ -1,17 +1,19 @@
 import { connect } from 'node:net';
 
 /**
- * A program: opens connections to a port of loopback, and sends the demo client's token request on each, again as soon as it
- * is answered. Prints how often each status was answered, as JSON, ten times a second. A process of its own keeps up with the service.
+ * A program: opens connections to a port of loopback, and sends a request on each, again as soon as it is answered: the demo
+ * client's token request, or GET with a path. Prints how often each status was answered, as JSON, ten times a second. A process of its
+ * own keeps up with the service.
  *
- * Usage: repeat-requests.ts PORT CONNECTIONS
+ * Usage: repeat-requests.ts PORT CONNECTIONS [PATH]
  */
-const [port = 0, connections = 0] = process.argv.slice(2).map(Number);
+const [port = 0, connections = 0] = process.argv.slice(2, 4).map(Number);
+const [path] = process.argv.slice(4);
 const body = 'grant_type=client_credentials&client_id=demo-client&client_secret=demo-secret';
-const request = Buffer.from(
+const tokenRequest =
   'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
-    `Content-Length: ${body.length}\r\n\r\n${body}`,
-);
+  `Content-Length: ${body.length}\r\n\r\n${body}`;
+const request = Buffer.from(path === undefined ? tokenRequest : `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
 const answers: Record<string, number> = {};
 
 function open(): void {

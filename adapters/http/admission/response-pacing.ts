@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net';
 
 const PACING_LIMITS = {
-  /** Refusals in one pass of the event loop, and as many other responses. 64 refusals need about 6 ms. */
+  /** Responses of each kind in one pass of the event loop. 64 refusals need about 6 ms. */
   perPass: 64,
   /** Responses that wait at once. */
   waiting: 10_000,
 };
 
-type Kind = 'refusal' | 'other';
+/** Kinds do not wait for each other. */
+const KINDS = ['token', 'refusal', 'other'] as const;
+
+type Kind = (typeof KINDS)[number];
 
 interface Waiting {
   readonly socket: Socket;
@@ -17,13 +20,12 @@ interface Waiting {
 /**
  * Sends few responses in one pass of the event loop, the next ones in the next pass. Each response of a flood brings the
  * next request, and Node.js reads requests from up to 48 times 1,024 sockets before it goes on to its timers and to the next
- * 16 signatures: without this, a thousand connections that repeat what is refused keep everybody from a token for seconds.
- * Tokens do not wait for refusals.
+ * 16 signatures: without this, a thousand connections that repeat what is refused keep everybody from a token.
  */
 export class ResponsePacing {
   readonly #limits: typeof PACING_LIMITS;
-  readonly #sent: Record<Kind, number> = { refusal: 0, other: 0 };
-  readonly #queues: Record<Kind, Set<Waiting>> = { refusal: new Set(), other: new Set() };
+  readonly #sent: Record<Kind, number> = { token: 0, refusal: 0, other: 0 };
+  readonly #queues: Record<Kind, Set<Waiting>> = { token: new Set(), refusal: new Set(), other: new Set() };
   #isPassAwaited = false;
 
   constructor(limits = PACING_LIMITS) {
@@ -32,7 +34,7 @@ export class ResponsePacing {
 
   /** Responses that wait. */
   get waiting(): number {
-    return this.#queues.refusal.size + this.#queues.other.size;
+    return KINDS.reduce((sum, kind) => sum + this.#queues[kind].size, 0);
   }
 
   get max(): number {
@@ -61,9 +63,8 @@ export class ResponsePacing {
     this.#isPassAwaited = true;
     setImmediate(() => {
       this.#isPassAwaited = false;
-      this.#startPass('refusal');
-      this.#startPass('other');
-      if (this.#sent.refusal + this.#sent.other > 0) this.#awaitPass();
+      for (const kind of KINDS) this.#startPass(kind);
+      if (KINDS.some((kind) => this.#sent[kind] > 0)) this.#awaitPass();
     });
   }
 

@@ -66,9 +66,10 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     else log.info(line);
 
     const { socket } = ctx.req;
-    const kind = ctx.state.refusal === undefined ? 'other' : 'refusal';
-    const delayMs = kind === 'other' ? 0 : rejectionDelay.delayMs(socket);
+    const { refusal, tokenId } = ctx.state;
+    const delayMs = refusal === undefined ? 0 : rejectionDelay.delayMs(socket);
     if (delayMs > 0) await hold(ctx, rejectionDelay, () => rejectionDelay.wait(delayMs));
+    const kind = refusal ? 'refusal' : tokenId === undefined ? 'other' : 'token';
     if (responsePacing.mustWait(kind)) await hold(ctx, responsePacing, () => responsePacing.wait(kind, socket));
   };
 }

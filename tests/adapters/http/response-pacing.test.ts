@@ -7,7 +7,7 @@ import { httpRefusal } from '../../../adapters/http/server/http-refusal.ts';
 import { sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';
 
-type Kind = 'refusal' | 'other';
+type Kind = Parameters<ResponsePacing['mustWait']>[0];
 
 /** Two responses of a kind in one pass. */
 const TWO = { perPass: 2, waiting: 10 };
@@ -50,10 +50,11 @@ describe('ResponsePacing', () => {
     expect(later).toEqual(['e']);
   });
 
-  it('lets no token wait for refusals', () => {
+  it('lets no token wait for refusals, nor for what needs no signature', () => {
     const pacing = new ResponsePacing(TWO);
     const refusals = [...'abcde'].map((name) => [name, 'refusal'] as const);
-    expect(ready(pacing, [...refusals, ['token', 'other']])).toEqual(['a', 'b', 'token']);
+    const keySets = [...'vwxyz'].map((name) => [name, 'other'] as const);
+    expect(ready(pacing, [...refusals, ...keySets, ['token', 'token']])).toEqual(['a', 'b', 'v', 'w', 'token']);
   });
 
   it('forgets what it sent when a pass is over', async () => {
