@@ -15,12 +15,13 @@ export function startProcess(
   container: DependencyContainer,
   settings: Settings,
   role: ProcessRole,
-  publicPort: SharedPort = { port: settings.PORT, reusePort: false },
+  workersPort?: SharedPort,
 ): Promise<RunningServer> {
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings;
   const { SHUTDOWN_GRACE_MS: graceMs, SHUTDOWN_DRAIN_MS: drainMs, WORKERS: workers } = settings;
   const get = getFrom(container);
   const [log, audit, pool] = [get(PARTS.log), get(PARTS.auditOutput), get.optional(PARTS.workers)];
+  let port = workersPort ?? { port: settings.PORT, reusePort: false };
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
   const hint = role === 'worker' ? undefined : hostHint(process.env);
@@ -36,12 +37,12 @@ export function startProcess(
       MANAGEMENT_PORT === 0
         ? undefined
         : { server: get(PARTS.managementServer), host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
-    listener: pool ? undefined : { server: get(PARTS.httpServer), host, ...publicPort },
+    listener: pool ? undefined : () => ({ server: get(PARTS.httpServer), host, ...port }),
     workers: pool,
     publish: async () => {
       if (role === 'worker') return;
-      // A start that fails must leave no key in a shared directory. The workers' pool has looked for the port already.
-      if (role === 'single' && settings.KEY_DIRECTORY !== 'memory') await findSharedPort(host, settings.PORT);
+      // Before the keys: a start that fails must leave none in a shared directory. The workers' pool has looked for the port already.
+      if (role === 'single' && settings.PORT !== 0) port = await findSharedPort(host, settings.PORT);
       await Promise.all([
         get(PARTS.keyRotation).start(get(PARTS.stopRequested)),
         ...get.all(LISTS.preparations).map((prepare) => prepare()),

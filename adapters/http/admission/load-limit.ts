@@ -7,8 +7,8 @@ const CHECK_EVERY_MS = 100;
 /** The weight of one check: a single pause of half a second moves the mean by 0.1 s. */
 const WEIGHT = 0.2;
 
-/** After so long without a request, in milliseconds, a connection can have one of the reserved places. */
-const IDLE_MS = 10_000;
+/** A connection with more requests in so many milliseconds has none of the reserved places. A client that respects Retry-After has some tries. */
+const FEW = { requests: 3, withinMs: 10_000 };
 
 /** The part of the places that is reserved. */
 const RESERVED = 0.1;
@@ -26,7 +26,7 @@ export const LOAD_LIMITS = {
 export interface Countable {
   /** Whether it counts as in progress now. Only the limit writes it. */
   isCounted?: boolean;
-  /** Whether its connection has sent another one within ten seconds. */
+  /** Whether its connection has sent more than three within ten seconds. */
   isRepeated?: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface CountableCaller extends Caller {
 export class LoadLimit {
   readonly #limits: typeof LOAD_LIMITS;
   readonly #eventLoop: { readonly delayMs: number };
-  readonly #lastRequests = new WeakMap<object, number>();
+  readonly #requests = new WeakMap<object, { begin: number; count: number }>();
   #inFlight = 0;
 
   constructor(limits: typeof LOAD_LIMITS, eventLoop = watchEventLoop()) {
@@ -62,14 +62,18 @@ export class LoadLimit {
   }
 
   /**
-   * Whether a connection has sent another request within ten seconds. Notes this one.
+   * Counts a request. Returns whether its connection has sent more than three within ten seconds.
    *
    * @param now monotonic time in milliseconds.
    */
   isRepeated(connection: object, now: number): boolean {
-    const last = this.#lastRequests.get(connection);
-    this.#lastRequests.set(connection, now);
-    return last !== undefined && now - last < IDLE_MS;
+    const counted = this.#requests.get(connection);
+    if (counted === undefined || now >= counted.begin + FEW.withinMs) {
+      this.#requests.set(connection, { begin: now, count: 1 });
+      return false;
+    }
+    counted.count += 1;
+    return counted.count > FEW.requests;
   }
 
   /** Whether the request is admitted. Then it counts as in progress until it must `leave`. */

@@ -8,7 +8,7 @@ const PACING_LIMITS = {
 };
 
 /** Kinds do not wait for each other. */
-const KINDS = ['token', 'refusal', 'other'] as const;
+const KINDS = ['token', 'repeated refusal', 'other'] as const;
 
 type Kind = (typeof KINDS)[number];
 
@@ -24,8 +24,12 @@ interface Waiting {
  */
 export class ResponsePacing {
   readonly #limits: typeof PACING_LIMITS;
-  readonly #sent: Record<Kind, number> = { token: 0, refusal: 0, other: 0 };
-  readonly #queues: Record<Kind, Set<Waiting>> = { token: new Set(), refusal: new Set(), other: new Set() };
+  readonly #sent: Record<Kind, number> = { token: 0, 'repeated refusal': 0, other: 0 };
+  readonly #queues: Record<Kind, Set<Waiting>> = {
+    token: new Set(),
+    'repeated refusal': new Set(),
+    other: new Set(),
+  };
   #isPassAwaited = false;
 
   constructor(limits = PACING_LIMITS) {

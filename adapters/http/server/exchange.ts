@@ -66,10 +66,10 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     else log.info(line);
 
     const { socket } = ctx.req;
-    const { refusal, tokenId } = ctx.state;
+    const { refusal, tokenId, isRepeated } = ctx.state;
     const delayMs = refusal === undefined ? 0 : rejectionDelay.delayMs(socket);
     if (delayMs > 0) await hold(ctx, rejectionDelay, () => rejectionDelay.wait(delayMs));
-    const kind = refusal ? 'refusal' : tokenId === undefined ? 'other' : 'token';
+    const kind = refusal && isRepeated ? 'repeated refusal' : tokenId === undefined ? 'other' : 'token';
     if (responsePacing.mustWait(kind)) await hold(ctx, responsePacing, () => responsePacing.wait(kind, socket));
   };
 }

@@ -40,7 +40,7 @@ export interface RunningServerParts {
   /** Opened first, so that it answers probes during the start. */
   readonly management?: Listener | undefined;
   /** The public port, opened last. */
-  readonly listener?: Listener | undefined;
+  readonly listener?: (() => Listener) | undefined;
   /** Who listens there in place of this process. */
   readonly workers?: Workers | undefined;
   /** Called when everything but the public port is there. Resolves when the first request can be answered. */
@@ -99,7 +99,7 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
     if (management !== undefined) await open(management);
     await workers?.start();
     await publish?.();
-    const announced = (await workers?.listen()) ?? (listener && (await open(listener)));
+    const announced = (await workers?.listen()) ?? (listener && (await open(listener())));
     if (announced === undefined) throw new Error('a server needs a listener or workers');
     const { address, port } = announced;
     lifecycle.state = 'ready';

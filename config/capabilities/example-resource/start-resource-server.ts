@@ -52,7 +52,7 @@ export async function startResourceServer(
   // Not needed before the first token, but it shows an operator a wrong URL at once.
   void keys.refresh();
   return startServer({
-    listener: { server, host: settings.HOST, port: settings.PORT },
+    listener: () => ({ server, host: settings.HOST, port: settings.PORT }),
     lifecycle: new Lifecycle(),
     graceMs: 0,
     drainMs: settings.SHUTDOWN_DRAIN_MS,

@@ -37,16 +37,15 @@ describe('LoadLimit', () => {
     expect(load.max).toBe(100);
   });
 
-  it('reserves a tenth of the places for connections without another request within ten seconds', () => {
+  it('reserves a tenth of the places for connections with at most three requests within ten seconds', () => {
     const load = new LoadLimit({ ...LIMITS, inFlight: 20 }, ON_TIME);
     const connection = {};
     const request = (now: number): Countable => ({ isRepeated: load.isRepeated(connection, now) });
-    expect(load.enter(request(0))).toBe(true);
-    const repeated = Array.from({ length: 20 }, (_, number) => load.enter(request(number)));
-    expect(repeated.filter(Boolean)).toHaveLength(17);
-    expect(load.enter(request(10_018))).toBe(false);
-    expect(load.enter({ isRepeated: load.isRepeated({}, 10_018) })).toBe(true);
-    expect(load.enter(request(20_018))).toBe(true);
+    const admitted = Array.from({ length: 30 }, (_, number) => load.enter(request(number)));
+    expect(admitted.filter(Boolean)).toHaveLength(18);
+    expect(load.enter(request(9_999))).toBe(false);
+    expect(load.enter({ isRepeated: load.isRepeated({}, 9_999) })).toBe(true);
+    expect(load.enter(request(10_000))).toBe(true);
     expect(load.enter({})).toBe(false);
   });
 

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -103,6 +104,19 @@ describe('the pipelined requests of a connection', () => {
     expect(held.begun).toHaveLength(1);
   });
 
+  it('are not parsed any further when the client is disconnected, however many were read at once', async () => {
+    let parsed = 0;
+    const count = () => {
+      parsed += 1;
+    };
+    subscribe('http.server.request.start', count);
+    const connection = send(requests(1_000));
+    await until(() => connection.closed, 'the client is disconnected');
+    unsubscribe('http.server.request.start', count);
+    expect(parsed).toBeGreaterThanOrEqual(17);
+    expect(parsed).toBeLessThanOrEqual(20);
+  });
+
   it('hold a bounded amount of memory, beyond which clients that pipeline are disconnected and others are not', async () => {
     const header = `X-Long: ${'a'.repeat(15_000)}\r\n`;
     const connections = Array.from({ length: 100 }, () => send(requests(15, header)));
@@ -126,6 +140,16 @@ describe('the pipelined requests of a connection', () => {
     );
     await until(() => server.load.pipelined === 2, 'two requests wait');
     expect(server.load.pipelinedBytes).toBeGreaterThan(2 * 4_096 + 8_000 + 65_536);
+  });
+
+  it('close the connection with the response that was in progress when the server began to close', async () => {
+    const connection = send(get(0));
+    await until(() => held.begun.length === 1, 'the request has begun');
+    const closed = server.close(60_000, () => {});
+    held.begun[0]?.answer();
+    await closed;
+    await until(() => connection.closed, 'the connection is closed');
+    expect(connection.received).toMatch(/^Connection: close\r$/m);
   });
 
   it('are answered if they were received before the server closes, and the last response closes the connection', async () => {

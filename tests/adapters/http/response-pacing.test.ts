@@ -27,7 +27,7 @@ describe('ResponsePacing', () => {
     const pacing = new ResponsePacing(TWO);
     const sent = ready(
       pacing,
-      [...'abcde'].map((name) => [name, 'refusal'] as const),
+      [...'abcde'].map((name) => [name, 'repeated refusal'] as const),
     );
     expect(sent).toEqual(['a', 'b']);
     await nextPass();
@@ -41,10 +41,10 @@ describe('ResponsePacing', () => {
     const pacing = new ResponsePacing(TWO);
     const sent = ready(
       pacing,
-      [...'abcd'].map((name) => [name, 'refusal'] as const),
+      [...'abcd'].map((name) => [name, 'repeated refusal'] as const),
     );
     await nextPass();
-    const later = ready(pacing, [['e', 'refusal']]);
+    const later = ready(pacing, [['e', 'repeated refusal']]);
     expect([sent, later]).toEqual([['a', 'b', 'c', 'd'], []]);
     await nextPass();
     expect(later).toEqual(['e']);
@@ -52,7 +52,7 @@ describe('ResponsePacing', () => {
 
   it('lets no token wait for refusals, nor for what needs no signature', () => {
     const pacing = new ResponsePacing(TWO);
-    const refusals = [...'abcde'].map((name) => [name, 'refusal'] as const);
+    const refusals = [...'abcde'].map((name) => [name, 'repeated refusal'] as const);
     const keySets = [...'vwxyz'].map((name) => [name, 'other'] as const);
     expect(ready(pacing, [...refusals, ...keySets, ['token', 'token']])).toEqual(['a', 'b', 'v', 'w', 'token']);
   });
@@ -62,7 +62,7 @@ describe('ResponsePacing', () => {
     for (let pass = 0; pass < 3; pass += 1) {
       const sent = ready(
         pacing,
-        [...'ab'].map((name) => [name, 'refusal'] as const),
+        [...'ab'].map((name) => [name, 'repeated refusal'] as const),
       );
       expect(sent).toEqual(['a', 'b']);
       await nextPass();
@@ -73,11 +73,11 @@ describe('ResponsePacing', () => {
     const pacing = new ResponsePacing(TWO);
     const closed = new Socket().destroy();
     const sent = ready(pacing, [
-      ['a', 'refusal'],
-      ['b', 'refusal'],
-      ['closed', 'refusal', closed],
-      ['c', 'refusal'],
-      ['d', 'refusal'],
+      ['a', 'repeated refusal'],
+      ['b', 'repeated refusal'],
+      ['closed', 'repeated refusal', closed],
+      ['c', 'repeated refusal'],
+      ['d', 'repeated refusal'],
     ]);
     await nextPass();
     expect(sent).toEqual(['a', 'b', 'closed', 'c', 'd']);
@@ -87,7 +87,7 @@ describe('ResponsePacing', () => {
     const pacing = new ResponsePacing({ perPass: 1, waiting: 2 });
     ready(
       pacing,
-      [...'abc'].map((name) => [name, 'refusal'] as const),
+      [...'abc'].map((name) => [name, 'repeated refusal'] as const),
     );
     expect([pacing.waiting, pacing.max, pacing.full]).toEqual([2, 2, true]);
     await nextPass();

@@ -15,7 +15,7 @@ function recordedParts(more: Partial<RunningServerParts> = {}) {
     },
   });
   const parts: RunningServerParts = {
-    listener: { server: createHttpServer([]), host: '127.0.0.1', port: 0 },
+    listener: () => ({ server: createHttpServer([]), host: '127.0.0.1', port: 0 }),
     lifecycle: new Lifecycle(),
     graceMs: 0,
     drainMs: 0,
@@ -63,7 +63,7 @@ describe('startServer', () => {
     const [first, second] = [createHttpServer([]), createHttpServer([])];
     const { events, parts } = recordedParts({
       management: { server: first, host: '127.0.0.1', port: 0 },
-      listener: { server: second, host: '127.0.0.1', port: taken.port },
+      listener: () => ({ server: second, host: '127.0.0.1', port: taken.port }),
     });
     await expect(startServer(parts)).rejects.toThrow('EADDRINUSE');
     expect([first.listening, second.listening]).toEqual([false, false]);
@@ -77,7 +77,7 @@ describe('startServer', () => {
     const listening: (readonly boolean[])[] = [];
     const { parts } = recordedParts({
       management: { server: management, host: '127.0.0.1', port: 0 },
-      listener: { server, host: '127.0.0.1', port: 0 },
+      listener: () => ({ server, host: '127.0.0.1', port: 0 }),
       publish: async () => {
         listening.push([management.listening, server.listening]);
       },
