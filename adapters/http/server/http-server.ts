@@ -184,7 +184,10 @@ export class HttpServer {
   /** Begins the request, or lets it wait for the one before it. */
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    if (connection === undefined || request.socket.destroyed) return stopParser(request.socket);
+    if (connection === undefined || request.socket.destroyed) {
+      stopParser(request.socket);
+      return;
+    }
     const { socket, unsent } = connection;
     connection.lastRequest = request;
     unsent.push(response);
