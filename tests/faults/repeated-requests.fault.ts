@@ -8,8 +8,8 @@ import { until } from '../support/until.ts';
 /** More than a process works on at once (1,000), and more than Node.js reads from in one step (1,024). */
 const CONNECTIONS = 2_048;
 
-/** In one pass of the event loop there are 16 signatures for 64 refusals. As long as refusals were not paced, 7 for 100. */
-const TOKENS_FOR_EACH_REFUSAL = 0.2;
+/** In one pass of the event loop there are 16 signatures for 64 refusals. As long as refusals were not paced, 3 to 7 for 100. */
+const TOKENS_FOR_EACH_REFUSAL = 0.15;
 
 /** A service with one process, and a flood of it: the token request, or GET with a path. */
 async function startFlood(path?: string) {
@@ -34,14 +34,15 @@ describe('while 2,048 connections send the next request as soon as they have an 
   it('tokens are issued, and one to a client that does not repeat its request', async () => {
     await using flood = await startFlood();
     const refused = () => flood.answers()[503] ?? 0;
-    await until(() => refused() > 1_000, 'requests are refused');
+    // From its fourth request on, a connection counts as one that repeats its requests.
+    await until(() => refused() > 4 * CONNECTIONS, 'requests are refused');
     const { 200: tokens = 0, 503: refusals = 0 } = flood.answers();
     await until(() => refused() > refusals + 4_000, 'the flood goes on');
     const { 200: tokensNow = 0, 503: refusalsNow = 0, ...others } = flood.answers();
     expect((tokensNow - tokens) / (refusalsNow - refusals)).toBeGreaterThan(TOKENS_FOR_EACH_REFUSAL);
     expect(others).toEqual({});
-    // A tenth of the places is reserved for connections that did not just send a request.
-    expect((await requestToken(flood.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    // A tenth of the places is reserved for connections with few requests.
+    await until(async () => (await requestToken(flood.url, DEMO_TOKEN_REQUEST)).status === 200, 'the client has a token');
   });
 
   it.each([
