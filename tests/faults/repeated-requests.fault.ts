@@ -42,7 +42,10 @@ describe('while 2,048 connections send the next request as soon as they have an 
     expect((tokensNow - tokens) / (refusalsNow - refusals)).toBeGreaterThan(TOKENS_FOR_EACH_REFUSAL);
     expect(others).toEqual({});
     // A tenth of the places is reserved for connections with few requests.
-    await until(async () => (await requestToken(flood.url, DEMO_TOKEN_REQUEST)).status === 200, 'the client has a token');
+    await until(
+      async () => (await requestToken(flood.url, DEMO_TOKEN_REQUEST)).status === 200,
+      'the client has a token',
+    );
   });
 
   it.each([
