@@ -27,7 +27,7 @@ type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
 
 const NO_CLIENTS: FederatedClients = { findBySubject: async () => [] };
 
-// biome-ignore format: a row is a line
+// biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 const SETTINGS = settingsGroup({
   rows: {
     CLIENT_ASSERTION_ISSUERS_FILE: text().optional().describe('JSON array of [trusted issuers](client-assertions.md#trusted-issuers), required for `federated_jwt`. Only its owner may be able to write to it'),

@@ -9,10 +9,15 @@ import { trueOrFalse } from '../settings/setting-kinds.ts';
 /** `HEALTH_ON_PUBLIC_PORT`: the paths of the management port on the public one, for platforms that have no other. */
 export const onePort = define({
   name: 'one-port',
-  // biome-ignore format: a row is a line
-  settings: settingsGroup({ rows: {
-    HEALTH_ON_PUBLIC_PORT: trueOrFalse().default(false).describe('`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token, for [platforms with one port](operations.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also all other paths of the management port, such as `/metrics` and `/status`, for the operator only'),
-  } }),
+  settings: settingsGroup({
+    rows: {
+      HEALTH_ON_PUBLIC_PORT: trueOrFalse()
+        .default(false)
+        .describe(
+          '`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token, for [platforms with one port](operations.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also all other paths of the management port, such as `/metrics` and `/status`, for the operator only',
+        ),
+    },
+  }),
   register(parts, { settings, role }) {
     if (!settings.HEALTH_ON_PUBLIC_PORT) return;
     const checks = new OperatorChecks();

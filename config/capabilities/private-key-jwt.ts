@@ -22,10 +22,17 @@ export const privateKeyJwt = define({
   name: 'private-key-jwt',
   settings: settingsGroup({
     methods: ['private_key_jwt'],
-    // biome-ignore format: a row is a line
     rows: {
-      CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint').default('issuer').describe('claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious server can have a client sign an assertion that works here (CVE-2025-27370), see [private_key_jwt](client-assertions.md#audience)'),
-      CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: wholeNumber(1, 3_600).default(300).describe('how far `exp` of an assertion with `private_key_jwt` may be ahead. Authlib needs `3600`; [used assertions](client-assertions.md#limits) are then kept for as long'),
+      CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint')
+        .default('issuer')
+        .describe(
+          'claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious server can have a client sign an assertion that works here (CVE-2025-27370), see [private_key_jwt](client-assertions.md#audience)',
+        ),
+      CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: wholeNumber(1, 3_600)
+        .default(300)
+        .describe(
+          'how far `exp` of an assertion with `private_key_jwt` may be ahead. Authlib needs `3600`; [used assertions](client-assertions.md#limits) are then kept for as long',
+        ),
     },
     doubts: {
       'CLIENT_ASSERTION_AUDIENCE: has no effect: add private_key_jwt to CLIENT_AUTHENTICATION_METHODS, or leave it out':

@@ -11,13 +11,17 @@ import { trueOrFalse } from '../settings/setting-kinds.ts';
 /** `PROXY_PROTOCOL`: the client's address from what a proxy sends in front of each connection. */
 export const proxyProtocol = define({
   name: 'proxy-protocol',
-  // biome-ignore format: a row is a line
   settings: settingsGroup({
     rows: {
-      PROXY_PROTOCOL: trueOrFalse().default(false).describe('`true`: each connection from `TRUSTED_PROXIES` must begin with a [PROXY header](operations.md#the-proxy-protocol), version 1 or 2, which names the client'),
+      PROXY_PROTOCOL: trueOrFalse()
+        .default(false)
+        .describe(
+          '`true`: each connection from `TRUSTED_PROXIES` must begin with a [PROXY header](operations.md#the-proxy-protocol), version 1 or 2, which names the client',
+        ),
     },
     contradictions: {
-      'TRUSTED_PROXIES: is required if PROXY_PROTOCOL is true': (given) => given['PROXY_PROTOCOL'] === 'true' && !given['TRUSTED_PROXIES'],
+      'TRUSTED_PROXIES: is required if PROXY_PROTOCOL is true': (given) =>
+        given['PROXY_PROTOCOL'] === 'true' && !given['TRUSTED_PROXIES'],
     },
   }),
   register(parts, { settings: { PROXY_PROTOCOL: isOn, TRUSTED_PROXIES: trusted = [] }, role }) {

@@ -20,7 +20,7 @@ const TLS = Symbol('TlsTermination') as InjectionToken<TlsTermination>;
 /** `TLS_CERT_FILE` and `TLS_KEY_FILE`: TLS on the public port, for those who have no proxy. */
 export const tls = define({
   name: 'tls',
-  // biome-ignore format: a row is a line
+  // biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
   settings: settingsGroup({
     rows: {
       TLS_CERT_FILE: text().optional().describe('file with the certificate of the server and then those of its authorities, in PEM, for [TLS on `PORT`](operations.md#tls-on-the-public-port). It is read again when it changes'),

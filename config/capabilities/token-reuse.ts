@@ -11,10 +11,13 @@ const RULE = 'must be at most half of TOKEN_LIFETIME_SECONDS, so that each token
 /** `TOKEN_REUSE_SECONDS`: the same token for the same request within a short time. */
 export const tokenReuse = define({
   name: 'token-reuse',
-  // biome-ignore format: a row is a line
   settings: settingsGroup({
     rows: {
-      TOKEN_REUSE_SECONDS: wholeNumber(0, 3_600).default(0).describe('for how long a request for the same client, scopes and resources gets the [same token](operations.md#issuing-a-token-again) again, in each worker; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each request gets a new one'),
+      TOKEN_REUSE_SECONDS: wholeNumber(0, 3_600)
+        .default(0)
+        .describe(
+          'for how long a request for the same client, scopes and resources gets the [same token](operations.md#issuing-a-token-again) again, in each worker; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each request gets a new one',
+        ),
     },
   }),
   read({ settings }) {

@@ -38,7 +38,7 @@ const STORAGE_NAMES = ['memory', 'sqlite', 'postgres'] as const;
 export type StorageName = (typeof STORAGE_NAMES)[number];
 
 /** The settings of the core, by the name of their table in docs/. Capabilities have groups of their own. */
-// biome-ignore format: a row is a line
+// biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const CORE_GROUPS = {
   storage: settingsGroup({
     rows: {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { SETTING_NAMES } from '../support/all-settings.ts';
-import { isInstalled } from '../support/installed.ts';
+import { isInstalled, where } from '../support/installed.ts';
 
 const CHART = 'deploy/helm/ccauth';
 const PLAIN = 'deploy/kubernetes';
@@ -81,7 +81,7 @@ if (hasValidator) {
 const HAS_HELM = spawnSync('helm', ['version']).status === 0;
 if (!HAS_HELM) process.stderr.write('The chart is not rendered, because helm is not installed.\n');
 
-(HAS_HELM ? describe : describe.skip)('the chart', () => {
+where(HAS_HELM, describe)('the chart', () => {
   it('passes helm lint', () => {
     const lint = ['lint', '--strict', '--kube-version', KUBERNETES, CHART, ...ALL_VALUES];
     expect(spawnSync('helm', lint, { encoding: 'utf8' })).toMatchObject({ status: 0 });

@@ -11,6 +11,7 @@ import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { HAS_HAPROXY } from '../support/haproxy.ts';
 import { send } from '../support/http.ts';
+import { where } from '../support/installed.ts';
 import { followProgram } from '../support/program.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
@@ -64,7 +65,7 @@ async function statusFrom(localAddress: string, port: number, ca?: string): Prom
 
 const PROXY = { PROXY_PROTOCOL: 'true' };
 
-(HAS_HAPROXY ? describe : describe.skip)('behind HAProxy', () => {
+where(HAS_HAPROXY, describe)('behind HAProxy', () => {
   const authority = new CertificateAuthority();
   afterAll(() => authority[Symbol.dispose]());
   const { certificate, key } = authority.issue('DNS:auth.test');

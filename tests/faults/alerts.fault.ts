@@ -6,7 +6,7 @@ import type { Backend } from '../support/balancer.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
-import { isInstalled } from '../support/installed.ts';
+import { isInstalled, where } from '../support/installed.ts';
 import { followProgram, type Program } from '../support/program.ts';
 import { Prometheus } from '../support/prometheus.ts';
 import { freeBackend } from '../support/replica.ts';
@@ -123,7 +123,7 @@ async function askWhile(backends: readonly Backend[], running: Promise<unknown>)
   return answers;
 }
 
-const withPrometheus = isInstalled('prometheus') ? describe : describe.skip;
+const withPrometheus = where(isInstalled('prometheus'), describe);
 
 withPrometheus('deploy/prometheus-alerts.yml, in a real Prometheus beside two replicas', () => {
   it('fires no critical alert in a flood of guesses at one client from many addresses, while another client is served', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Backend } from '../support/balancer.ts';
 import { HAS_HAPROXY, startHaproxy } from '../support/haproxy.ts';
 import { requestToken, send } from '../support/http.ts';
+import { where } from '../support/installed.ts';
 import { followProgram, type Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend } from '../support/replica.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -97,7 +98,7 @@ class SteadyLoad {
 }
 
 /** HAProxy is not part of the project. */
-const withHaproxy = HAS_HAPROXY ? it : it.skip;
+const withHaproxy = where(HAS_HAPROXY, it);
 
 withHaproxy(
   `no request of 200 a second fails while three replicas are replaced one after the other, ${ROUNDS} times`,

@@ -7,7 +7,7 @@ const PACING_LIMITS = {
   waiting: 10_000,
 };
 
-/** Kinds do not wait for each other. */
+/** Kinds do not wait for each other. `token`: a token was issued, or a valid one was presented. */
 const KINDS = ['token', 'repeated refusal', 'other'] as const;
 
 type Kind = (typeof KINDS)[number];

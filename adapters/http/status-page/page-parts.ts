@@ -13,7 +13,7 @@ interface Table {
 }
 
 /** The tables, by the member of the view (`browser/view.js`) that has their rows. */
-// biome-ignore format: a row is a line
+// biome-ignore format: one line for each column of a table, so that members, headings and links stand below each other
 const TABLES: Readonly<Record<string, Table>> = {
   reasons: { empty: 'No request was refused.', columns: [
     ['reason', 'Reason', 'mono', '#reason-{reason}'],

@@ -7,11 +7,12 @@ import { httpUrl, oneOf, text, trueOrFalse, wholeNumber } from '../../settings/s
 import { CORE_GROUPS } from '../../settings/settings.ts';
 
 /** The settings of the example in the service. */
-// biome-ignore format: a row is a line
 export const EXAMPLE_SETTINGS = settingsGroup({
   rows: {
     EXAMPLE_RESOURCE: trueOrFalse().default(true).describe('serve `/v1/locations/{code}`'),
-    LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical').default('declared').describe('order of the fields of a location'),
+    LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical')
+      .default('declared')
+      .describe('order of the fields of a location'),
   },
 });
 
@@ -19,7 +20,7 @@ export const EXAMPLE_SETTINGS = settingsGroup({
 const OWN_PREFIXES = ['TOKEN_', 'JWKS_', 'LOCATION_'];
 
 /** Every setting of the example as a server of its own. */
-// biome-ignore format: a row is a line
+// biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const LOCATIONS_SETTINGS = settingsGroup({
   rows: {
     HOST: CORE_GROUPS.listening.rows.HOST,

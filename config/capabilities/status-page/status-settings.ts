@@ -9,7 +9,7 @@ import { text } from '../../settings/setting-kinds.ts';
 const FORM = /^[\w.~+/=-]{16,1024}$/;
 const FORM_IN_WORDS = '16 to 1024 letters, digits and -._~+/=';
 
-// biome-ignore format: a row is a line
+// biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const STATUS_SETTINGS = settingsGroup({
   rows: {
     MANAGEMENT_TOKEN: managementToken().optional().describe('the token with which an operator reads the [status](monitoring.md#the-status-page) on the management port. Without it, only the four paths of `MANAGEMENT_PORT` answer there'),

@@ -7,7 +7,7 @@ import { httpUrl, oneOf, text, wholeNumber } from '../../settings/setting-kinds.
 const SERVICE_NAME = 'client-credentials-authorization-service';
 
 /** The variables of the OpenTelemetry specification that are read here. For each `OTEL_EXPORTER_OTLP_TRACES_…`, the name without `TRACES_` counts if the former is not set. */
-// biome-ignore format: a row is a line
+// biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const TRACING_SETTINGS = settingsGroup({
   rows: {
     OTEL_TRACES_EXPORTER: oneOf('otlp', 'none').default('otlp').describe('whether spans are sent'),

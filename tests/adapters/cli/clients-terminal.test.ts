@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isInstalled } from '../../support/installed.ts';
+import { isInstalled, where } from '../../support/installed.ts';
 import { runLine } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { clientsInProcess, type RunClients } from './clients-program.ts';
@@ -38,8 +38,7 @@ async function atTerminal(args: string, answer: string, settings: Readonly<Recor
   return { exitCode, shown: program.stdout().replaceAll('\r', '') };
 }
 
-// Not every machine has util-linux.
-(isInstalled('script') ? describe : describe.skip)('npm run clients at a terminal', () => {
+where(isInstalled('script'), describe)('npm run clients at a terminal', () => {
   it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the answer %j', async (answer) => {
     const { exitCode, shown } = await atTerminal('remove billing', answer);
     expect({ exitCode, shown }).toMatchObject({ exitCode: 1, shown: expect.stringContaining('Nothing was changed.') });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
 import { TABLES } from '../../support/database-tables.ts';
-import { isInstalled } from '../../support/installed.ts';
+import { isInstalled, where } from '../../support/installed.ts';
 import { losingStatements, startPgBouncer } from '../../support/pg-bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -26,9 +26,7 @@ async function problemsAt(url: string) {
 
 const place = (url: string) => new URL(url).host;
 
-// Skipped without PgBouncer, which npm cannot install.
-// Not every machine has PgBouncer.
-(isInstalled('pgbouncer') ? describe : describe.skip)('inspectDatabase behind PgBouncer', () => {
+where(isInstalled('pgbouncer'), describe)('inspectDatabase behind PgBouncer', () => {
   it('names the setting that lets its start-up parameters pass', async () => {
     await using pooler = await startPgBouncer(role.url, { pool_mode: 'session' });
     expect(await problemsAt(pooler.url)).toEqual([

@@ -9,7 +9,7 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import { manageClients } from '../../../config/capabilities/clients-program.ts';
 import { manageKeys } from '../../../config/capabilities/keys-program.ts';
 import { TABLES } from '../../support/database-tables.ts';
-import { isInstalled } from '../../support/installed.ts';
+import { isInstalled, where } from '../../support/installed.ts';
 import { startPgBouncer } from '../../support/pg-bouncer.ts';
 import { runAt } from '../../support/run-at.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
@@ -108,9 +108,7 @@ describe('the search path of the role or the URL', () => {
     expect(JSON.stringify(plan)).toContain('by_text');
   });
 
-  // Skipped without PgBouncer, which npm cannot install.
-  // Not every machine has PgBouncer.
-  (isInstalled('pgbouncer') ? it : it.skip)(
+  where(isInstalled('pgbouncer'), it)(
     'is that of the role for each session that a pooler runs on one connection',
     async () => {
       const role = await database.createRole();

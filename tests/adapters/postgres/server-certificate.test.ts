@@ -9,6 +9,7 @@ import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { CertificateAuthority } from '../../support/certificates.ts';
 import { DatabaseServer } from '../../support/database-server.ts';
 import { TABLES } from '../../support/database-tables.ts';
+import { where } from '../../support/installed.ts';
 import { until } from '../../support/until.ts';
 
 /** False where the machine has no IPv6. */
@@ -77,7 +78,7 @@ describe('a connection with sslmode=verify-full', () => {
   });
 
   // Skipped where the loopback interface has no IPv6 address: nothing can listen on it.
-  (HAS_IPV6 ? it : it.skip)('compares an IPv6 address too, however it is written', async () => {
+  where(HAS_IPV6, it)('compares an IPv6 address too, however it is written', async () => {
     await present('IP:0:0:0:0:0:0:0:1');
     expect(await connect('[::1]')).toBe('encrypted');
     expect(await connect('', `${verified()}&host=::0001&port=${server.port}`)).toBe('encrypted');
