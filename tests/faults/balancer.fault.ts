@@ -28,7 +28,8 @@ const ENCODED_WITH_ID = '$2b$04$LNXS2jNFbjFX0nhomLDyCuT0SwNuUgjhLg4Ctd79SSLf5mMv
 const REPLICAS = 2;
 const CONNECTIONS = 4;
 const CALLERS = 8;
-const PAUSE_MS = 200;
+/** The requests that need no locked table share what is left of the pool, which must suffice on a busy machine too. */
+const PAUSE_MS = 400;
 
 /** As a careful balancer probes: it believes two answers. */
 const PROBING = { everyMs: 100, rise: 2, fall: 2, readyForMs: Infinity };
