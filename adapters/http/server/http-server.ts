@@ -160,7 +160,7 @@ export class HttpServer {
     this.#retired = true;
     for (const { unsent } of this.#connections.values()) {
       const last = unsent.at(-1);
-      if (last?.headersSent === false) last.setHeader('Connection', 'close');
+      if (last !== undefined) last.shouldKeepAlive = false;
     }
   }
 
@@ -190,22 +190,26 @@ export class HttpServer {
     }
     const { socket, unsent } = connection;
     connection.lastRequest = request;
+    if (this.#retired) {
+      // The last response closes the connection. The one before is no longer the last.
+      const before = unsent.at(-1);
+      if (before !== undefined) before.shouldKeepAlive = true;
+      response.shouldKeepAlive = false;
+    }
     unsent.push(response);
     response.once('close', () => this.#beginNext(connection, response));
     if (unsent.length === 1) {
-      this.#begin(connection, response);
+      this.#begin(response);
     } else {
       this.#pipelined.add(request);
       if (unsent.length > PIPELINED_MAX || this.#pipelined.full) socket.destroy();
     }
   }
 
-  #begin({ unsent }: Connection, response: ServerResponse): void {
+  #begin(response: ServerResponse): void {
     const { req: request } = response;
-    // Requests that wait behind this one have been received and are answered. Node discards what follows a request for an
-    // upgrade that it does not make: nothing may follow it.
-    const isLast = (this.#retired && unsent.length === 1) || request.headers.upgrade !== undefined;
-    if (isLast) response.setHeader('Connection', 'close');
+    // Node discards what follows a request for an upgrade that it does not make: nothing may follow it.
+    if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
     this.#handle(request, response);
   }
 
@@ -217,7 +221,7 @@ export class HttpServer {
     if (next === undefined) return;
     this.#pipelined.delete(next.req);
     // A connection that ends has no place for a response.
-    if (socket.writable) this.#begin(connection, next);
+    if (socket.writable) this.#begin(next);
   }
 
   #remember(socket: Socket): void {

@@ -166,6 +166,23 @@ describe('the pipelined requests of a connection', () => {
     expect(connection.received.match(/Connection: close/gi)).toHaveLength(1);
   });
 
+  it('are answered if they arrive after the server began to close, and before its last response', async () => {
+    const connection = send(get(0));
+    await until(() => held.begun.length === 1, 'the first request has begun');
+    const closed = server.close(60_000, () => {});
+    for (let number = 1; number < 4; number += 1) {
+      connection.socket.write(get(number));
+      await until(() => server.load.pipelined === 1, `request ${number} waits`);
+      held.begun[number - 1]?.answer();
+      await until(() => held.begun.length === number + 1, `request ${number} has begun`);
+    }
+    held.begun[3]?.answer();
+    await closed;
+    await until(() => connection.closed, 'the connection is closed');
+    expect(numbers(connection.received)).toEqual([0, 1, 2, 3]);
+    expect(connection.received.match(/Connection: close/gi)).toHaveLength(1);
+  });
+
   it('are answered before the connection ends, if bytes that are not HTTP follow them', async () => {
     const connection = send(`${requests(3)}NONSENSE\r\n\r\n`);
     for (let number = 0; number < 3; number += 1) {
