@@ -41,12 +41,18 @@ export function startProcess(
     workers: pool,
     publish: async () => {
       if (role === 'worker') return;
-      // Before the keys: a start that fails must leave none in a shared directory. The workers' pool has looked for the port already.
-      if (role === 'single' && settings.PORT !== 0) port = await findSharedPort(host, settings.PORT);
+      const findPort = async () => {
+        // The workers' pool has looked for the port already.
+        if (role === 'single' && settings.PORT !== 0) port = await findSharedPort(host, settings.PORT);
+      };
+      // Before the keys: a start that fails must leave none in a shared directory.
+      await findPort();
       await Promise.all([
         get(PARTS.keyRotation).start(get(PARTS.stopRequested)),
         ...get.all(LISTS.preparations).map((prepare) => prepare()),
       ]);
+      // Once more: a service that has begun to listen meanwhile would share the port, and each of them refuse the other's tokens.
+      await findPort();
       for (const start of get.all(LISTS.background)) start();
     },
     lifecycle: get(PARTS.lifecycle),
