@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +7,9 @@ import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { socketsAt } from '../support/sockets-of.ts';
 import { startProblems } from '../support/start-problems.ts';
+import { until } from '../support/until.ts';
 
 const DEMO = {
   CLIENT_REPOSITORY: 'memory',
@@ -20,13 +21,6 @@ const DEMO = {
 };
 
 const FREE_IT = 'stop it, or set PORT to another port';
-
-/** How many sockets of IPv4 listen on the port (proc_pid_net(5), state 0A). Linux only. */
-function listeningAt(port: number): number {
-  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')} `;
-  const lines = readFileSync('/proc/net/tcp', 'latin1').split('\n');
-  return lines.filter((line) => line.slice(14, 20) === local && line.slice(34, 36) === '0A').length;
-}
 
 describe('npm start', () => {
   it('does not start without a repository: prints the problem, exits with 1 and opens no port', async () => {
@@ -81,7 +75,7 @@ describe('npm start', () => {
     const settings = { ...DEMO, WORKERS: '1', PORT };
     await using program = runProgram('config/main.ts', settings);
     await program.printed(/"event":"started"/);
-    expect(listeningAt(Number(PORT))).toBe(32);
+    await until(() => socketsAt(Number(PORT), 'listening') === 32, 'the system lists 32 sockets');
     await using other = runProgram('config/main.ts', settings);
     expect(await other.ended()).toBe(1);
     expect(other.stderr()).toBe(startProblems(`PORT: another program uses port ${PORT} (EADDRINUSE): ${FREE_IT}`));

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ListeningSockets } from '../../../adapters/http/server/listening-sockets.ts';
+import { socketsAt } from '../../support/sockets-of.ts';
 import { until } from '../../support/until.ts';
 
 const HOST = '127.0.0.1';
@@ -23,17 +23,6 @@ async function connectAll(port: number, count: number): Promise<readonly Socket[
   return connecting;
 }
 
-/** How many connections of the port are established, accepted or not (proc_pid_net(5), state 01). Linux only. */
-function establishedAt(port: number): number {
-  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  // The first column, a number, gets wider where the machine has more than 9,999 sockets.
-  const rows = readFileSync('/proc/net/tcp', 'latin1').split('\n');
-  return rows.filter((row) => {
-    const [, address, , state] = row.trim().split(/\s+/);
-    return state === '01' && address?.endsWith(local);
-  }).length;
-}
-
 function server() {
   const http = createServer((_request, response) => response.setHeader('Connection', 'close').end('answered'));
   return { http, sockets: new ListeningSockets(http) };
@@ -47,8 +36,8 @@ describe.each([[false], [true]])('the sockets of a server, with reusePort %s', (
     const waiting = await connectAll(port, 50);
     // On a busy machine the system establishes connections a moment later.
     const deadline = performance.now() + 60_000;
-    while (establishedAt(port) < waiting.length && performance.now() < deadline) {}
-    expect(establishedAt(port)).toBe(waiting.length);
+    while (socketsAt(port, 'established') < waiting.length && performance.now() < deadline) {}
+    expect(socketsAt(port, 'established')).toBe(waiting.length);
     const answers = waiting.map(async (caller) => {
       caller.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
       let text = '';
