@@ -1,6 +1,8 @@
+import { setImmediate as nextPass } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { SigningKey } from '../../../application/ports/key-provider.ts';
 import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
 import { KeySchedule } from '../../../domain/key-schedule.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
@@ -82,13 +84,24 @@ describe('WorkerKeyRing', () => {
   });
 
   it('ends with the state that was sent last, however long the key of an earlier one takes to read', async () => {
-    const { clock, ring, replica } = await world();
-    const earlier = ring.state();
-    clock.advance(TIMES.rotationSeconds - TIMES.publicationSeconds);
-    await ring.advance();
-    await Promise.all([replica.take({ ...earlier, trusted: [] }, PKCS8), replica.take(ring.state(), PKCS8)]);
+    const { clock, ring } = await world();
+    const key = await ring.signingKey();
+    const reading = Promise.withResolvers<SigningKey>();
+    const replica = new WorkerKeyRing({
+      factory: { read: readPublicKey },
+      readPrivateKey: async (kid) => (kid === 'earlier' ? reading.promise : key),
+      schedule: new KeySchedule(TIMES),
+      clock,
+      lookUp: async () => {},
+    });
+    const signing = { kid: 'earlier', alg: 'RS256', from: 0, until: Infinity } as const;
+    const taken = [replica.take({ ...ring.state(), signing, trusted: [] }, PKCS8), replica.take(ring.state(), PKCS8)];
+    // In these passes the later state could come into use, and be replaced by the earlier one afterwards.
+    for (let pass = 0; pass < 10; pass += 1) await nextPass();
+    reading.resolve({ ...key, kid: 'earlier' });
+    await Promise.all(taken);
     expect(await replica.publicKeys()).toEqual(await ring.publicKeys());
-    expect((await replica.signingKey()).kid).toBe((await ring.signingKey()).kid);
+    expect((await replica.signingKey()).kid).toBe(key.kid);
   });
 
   it('has no key before it receives one', async () => {
