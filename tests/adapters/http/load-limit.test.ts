@@ -5,9 +5,12 @@ import {
   LOAD_LIMITS,
   LoadLimit,
 } from '../../../adapters/http/admission/load-limit.ts';
+import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
 import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
+import { sendRaw } from '../../support/http.ts';
+import { createHttpServer } from '../../support/http-server.ts';
 import { until } from '../../support/until.ts';
 
 const LIMITS = { inFlight: 3, inFlightWhenLate: 1, lateMs: 200 };
@@ -187,5 +190,32 @@ describe('a request that waits for a verification', () => {
     await expect(acquired).rejects.toThrow('secret verification');
     load.leave(caller.request);
     expect(load.inFlight).toBe(0);
+  });
+});
+
+describe('the reserved places of a server', () => {
+  it('are for other connections than one that sends its fourth request', async () => {
+    const held = Promise.withResolvers<void>();
+    const answer = async (ctx: Exchange) => {
+      if (ctx.path === '/held') await held.promise;
+      ctx.body = {};
+    };
+    const routes = ['/held', '/quick'].map((path) => {
+      return { path, access: { kind: 'public' }, methods: { GET: answer } } as const;
+    });
+    const server = createHttpServer(routes, { load: new LoadLimit({ ...LIMITS, inFlight: 10 }, ON_TIME) });
+    const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
+    const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+    const statuses = async (text: string) => {
+      const received = await sendRaw(port, `${text}${get('/quick', 'Connection: close\r\n')}`);
+      return [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    };
+    const others = Array.from({ length: 9 }, () => statuses(get('/held')));
+    await until(() => server.load.inProgress === 9, 'nine of ten places are taken');
+    expect(await statuses(get('/quick').repeat(3))).toEqual(['200', '200', '200', '503']);
+    expect(await statuses('')).toEqual(['200']);
+    held.resolve();
+    expect((await Promise.all(others)).flat()).toEqual(Array(18).fill('200'));
+    await server.close(0, () => {});
   });
 });
