@@ -54,7 +54,8 @@ export function createProgram(
   terminal: Terminal,
 ): Command {
   return new Command(name)
-    .description(description)
+    // Commander wraps it for the terminal.
+    .description(description.replaceAll('\n', ' '))
     .configureOutput({
       writeOut: (text) => terminal.writeHelp(text),
       writeErr: (text) => terminal.writeUsageError(text),

@@ -126,8 +126,12 @@ export const statusPage = define({
       // Without the samples of the history.
       const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data?since=1e12', 'keys');
       if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
-      const cure = 'set MANAGEMENT_TOKEN and run it beside the service; or compare with npm run keys -- list';
-      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, cure)];
+      const cure =
+        token === undefined
+          ? 'set MANAGEMENT_TOKEN and run it beside the service'
+          : `run it beside the service, whose management port must be ${port} and accept this MANAGEMENT_TOKEN`;
+      const other = 'with KEY_DIRECTORY=postgres, compare with npm run keys -- list';
+      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, `${cure}; ${other}`)];
     };
     return [
       { name: 'status page', inspect: async () => (token === undefined ? [NO_PAGE] : inspectPage(host, port)) },

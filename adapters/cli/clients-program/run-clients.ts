@@ -27,6 +27,7 @@ interface CommandParts {
 
 const NOTES = `
 The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE; its table clients is created if it is missing.
+With DATABASE_FILE in place of a URL, it is that file of SQLite.
 Secrets are never arguments: they are generated here, or read from standard input.
 
 Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong usage; 3 the database cannot be used.`;

@@ -174,7 +174,7 @@ describe('clients export', () => {
     await clients(['export', file]);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const before = await readFile(file, 'utf8');
-    const message = `The file ${file} cannot be written (EEXIST).\n`;
+    const message = `The file ${file} exists already (EEXIST).\n`;
     expect(await clients(['export', file])).toMatchObject({ exitCode: 1, stdout: '', stderr: message });
     expect(await readFile(file, 'utf8')).toBe(before);
   });
@@ -238,7 +238,7 @@ Row 9, client : client_id must have 1 to 255 characters and no control character
 
   it.each([
     ['a full disk', 'export > /dev/full', 'Standard output failed (ENOSPC) before the whole answer was written.'],
-    ['a full disk of its file', 'export /dev/full', 'cannot be written (EEXIST)'],
+    ['a full disk of its file', 'export /dev/full', 'exists already (EEXIST)'],
     ['a reader that stops', 'export | true; exit $PIPESTATUS', 'Standard output was closed before'],
   ])('ends with a message and exit code 1 at %s', async (_what, line, message) => {
     await store(
