@@ -82,7 +82,10 @@ async function* writtenTo(
   parts: AsyncIterable<Result<AnswerPart, Problem>>,
 ): AsyncGenerator<Result<AnswerPart, Problem>> {
   const unwritable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) =>
-    problem(EXIT.refused, `The file ${resolve(path)} ${code === 'EEXIST' ? 'exists already' : 'cannot be written'} (${code}).`);
+    problem(
+      EXIT.refused,
+      `The file ${resolve(path)} ${code === 'EEXIST' ? 'exists already' : 'cannot be written'} (${code}).`,
+    );
   const file = await openFile(path, 'wx', 0o600).catch(unwritable);
   if ('problem' in file) return yield file;
   let isComplete = false;

@@ -47,7 +47,10 @@ function listCommand(open: OpenKeys): CommandDefinition {
     run: () =>
       withKeys(open, async (keys) => {
         const documents = (await keys.list()).map(documentOf);
-        const messages = documents.length === 0 ? ['No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.'] : [];
+        const messages =
+          documents.length === 0
+            ? ['No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.']
+            : [];
         return success({ document: documents, text: () => tableOf(documents), messages });
       }),
   };

@@ -35,7 +35,11 @@ function keys(args: readonly string[], url = database.url, settings: Readonly<Re
 
 describe('npm run keys', () => {
   it('lists no key of an empty directory', async () => {
-    expect(await keys(['list'])).toEqual({ exitCode: 0, stdout: '', stderr: 'No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.\n' });
+    expect(await keys(['list'])).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: 'No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.\n',
+    });
     await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['list', '--json']);
     expect([await program.ended(), program.stdout()]).toEqual([0, '[]\n']);
   });
