@@ -53,20 +53,18 @@ export function createProgram(
   { name, version, description, notes }: Omit<CommandProgram, 'commands'>,
   terminal: Terminal,
 ): Command {
-  return (
-    new Command(name)
-      // Commander wraps it for the terminal.
-      .description(description.replaceAll('\n', ' '))
-      .configureOutput({
-        writeOut: (text) => terminal.writeHelp(text),
-        writeErr: (text) => terminal.writeUsageError(text),
-        getOutHelpWidth: () => terminal.columns,
-      })
-      .exitOverride()
-      .version(version, '--version', 'print the version')
-      .helpOption('-h, --help', 'print this page, or that of a command')
-      .addHelpText('after', notes)
-  );
+  // Commander wraps the description for the terminal.
+  return new Command(name)
+    .description(description.replaceAll('\n', ' '))
+    .configureOutput({
+      writeOut: (text) => terminal.writeHelp(text),
+      writeErr: (text) => terminal.writeUsageError(text),
+      getOutHelpWidth: () => terminal.columns,
+    })
+    .exitOverride()
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this page, or that of a command')
+    .addHelpText('after', notes);
 }
 
 /** Runs the program with these arguments, and returns the exit code. Rejects only on a bug. */
