@@ -7,11 +7,15 @@ import { type KeptClients, keepClients } from './keep-demo-clients.ts';
 import { PARTS } from './parts.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
+import { readEnvironment } from './settings/read-environment.ts';
+import { CORE_GROUPS } from './settings/settings.ts';
 
 const inMemory = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
+const { listening, processes } = CORE_GROUPS;
+const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
 let releaseLog = () => {};
 let kept: KeptClients | undefined;
@@ -21,9 +25,26 @@ const service = await run(
     const isKept = process.argv.includes('--keep');
     // In memory, clients would be lost that were to be kept.
     if (!isKept && process.env['npm_config_keep']) return failure([KEPT_BY_NPM]);
+    // Also finds typos of what the demo sets below.
+    const read = readEnvironment(
+      {
+        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT, WORKERS: processes.rows.WORKERS },
+        contradictions: {
+          [`CLIENT_REPOSITORY: ${OWN_CLIENTS}`]: (given) => given['CLIENT_REPOSITORY'],
+          [`CLIENTS_FILE: ${OWN_CLIENTS}`]: (given) => given['CLIENTS_FILE'],
+          'DATABASE_FILE: is used only with npm run demo -- --keep, or npm start': (given) =>
+            !isKept && given['DATABASE_FILE'],
+        },
+      },
+      [],
+      process.env,
+    );
+    if (!read.ok) return read;
     if (isKept) kept = await keepClients(process.env['DATABASE_FILE'] || undefined);
     const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
-    const environment = { MANAGEMENT_PORT: '0', WORKERS: '1', ...process.env, ...own };
+    const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
+    const WORKERS = process.env['WORKERS'] || '1';
+    const environment = { ...process.env, MANAGEMENT_PORT, WORKERS, ...own };
     return startFromEnvironment(environment, stopRequested, (parts) => {
       // What people see first is what they can paste. At a terminal, short lines keep it in sight.
       releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);

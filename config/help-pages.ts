@@ -37,5 +37,7 @@ export const DEMO_PAGE: ServerPage = {
   options: {
     '--keep': 'keep clients in the file DATABASE_FILE (ccauth-demo/clients.db), and print their secrets once',
   },
-  settings: SERVICE_PAGE.settings.filter(([name]) => !/^(CLIENT|DATABASE)/.test(name)),
+  settings: helpRows({ ...FIRST_SETTINGS, WORKERS: FIRST_SETTINGS.WORKERS.meta({ absent: '1' }) }).filter(
+    ([name]) => !/^(CLIENT|DATABASE)/.test(name),
+  ),
 };

@@ -54,7 +54,7 @@ describe('npm run demo', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('says why the file of --keep cannot be used, and takes no other argument', async () => {
+  it('says why the file of --keep cannot be used, and takes no other clients or argument', async () => {
     const running = (args: readonly string[]) =>
       runProgram('config/demo.ts', { PORT: '0', BASE_URL: 'http://a.test', DATABASE_FILE: 'package.json' }, args);
     await using unusable = running(['--keep']);
@@ -66,6 +66,15 @@ describe('npm run demo', () => {
     await using kept = runProgram('config/demo.ts', { npm_config_keep: 'true' });
     expect(await kept.ended()).toBe(1);
     expect(kept.stderr()).toContain('write two dashes before it, npm run demo -- --keep');
+    const others = { CLIENT_REPOSITORY: 'sqlite', CLIENTS_FILE: '/nope.json', DATABASE_FILE: 'x', WORKER: '3' };
+    await using refused = runProgram('config/demo.ts', others);
+    expect(await refused.ended()).toBe(1);
+    expect(refused.stderr()).toContain(`
+  CLIENT_REPOSITORY: the demo has clients of its own: leave it out, or use npm start
+  CLIENTS_FILE: the demo has clients of its own: leave it out, or use npm start
+  DATABASE_FILE: is used only with npm run demo -- --keep, or npm start
+  WORKER: is not a setting of this service: did you mean WORKERS?
+`);
     await using wrong = running(['--keep', '--kept']);
     expect(await wrong.ended()).toBe(2);
     expect(wrong.stderr()).toContain('no arguments but --keep, --help and --version');

@@ -47,6 +47,10 @@ describe('the programs of package.json', () => {
     expect(answer?.text).not.toContain('its-secret');
   });
 
+  it('name the default of the demo', () => {
+    expect(answerArguments(DEMO_PAGE, ['--help'])?.text).toMatch(/^ {2}WORKERS .*; default 1$/m);
+  });
+
   it('start without arguments', () => {
     expect(answerArguments(SERVICE_PAGE, [])).toBeUndefined();
   });
