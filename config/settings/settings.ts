@@ -115,7 +115,7 @@ export const CORE_GROUPS = {
       MANAGEMENT_ALLOWED_HOSTS: hostNames().optional().describe('names, separated by commas, by which Prometheus and operators reach the management port, such as `auth.internal`. Beside them, it answers as `MANAGEMENT_HOST`, `localhost`, `*.localhost` and by IP address; every other `Host` gets [421](monitoring.md)'),
     },
     contradictions: {
-      'BASE_URL: is required if PORT is 0, any free port': ({ PORT, BASE_URL }) => PORT === '0' && !BASE_URL,
+      'BASE_URL: is required, since there is no fixed port: set the URL under which callers reach the service': ({ PORT, BASE_URL }) => PORT === '0' && !BASE_URL,
     },
     doubts: {
       'BASE_URL: no caller reaches 0.0.0.0 or [::], which mean every address of this machine: write the name by which callers reach the service, and 0.0.0.0 into HOST': ({ BASE_URL = '' }) => /\/\/(0\.0\.0\.0|\[::\])([:/]|$)/.test(BASE_URL),

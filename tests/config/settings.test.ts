@@ -61,10 +61,13 @@ describe('readSettings', () => {
       { ...MEMORY, ...TOKEN, MANAGEMENT_TOKEN_FILE: 'x' },
       'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set',
     ],
-    [{ ...MEMORY, ...TOKEN, MANAGEMENT_PORT: '0' }, 'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0'],
+    [
+      { ...MEMORY, ...TOKEN, MANAGEMENT_PORT: '0' },
+      'MANAGEMENT_TOKEN: needs a management port: set MANAGEMENT_PORT=8081 or another port',
+    ],
     [
       { ...MEMORY, MANAGEMENT_TOKEN_FILE: 'x', MANAGEMENT_PORT: '0' },
-      'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0',
+      'MANAGEMENT_TOKEN_FILE: needs a management port: set MANAGEMENT_PORT=8081 or another port',
     ],
     [{ ...MEMORY, TOKEN_PROFILE: 'rfc9068' }, 'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
     [
@@ -72,7 +75,10 @@ describe('readSettings', () => {
       'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token',
     ],
     [{ ...MEMORY, KEY_FILE: 'x', KEY_ROTATION_SECONDS: '300' }, 'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'],
-    [{ ...MEMORY, PORT: '0' }, 'BASE_URL: is required if PORT is 0, any free port'],
+    [
+      { ...MEMORY, PORT: '0' },
+      'BASE_URL: is required, since there is no fixed port: set the URL under which callers reach the service',
+    ],
     [
       { ...MEMORY, CLIENT_SECRET_COST: '12', CLIENT_SECRET_COST_MAX: '11', KEY_ROTATION_SECONDS: '10', PORT: '8081' },
       'CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST',

@@ -168,7 +168,7 @@ const LISTENING: readonly Mistake[] = [
   {
     what: 'any free port without BASE_URL',
     set: { PORT: '0', BASE_URL: '' },
-    cure: /BASE_URL: is required if PORT is 0/,
+    cure: /BASE_URL: is required, since there is no fixed port/,
   },
   { what: 'BASE_URL without a scheme', set: { BASE_URL: 'auth.test' }, cure: /BASE_URL: must be an http or https URL/ },
   {
@@ -291,7 +291,7 @@ const VALUES: readonly Mistake[] = [
   {
     what: 'an operator token without its port',
     set: { MANAGEMENT_TOKEN: 'an-operator-token' },
-    cure: /must not be set if MANAGEMENT_PORT is 0/,
+    cure: /set MANAGEMENT_PORT=8081/,
   },
   { what: 'a cost beyond the limit', set: { CLIENT_SECRET_COST: '31' }, cure: /a whole number from 4 to 14/ },
   {

@@ -17,8 +17,8 @@ export const STATUS_SETTINGS = settingsGroup({
   },
   contradictions: {
     'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set': (given) => given['MANAGEMENT_TOKEN'] && given['MANAGEMENT_TOKEN_FILE'],
-    'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN'] && hasNoPort(given),
-    'MANAGEMENT_TOKEN_FILE: must not be set if MANAGEMENT_PORT is 0': (given) => given['MANAGEMENT_TOKEN_FILE'] && hasNoPort(given),
+    'MANAGEMENT_TOKEN: needs a management port: set MANAGEMENT_PORT=8081 or another port': (given) => given['MANAGEMENT_TOKEN'] && hasNoPort(given),
+    'MANAGEMENT_TOKEN_FILE: needs a management port: set MANAGEMENT_PORT=8081 or another port': (given) => given['MANAGEMENT_TOKEN_FILE'] && hasNoPort(given),
   },
 });
 
