@@ -1,6 +1,7 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
 import { ResponsePacing } from '../adapters/http/admission/response-pacing.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
+import { nodeProblem } from '../adapters/system/program-version.ts';
 import { PARTS } from './parts.ts';
 import { part } from './registration.ts';
 import { startFromEnvironment } from './service.ts';
@@ -31,16 +32,23 @@ const WITHOUT_EFFECT = [
  *
  * @param settings as for the service; nothing else is read, not even `process.env`.
  * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
- * @throws Error with every problem of the settings.
+ * @throws Error with every problem of the settings, or that Node.js is too old.
  */
 export async function openFetchService(
   settings: Environment,
   writeLog?: (line: string) => void,
 ): Promise<FetchService> {
+  const oldNode = nodeProblem();
+  if (oldNode !== undefined) throw new Error(oldNode);
   const useless = WITHOUT_EFFECT.filter((name) => settings[name]);
   if (useless.length > 0) throw new Error(`${useless.join(', ')}: must not be set, since no port is opened here`);
+  for (const [name, value] of Object.entries(settings)) {
+    if (value !== undefined && typeof value !== 'string')
+      throw new Error(`${name}: must be a string, as in process.env`);
+  }
   const opened: { server?: FetchServer } = {};
-  const environment = { MANAGEMENT_PORT: '0', ...settings, PORT: '0', WORKERS: '1' };
+  const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
+  const environment = { ...settings, MANAGEMENT_PORT, PORT: '0', WORKERS: '1' };
   const started = await startFromEnvironment(environment, undefined, (container) => {
     if (writeLog !== undefined) {
       container.resolve(PARTS.logDestination).write = (line) => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -111,9 +111,10 @@ describe('the package, in an empty folder', () => {
     async (node) => {
       const page = readFileSync('docs/embedding.md', 'utf8');
       const [, snippet = ''] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
-      cpSync('config/demo', join(folder, 'config/demo'), { recursive: true });
+      const [, clients = ''] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
+      writeFileSync(join(folder, 'clients.json'), clients);
       const use = `
-      const form = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };
+      const form = { grant_type: 'client_credentials', client_id: 'billing', client_secret: 'billing-secret' };
       const request = new Request('https://auth.example.com/oauth2/token', { method: 'POST', body: new URLSearchParams(form) });
       const response = await handle(request, '192.0.2.7');
       await service.close();
@@ -128,7 +129,14 @@ describe('the package, in an empty folder', () => {
   it('refuses a Node.js that is too old, and says which one it needs', async () => {
     await using program = start(installed, ['serve'], 'refused');
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe('This program needs Node.js 22.18 or newer; this is Node.js 20.19.0.\n');
+    const problem = 'This program needs Node.js 22.18 or newer; this is Node.js 20.19.0.\n';
+    expect(program.stderr()).toBe(problem);
+    const open =
+      "import('client-credentials-authorization-service/fetch').then(({ openFetchService }) => openFetchService({}))";
+    const node = join(nodes['refused'] ?? '', 'node');
+    await using embedded = start(node, ['-e', `${open}.catch(({ message }) => console.error(message))`], 'refused');
+    expect(await embedded.ended()).toBe(0);
+    expect(embedded.stderr()).toBe(problem);
   });
 
   it.each([

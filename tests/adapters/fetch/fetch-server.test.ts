@@ -168,9 +168,22 @@ it('refuses settings that have no effect, and reports all problems of the others
   await expect(openFetchService({ ...SETTINGS, PORT: '8080', WORKERS: '2' })).rejects.toThrow(
     'PORT, WORKERS: must not be set, since no port is opened here',
   );
-  await expect(openFetchService({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE })).rejects.toThrow(
-    /^BASE_URL: is required/,
+  const settings = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE, TOKEN_LIFETIME_SECONDS: '0' };
+  await expect(openFetchService(settings)).rejects.toThrow(
+    /^TOKEN_LIFETIME_SECONDS: must be a whole number from 1 to 86400\nBASE_URL: is required, since there is no fixed port/,
   );
+});
+
+it.each([60, null, true])('says that a setting must be a string: %p', async (value) => {
+  const settings = JSON.parse(JSON.stringify({ ...SETTINGS, TOKEN_LIFETIME_SECONDS: value }));
+  await expect(openFetchService(settings)).rejects.toThrow(
+    'TOKEN_LIFETIME_SECONDS: must be a string, as in process.env',
+  );
+});
+
+it('opens no management port for an empty MANAGEMENT_PORT', async () => {
+  const settings = { ...SETTINGS, MANAGEMENT_PORT: '', MANAGEMENT_TOKEN: 'an-operator-token' };
+  await expect(openFetchService(settings)).rejects.toThrow('set MANAGEMENT_PORT=8081');
 });
 
 it('finishes what is in progress when it is closed, and answers nothing afterwards', async () => {
