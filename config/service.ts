@@ -8,14 +8,16 @@ import { CAPABILITIES } from './capabilities.ts';
 import type { Launch, Override } from './capability.ts';
 import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
-import type { Configuration } from './settings/configuration.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
 import { loadConfiguration, SLICES } from './settings/load-configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
-/** Starts the service in one process or several. Fails with every problem of the settings before a port is open; rejects as below, or at the signal. */
+/**
+ * Starts the service in one process or several, and resolves when it listens. Fails with every problem of the settings before a port is open.
+ * Rejects, with nothing left open, at the signal, and where a port is not available or the table of the clients cannot be used.
+ */
 export async function startFromEnvironment(
   environment: Environment,
   stopRequested?: AbortSignal,
@@ -53,21 +55,13 @@ export async function startFromEnvironment(
         more?.(parts);
         withSignal(parts);
       }),
-    start: (container, role) => startProcess(container, settings, role),
+    start: (container, role) => startProcess(container, settings, role, environment),
   };
   return namePortProblem(listeningPlaces(settings), () => {
     for (const capability of CAPABILITIES) {
       const launched = capability.launch?.(launch);
       if (launched !== undefined) return launched;
     }
-    return startService(value, withSignal);
+    return launch.build('single').then((container) => launch.start(container, 'single'));
   });
-}
-
-/**
- * Starts the service in one process and resolves when it listens. Rejects, with nothing left open, where a port is not
- * available or the table of the clients cannot be used.
- */
-export async function startService(configuration: Configuration, override?: Override): Promise<RunningServer> {
-  return startProcess(await buildContainer(configuration, 'single', override), configuration.settings, 'single');
 }

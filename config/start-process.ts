@@ -7,14 +7,20 @@ import type { ProcessRole } from './capability.ts';
 import { LISTS, PARTS } from './parts.ts';
 import { getFrom } from './registration.ts';
 import { hostHint } from './settings/platform.ts';
+import type { Environment } from './settings/read-environment.ts';
 import { settingDoubts } from './settings/setting-doubts.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available. */
+/**
+ * Starts what a process of this role has to start. Rejects, with nothing left open, where a port is not available.
+ *
+ * @param environment what the settings were read from, to report what is doubtful in it; undefined in a worker.
+ */
 export function startProcess(
   container: DependencyContainer,
   settings: Settings,
   role: ProcessRole,
+  environment?: Environment,
   workersPort?: SharedPort,
 ): Promise<RunningServer> {
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings;
@@ -24,14 +30,8 @@ export function startProcess(
   let port = workersPort ?? { port: settings.PORT, reusePort: false };
   const memory = role === 'worker' ? [] : inspectProcesses(workers).filter(({ state }) => state === 'problem');
   for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
-  const hint = role === 'worker' ? undefined : hostHint(process.env);
-  const doubts =
-    role === 'worker'
-      ? []
-      : [
-          ...settingDoubts({ ...process.env, CLIENT_REPOSITORY: settings.CLIENT_REPOSITORY }),
-          ...doubtsAboutKey(settings),
-        ];
+  const hint = environment && hostHint(environment);
+  const doubts = environment === undefined ? [] : [...settingDoubts(environment), ...doubtsAboutKey(settings)];
   return startServer({
     management:
       MANAGEMENT_PORT === 0

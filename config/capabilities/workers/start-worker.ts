@@ -75,7 +75,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
   reportHealth(checksOfProcess(get), (states) => ignoreEndOfPrimary(pipe.health(states)));
   return {
     async listen() {
-      service = await startProcess(container, settings, 'worker', start.sharedPort);
+      service = await startProcess(container, settings, 'worker', undefined, start.sharedPort);
       return { address: service.host, port: service.port };
     },
     ping: primary.heard,
