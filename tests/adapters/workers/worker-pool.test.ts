@@ -69,6 +69,24 @@ describe('WorkerPool', () => {
     expect([...alive].map(({ id }) => id)).toEqual([2, 3]);
   });
 
+  it('does not listen on a port that another service has taken since the workers started', async () => {
+    let looked = 0;
+    const findPort = async () => {
+      looked += 1;
+      if (looked === 2) throw new Error('EADDRINUSE');
+      return { port: 1, reusePort: true };
+    };
+    let listening = 0;
+    const listen = async () => {
+      listening += 1;
+      return WHERE;
+    };
+    const { pool } = world(() => fakeWorker(1).worker, { size: 1, findPort, listen });
+    await pool.start();
+    await expect(pool.listen()).rejects.toThrow('EADDRINUSE');
+    expect(listening).toBe(0);
+  });
+
   it('leaves no worker behind if one of the first cannot be started', async () => {
     const first = fakeWorker(1);
     let forks = 0;
