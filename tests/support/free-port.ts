@@ -6,16 +6,19 @@ import { createServer } from 'node:net';
 const LOWEST = 16_000;
 const HIGHEST = 32_000;
 
-/** Jest's workers run at once. Each has ports of its own, so that none gives away a port that another has just found free. */
-const WORKERS_MAX = 32;
-const WORKER = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS_MAX;
+/**
+ * Jest's workers run at once, and so may several runs. Each process has ports of its own, so that none gives away a port that
+ * another has just found free: four workers of one run never share any, and two runs rarely.
+ */
+const SHARES = 128;
+const SHARE = (Number(process.env['JEST_WORKER_ID'] ?? 0) % 4) + 4 * (process.pid % (SHARES / 4));
 
 const given = new Set<number>();
 
 /** A loopback port on which no process listens at the moment. No other call returns it, and the system gives it to nobody. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = WORKER + WORKERS_MAX * randomInt(LOWEST / WORKERS_MAX, HIGHEST / WORKERS_MAX);
+    const port = SHARE + SHARES * randomInt(LOWEST / SHARES, HIGHEST / SHARES);
     if (given.has(port) || !(await canListen(port))) continue;
     given.add(port);
     return port;

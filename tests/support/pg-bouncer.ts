@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
+import { isInstalled } from './installed.ts';
 import { runAt } from './run-at.ts';
 import { until } from './until.ts';
 
@@ -12,10 +13,20 @@ export interface PgBouncer extends AsyncDisposable {
   readonly url: string;
 }
 
+/** Of PgBouncer 1.x. */
+function minorVersion(): number {
+  const [, minor = 0] = /PgBouncer 1\.(\d+)/.exec(execFileSync('pgbouncer', ['--version']).toString()) ?? [];
+  return Number(minor);
+}
+
 /** Settings with which each version loses prepared statements in transaction mode. Before 1.21 there is no such setting. */
 export function losingStatements(): Readonly<Record<string, string>> {
-  const [, minor = 0] = /PgBouncer 1\.(\d+)/.exec(execFileSync('pgbouncer', ['--version']).toString()) ?? [];
-  return Number(minor) < 21 ? {} : { max_prepared_statements: '0' };
+  return keepsStatements() ? { max_prepared_statements: '0' } : {};
+}
+
+/** Whether the installed version can keep prepared statements in transaction mode. */
+export function keepsStatements(): boolean {
+  return isInstalled('pgbouncer') && minorVersion() >= 21;
 }
 
 /** @param settings of `[pgbouncer]`, such as `pool_mode`. */
@@ -25,7 +36,7 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
-  const own = await freePort();
+  const own = Number(settings['listen_port'] ?? (await freePort()));
   const all = { listen_addr: '127.0.0.1', listen_port: own, unix_socket_dir: '', auth_type: 'any', ...settings };
   const file = join(folder, 'pgbouncer.ini');
   const name = pathname.slice(1);
@@ -57,7 +68,7 @@ export async function startPgBouncer(
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       await ended;
-      await rm(folder, { recursive: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
