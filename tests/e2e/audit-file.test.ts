@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { auditLinesIn, requestIdsOf } from '../support/audit-lines.ts';
-import { describeAuditFile } from '../support/describe-audit-file.ts';
 import { requestToken, send } from '../support/http.ts';
 import { followProgram, runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -12,9 +11,6 @@ import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { UnreadPipe } from '../support/unread-pipe.ts';
 import { until } from '../support/until.ts';
-
-// tests/faults has the same with one process.
-describeAuditFile('2');
 
 let folder: string;
 let path: string;

@@ -16,8 +16,8 @@ const CONNECTIONS = 4;
 const CALLERS = 16;
 const KILLS = 5;
 
-// tests/e2e has the same with workers.
 describeAuditFile('1');
+describeAuditFile('2');
 
 let folder: string;
 let path: string;

@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freshTables } from '../../support/details-tables.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsInProcess, clientsProgram, type RunClients } from './clients-program.ts';
+import { clientsInProcess, clientsProgram, type RunClients } from '../adapters/cli/clients-program.ts';
+import { freshTables } from '../support/details-tables.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 // Most tests of the commands run them in the test's own process. Here and in these files they are programs that are started:
-// clients-secrets.test.ts (add), clients-locking.test.ts (rotate, disable), clients-import.test.ts (import, list) and
+// (in tests/adapters/cli) clients-secrets.test.ts (add), clients-locking.test.ts (rotate, disable), clients-import.test.ts (import, list) and
 // clients-explain.test.ts (explain).
 
 let database: TestDatabase;
