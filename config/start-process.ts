@@ -51,7 +51,7 @@ export function startProcess(
         get(PARTS.keyRotation).start(get(PARTS.stopRequested)),
         ...get.all(LISTS.preparations).map((prepare) => prepare()),
       ]);
-      // Once more: a service that has begun to listen meanwhile would share the port, and each of them refuse the other's tokens.
+      // Once more: a service that has begun to listen since then would share the port, and each would refuse the other's tokens.
       await findPort();
       for (const start of get.all(LISTS.background)) start();
     },

@@ -44,7 +44,7 @@ export async function* streamWithStorage<Storage extends Closable>(
 }
 
 const GRANT =
-  'Use a role that may. npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.';
+  'Use a role with this right: npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.';
 const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
 
 /**

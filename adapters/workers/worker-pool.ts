@@ -89,7 +89,7 @@ export class WorkerPool implements HealthCheck {
 
   /** Resolves when all workers listen. Otherwise as above. */
   async listen(): Promise<WorkerAddress> {
-    // Once more: a service that has begun to listen meanwhile would share the port, and each of them refuse the other's tokens.
+    // Once more: a service that has begun to listen since then would share the port, and each would refuse the other's tokens.
     await this.#parts.findPort();
     const [first] = await this.#ofEach(this.#parts.listen);
     const port = this.#port;

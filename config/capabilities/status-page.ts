@@ -127,11 +127,8 @@ export const statusPage = define({
       const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data?since=1e12', 'keys');
       if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
       const cure =
-        token === undefined
-          ? 'set MANAGEMENT_TOKEN and run it beside the service'
-          : `run it beside the service, whose management port must be ${port} and accept this MANAGEMENT_TOKEN`;
-      const other = 'with KEY_DIRECTORY=postgres, compare with npm run keys -- list';
-      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, `${cure}; ${other}`)];
+        'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=postgres, compare with npm run keys -- list';
+      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, cure)];
     };
     return [
       { name: 'status page', inspect: async () => (token === undefined ? [NO_PAGE] : inspectPage(host, port)) },

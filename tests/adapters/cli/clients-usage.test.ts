@@ -96,7 +96,7 @@ describe('npm run clients, on a database that cannot be used', () => {
     const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
     expect(run).toMatchObject({ exitCode: 3, stdout: '' });
     expect(run.stderr).toBe(
-      'The database cannot be used: permission denied for table clients (42501)\nUse a role that may. npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.\n',
+      'The database cannot be used: permission denied for table clients (42501)\nUse a role with this right: npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.\n',
     );
     await database.query(`revoke all on clients from ${role.name}`);
   });
