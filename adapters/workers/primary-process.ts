@@ -1,14 +1,16 @@
-import { connectToPrimary, type PrimaryPipe } from './pipe.ts';
-import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { PrimaryFunctions } from './protocol.ts';
 
 /** What requests ask of the primary. */
 type Questions = Pick<
   PrimaryFunctions,
-  'acquireSlot' | 'settleSlot' | 'callerDisconnected' | 'useAssertions' | 'findKey' | 'answerRoute'
+  'acquireSlot' | 'settleSlot' | 'callerDisconnected' | 'abandonSlot' | 'useAssertions' | 'findKey' | 'answerRoute'
 >;
 
 /** Milliseconds that an answer may take beyond the longest wait in the primary: messages are slow on a busy machine. */
 const MARGIN_MS = 3_000;
+
+const SECRETS = 'secret verification';
 
 interface AnswerLimits {
   /** The longest that an attempt waits in the primary, in milliseconds: for its slot, or for the time of its answer. */
@@ -20,26 +22,14 @@ interface AnswerLimits {
   readonly marginMs?: number;
 }
 
-/** Connects this worker to the primary that started it. */
-export function connectToPrimaryProcess(functions: WorkerFunctions): PrimaryPipe {
-  return connectToPrimary(
-    {
-      // A primary that has ended gets no message any more, and this process ends too.
-      send: (message) => void (process.connected && process.send?.(message, undefined, undefined, () => {})),
-      onMessage: (listener) => process.on('message', listener),
-    },
-    functions,
-  );
-}
-
 /**
- * The primary, as the requests of a worker ask it. Each question has a deadline, and throws an Error that says why there is
- * no answer: the primary has ended, or it does not run, because its process is stopped or its event loop is blocked. Once a
+ * The primary, as the requests of a worker ask it. Each question has a deadline. It throws DependencyUnavailable with the
+ * fault of the primary, or if the primary does not run, because its process is stopped or its event loop is blocked. Once a
  * deadline has passed without a message from the primary, new questions fail at once, so that nothing collects here or in
  * the pipe. They are asked again as soon as a message shows that the primary runs. It then reads what waits in the pipe.
  */
 export class PrimaryProcess implements Questions {
-  readonly #primary: Questions & Pick<PrimaryFunctions, 'abandonSlot'>;
+  readonly #primary: Questions;
   readonly #slotMs: number;
   readonly #storageMs: number;
   readonly #unansweredMax: number;
@@ -47,10 +37,7 @@ export class PrimaryProcess implements Questions {
   #heard = 0;
   #isSilent = false;
 
-  constructor(
-    primary: Questions & Pick<PrimaryFunctions, 'abandonSlot'>,
-    { slotMs, storageMs, unansweredMax, marginMs = MARGIN_MS }: AnswerLimits,
-  ) {
+  constructor(primary: Questions, { slotMs, storageMs, unansweredMax, marginMs = MARGIN_MS }: AnswerLimits) {
     this.#primary = primary;
     this.#slotMs = slotMs + marginMs;
     this.#storageMs = storageMs + marginMs;
@@ -71,32 +58,43 @@ export class PrimaryProcess implements Questions {
   /** A slot that is granted too late is given back: this message follows the question through the pipe. */
   readonly acquireSlot: Questions['acquireSlot'] = (id, request) =>
     this.#ask(
+      SECRETS,
       () => this.#primary.acquireSlot(id, request),
       this.#slotMs,
-      () => void this.#primary.abandonSlot(id).catch(() => {}),
+      () => void this.abandonSlot(id).catch(() => {}),
     );
 
   /** Always sent, also to a primary that does not run: it gives the slot back when it runs again. */
   readonly settleSlot: Questions['settleSlot'] = (id, verdict) =>
-    this.#answerTo(this.#primary.settleSlot(id, verdict), this.#slotMs);
+    this.#answerTo(SECRETS, this.#primary.settleSlot(id, verdict), this.#slotMs);
 
   readonly callerDisconnected: Questions['callerDisconnected'] = (id) => this.#primary.callerDisconnected(id);
 
-  readonly useAssertions: Questions['useAssertions'] = (uses) =>
-    this.#ask(() => this.#primary.useAssertions(uses), this.#storageMs);
+  readonly abandonSlot: Questions['abandonSlot'] = (id) => this.#primary.abandonSlot(id);
 
-  readonly findKey: Questions['findKey'] = (kid) => this.#ask(() => this.#primary.findKey(kid), this.#storageMs);
+  readonly useAssertions: Questions['useAssertions'] = (uses) =>
+    this.#ask('used assertions', () => this.#primary.useAssertions(uses), this.#storageMs);
+
+  readonly findKey: Questions['findKey'] = (kid) =>
+    this.#ask('key directory', () => this.#primary.findKey(kid), this.#storageMs);
 
   readonly answerRoute: Questions['answerRoute'] = (asked) =>
-    this.#ask(() => this.#primary.answerRoute(asked), this.#storageMs);
+    this.#ask('primary', () => this.#primary.answerRoute(asked), this.#storageMs);
 
-  async #ask<Answer>(send: () => Promise<Answer>, withinMs: number, onLate?: () => void): Promise<Answer> {
-    if (this.#isSilent) throw new Error('the primary process does not answer');
-    if (this.#unanswered >= this.#unansweredMax) throw new Error('too many questions wait for the primary process');
-    return this.#answerTo(send(), withinMs, onLate);
+  async #ask<Answer>(
+    dependency: string,
+    send: () => Promise<Answer>,
+    withinMs: number,
+    onLate?: () => void,
+  ): Promise<Answer> {
+    if (this.#isSilent) throw noAnswer(dependency);
+    if (this.#unanswered >= this.#unansweredMax) {
+      throw new DependencyUnavailable(dependency, new Error('too many questions wait for the primary process'));
+    }
+    return this.#answerTo(dependency, send(), withinMs, onLate);
   }
 
-  #answerTo<Answer>(call: Promise<Answer>, withinMs: number, onLate = () => {}): Promise<Answer> {
+  #answerTo<Answer>(dependency: string, call: Promise<Answer>, withinMs: number, onLate = () => {}): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const heardBefore = this.#heard;
     let isAnswered = false;
@@ -104,7 +102,7 @@ export class PrimaryProcess implements Questions {
       if (isAnswered) return;
       // A primary that was heard meanwhile runs, and only this answer is late.
       if (this.#heard === heardBefore) this.#isSilent = true;
-      reject(new Error('the primary process does not answer'));
+      reject(noAnswer(dependency));
       onLate();
     };
     // Timers come before messages: after a time in which this process did not run, the answers are read first.
@@ -113,19 +111,16 @@ export class PrimaryProcess implements Questions {
       isAnswered = true;
       this.#unanswered -= 1;
       clearTimeout(timer);
+      this.heard();
     };
     this.#unanswered += 1;
-    call.then(
-      (answer) => {
-        answered();
-        this.heard();
-        resolve(answer);
-      },
-      () => {
-        answered();
-        reject(new Error('the primary process has ended'));
-      },
-    );
+    call.finally(answered).then(resolve, (fault: unknown) => {
+      reject(fault instanceof DependencyUnavailable ? fault : new DependencyUnavailable(dependency, fault));
+    });
     return promise;
   }
+}
+
+function noAnswer(dependency: string): DependencyUnavailable {
+  return new DependencyUnavailable(dependency, new Error('the primary process does not answer'));
 }

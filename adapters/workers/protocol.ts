@@ -1,3 +1,4 @@
+import { type BirpcReturn, createBirpc } from 'birpc';
 import type { KeyRingState } from '../../application/keys/key-ring-state.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
@@ -13,33 +14,6 @@ import type {
 import type { AssertionUse, UseOutcome } from '../../application/ports/used-assertions.ts';
 import { type SlotRequest, SlotsExhausted, type VerificationSlot } from '../../application/ports/verification-slots.ts';
 import type { VerifiedSecret } from '../../application/ports/verified-secrets.ts';
-
-/** Why there is no slot or no verdict. */
-export interface SentFault {
-  readonly unavailable: string;
-  /** Too many verifications wait. */
-  readonly slotsExhausted?: true;
-}
-
-/** An error would lose its class when it is sent. */
-export function sentFaultOf(reason: unknown): SentFault {
-  const cause = reason instanceof DependencyUnavailable ? reason.cause : reason;
-  const unavailable = cause instanceof Error ? cause.message : 'unknown fault';
-  return reason instanceof SlotsExhausted ? { unavailable, slotsExhausted: true } : { unavailable };
-}
-
-/** What the other process answers. Throws DependencyUnavailable if that is a fault, or there is no answer. */
-export async function answerOf<Answer>(dependency: string, asked: Promise<Answer | SentFault>): Promise<Answer> {
-  const answer = await asked.catch((reason) => {
-    throw new DependencyUnavailable(dependency, reason);
-  });
-  if (!isFault(answer)) return answer;
-  throw new DependencyUnavailable(dependency, new Error(answer.unavailable));
-}
-
-function isFault(answer: unknown): answer is SentFault {
-  return typeof answer === 'object' && answer !== null && 'unavailable' in answer;
-}
 
 /** A slot request as it is sent. Separate messages report that the caller has disconnected, and ask for the registration. */
 type SentSlotRequest = Omit<SlotRequest, 'caller' | 'waitMs' | 'isRegistered'> & { readonly network: string };
@@ -69,22 +43,18 @@ export interface WorkerAddress {
   readonly port: number;
 }
 
-/** What a worker asks of the primary. */
+/** What a worker asks of the primary. A fault is thrown as DependencyUnavailable or SlotsExhausted. */
 export interface PrimaryFunctions {
   /** Resolves with the kind of the slot. */
-  acquireSlot(
-    id: number,
-    request: SentSlotRequest,
-  ): Promise<VerificationSlot['refusals'] | 'attempts_exhausted' | SentFault>;
-  /** Without a verdict: the verification failed. */
-  settleSlot(id: number, verdict: SecretVerdict | undefined): Promise<SecretVerdict | 'attempts_exhausted' | SentFault>;
+  acquireSlot(id: number, request: SentSlotRequest): Promise<VerificationSlot['refusals'] | 'attempts_exhausted'>;
+  settleSlot(id: number, verdict: SecretVerdict): Promise<SecretVerdict | 'attempts_exhausted'>;
   callerDisconnected(id: number): Promise<void>;
-  /** The worker waits for this slot no longer. If it was granted meanwhile, it is given back. */
+  /** The worker neither waits for this slot nor holds it any longer. If it was granted, it is given back without a verdict. */
   abandonSlot(id: number): Promise<void>;
   /** As UsedAssertions. */
-  useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[] | SentFault>;
-  /** Looks up a key id. Resolves when the worker has taken the keys that there are then; with the fault if the key directory is unavailable. */
-  findKey(kid: string): Promise<SentFault | undefined>;
+  useAssertions(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]>;
+  /** Looks up a key id. Resolves when the worker has taken the keys that there are then. */
+  findKey(kid: string): Promise<void>;
   /** Rejects if the primary has no such route. */
   answerRoute: AnswerRoutes;
   secretVerified(secret: VerifiedSecret): void;
@@ -93,7 +63,7 @@ export interface PrimaryFunctions {
   health(states: readonly CheckState[]): void;
 }
 
-/** What the primary asks of a worker. */
+/** What the primary asks of a worker. A fault is thrown in the same way. */
 export interface WorkerFunctions {
   /** Resolves when the worker could listen, or with the reason why it cannot. */
   start(start: WorkerStart): Promise<{ readonly problem?: string }>;
@@ -106,7 +76,7 @@ export interface WorkerFunctions {
   cacheSecret(secret: VerifiedSecret): void;
   takeIssuerKeys(sets: SentIssuerKeys): void;
   /** Whether the client of the slot request with this id is registered. */
-  isRegistered(id: number): Promise<boolean | SentFault>;
+  isRegistered(id: number): Promise<boolean>;
   /** A stored secret has this BCrypt cost. */
   includeCost(cost: number): void;
   /** Opens log files again. Resolves with whether that was possible. */
@@ -115,4 +85,66 @@ export interface WorkerFunctions {
   figures(): Promise<ProcessFigures>;
   findRefusals(query: RefusalQuery): readonly RefusalRecord[];
   stop(mode: ShutdownMode): Promise<void>;
+}
+
+/** One end of the pipe between the primary and a worker. */
+export interface Pipe {
+  send(message: unknown): void;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
+/** The functions of the other process. Closing it rejects the calls in progress. */
+export type WorkerPipe = BirpcReturn<WorkerFunctions, PrimaryFunctions>;
+export type PrimaryPipe = BirpcReturn<PrimaryFunctions, WorkerFunctions>;
+
+/** A message of birpc. */
+interface Message {
+  /** What the function threw. */
+  readonly e?: unknown;
+  /** In place of a fault, which would lose its class. */
+  readonly fault?: { readonly dependency: string; readonly reason: string; readonly isExhausted: boolean };
+}
+
+function withSentFault(message: Message): Message {
+  const { e: fault } = message;
+  if (!(fault instanceof DependencyUnavailable)) return message;
+  const reason = fault.cause instanceof Error ? fault.cause.message : 'unknown fault';
+  const isExhausted = fault instanceof SlotsExhausted;
+  return { ...message, e: undefined, fault: { dependency: fault.dependency, reason, isExhausted } };
+}
+
+function withReceivedFault(message: Message): Message {
+  if (message.fault === undefined) return message;
+  const { dependency, reason, isExhausted } = message.fault;
+  return {
+    ...message,
+    e: isExhausted ? new SlotsExhausted(reason) : new DependencyUnavailable(dependency, new Error(reason)),
+  };
+}
+
+// No time limit for all calls alike: a start and a stop may take long. Those that a request or a scrape waits for have limits
+// of their own, and the pipe closes when either process ends.
+const options = ({ send, onMessage }: Pipe) => ({
+  post: send,
+  on: onMessage,
+  timeout: -1,
+  serialize: withSentFault,
+  deserialize: withReceivedFault,
+});
+
+/** Connects the primary to a worker. */
+export function connectToWorker(pipe: Pipe, functions: PrimaryFunctions): WorkerPipe {
+  return createBirpc<WorkerFunctions, PrimaryFunctions>(functions, {
+    ...options(pipe),
+    eventNames: ['cacheSecret', 'includeCost', 'takeIssuerKeys'],
+  });
+}
+
+/** Connects a worker to the primary. */
+export function connectToPrimary(pipe: Pipe, functions: WorkerFunctions): PrimaryPipe {
+  return createBirpc<PrimaryFunctions, WorkerFunctions>(functions, {
+    ...options(pipe),
+    // `callerDisconnected` and `abandonSlot` are calls, not events: an event could overtake the `acquireSlot` call of the same id.
+    eventNames: ['secretVerified', 'costFound', 'health'],
+  });
 }

@@ -1,19 +1,15 @@
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
+import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import {
   type ClosableVerificationSlots,
   type SlotRequest,
-  SlotsExhausted,
   type VerificationSlot,
   type VerificationSlots,
   verificationFault,
 } from '../../application/ports/verification-slots.ts';
-import { type PrimaryFunctions, type SentFault, sentFaultOf } from './protocol.ts';
-
-const NAME = 'secret verification';
+import type { PrimaryFunctions } from './protocol.ts';
 
 /** The functions of the primary that a worker needs to acquire slots. */
-export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' | 'callerDisconnected'>;
+export type SlotFunctions = Pick<PrimaryFunctions, 'acquireSlot' | 'settleSlot' | 'callerDisconnected' | 'abandonSlot'>;
 
 /**
  * The slots of the primary, which all workers of a service share. The verification itself runs here, in the worker. A new
@@ -47,41 +43,33 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
     caller.disconnected.addEventListener('abort', onDisconnected);
     this.#requests.set(id, request);
     const asked = this.#primary.acquireSlot(id, { clientId, cost, purpose, network: caller.network });
-    const answer = await this.#orClosed(asked)
-      .catch((reason) => {
-        stopListening();
-        throw reason;
-      })
-      .finally(() => this.#requests.delete(id));
-    if (typeof answer === 'object' || answer === 'attempts_exhausted') stopListening();
-    if (typeof answer === 'object') throw faultOf(answer);
-    if (answer === 'attempts_exhausted') return answer;
-    const settle = (verdict: SecretVerdict | undefined) =>
-      this.#orClosed(this.#primary.settleSlot(id, verdict)).finally(stopListening);
+    let refusals: VerificationSlot['refusals'] | 'attempts_exhausted' = 'attempts_exhausted';
+    try {
+      refusals = await this.#orClosed(asked);
+    } finally {
+      this.#requests.delete(id);
+      if (refusals === 'attempts_exhausted') stopListening();
+    }
+    if (refusals === 'attempts_exhausted') return refusals;
     return {
-      refusals: answer,
+      refusals,
       settle: async (verdict) => {
-        const settled = settle(verdict);
-        if (answer !== 'deferred') {
-          settled.catch(() => {});
-          if (caller.disconnected.aborted) throw verificationFault('the caller has disconnected');
-          return verdict === 'match' || answer === 'immediate' ? verdict : 'attempts_exhausted';
-        }
-        const outcome = await settled;
-        if (typeof outcome === 'object') throw faultOf(outcome);
-        return outcome;
+        const settled = this.#orClosed(this.#primary.settleSlot(id, verdict)).finally(stopListening);
+        if (refusals === 'deferred') return settled;
+        settled.catch(() => {});
+        if (caller.disconnected.aborted) throw verificationFault('the caller has disconnected');
+        return verdict === 'match' || refusals === 'immediate' ? verdict : 'attempts_exhausted';
       },
-      release: () => void settle(undefined).catch(() => {}),
+      release: () => {
+        stopListening();
+        this.#primary.abandonSlot(id).catch(() => {});
+      },
     };
   }
 
   /** Answers the primary, which asks for a request that waits. */
-  readonly isRegistered = async (id: number): Promise<boolean | SentFault> => {
-    try {
-      return (await this.#requests.get(id)?.isRegistered()) ?? false;
-    } catch (reason) {
-      return sentFaultOf(reason);
-    }
+  readonly isRegistered = async (id: number): Promise<boolean> => {
+    return (await this.#requests.get(id)?.isRegistered()) ?? false;
   };
 
   /** Refuses the requests that wait, and new ones. */
@@ -94,7 +82,7 @@ export class RemoteVerificationSlots implements ClosableVerificationSlots {
   async #orClosed<Answer>(answer: Promise<Answer>): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#waiting.add(reject);
-    answer.then(resolve, (reason) => reject(new DependencyUnavailable(NAME, reason)));
+    answer.then(resolve, reject);
     try {
       return await promise;
     } finally {
@@ -110,69 +98,51 @@ interface HeldSlot {
 }
 
 /** Acquires slots in the primary on behalf of one worker. */
-export class SlotsForWorker implements SlotFunctions, Pick<PrimaryFunctions, 'abandonSlot'> {
+export class SlotsForWorker implements SlotFunctions {
   readonly #slots: VerificationSlots;
-  readonly #isRegistered: (id: number) => Promise<boolean | SentFault>;
+  readonly #isRegistered: (id: number) => Promise<boolean>;
   /** The slots that the worker waits for or holds, by its own ids. */
   readonly #held = new Map<number, HeldSlot>();
   #closed = false;
 
   /** @param isRegistered asks the worker. */
-  constructor(slots: VerificationSlots, isRegistered: (id: number) => Promise<boolean | SentFault>) {
+  constructor(slots: VerificationSlots, isRegistered: (id: number) => Promise<boolean>) {
     this.#slots = slots;
     this.#isRegistered = isRegistered;
   }
 
   readonly acquireSlot: SlotFunctions['acquireSlot'] = async (id, { network, ...request }) => {
     // Messages of a worker can arrive after it has ended.
-    if (this.#closed) return { unavailable: 'the worker has ended' };
+    if (this.#closed) throw verificationFault('the worker has ended');
     const disconnect = new AbortController();
     this.#held.set(id, { disconnect });
+    const caller = { network, disconnected: disconnect.signal };
+    let slot: VerificationSlot | 'attempts_exhausted' = 'attempts_exhausted';
     try {
-      const slot = await this.#slots.acquire({
-        ...request,
-        caller: { network, disconnected: disconnect.signal },
-        isRegistered: async () => {
-          const answer = await this.#isRegistered(id);
-          if (typeof answer === 'object') throw faultOf(answer);
-          return answer;
-        },
-      });
-      if (slot === 'attempts_exhausted') {
-        this.#held.delete(id);
-        return slot;
-      }
-      // The worker may have ended or abandoned the slot in the meantime.
-      if (this.#held.has(id)) this.#held.set(id, { disconnect, slot });
-      else slot.release();
-      return slot.refusals;
-    } catch (reason) {
-      this.#held.delete(id);
-      return sentFaultOf(reason);
+      slot = await this.#slots.acquire({ ...request, caller, isRegistered: () => this.#isRegistered(id) });
+    } finally {
+      if (slot === 'attempts_exhausted') this.#held.delete(id);
     }
+    if (slot === 'attempts_exhausted') return slot;
+    // The worker may have ended or abandoned the slot in the meantime.
+    if (this.#held.has(id)) this.#held.set(id, { disconnect, slot });
+    else slot.release();
+    return slot.refusals;
   };
 
   readonly settleSlot: SlotFunctions['settleSlot'] = async (id, verdict) => {
     const { slot, disconnect } = this.#held.get(id) ?? {};
-    if (slot === undefined || disconnect === undefined) return { unavailable: 'the slot is not held' };
+    if (slot === undefined || disconnect === undefined) throw verificationFault('the slot is not held');
     // A deferred answer may be waited for, but the slot itself is given back now, and only once.
     this.#held.set(id, { disconnect });
-    try {
-      if (verdict !== undefined) return await slot.settle(verdict);
-      slot.release();
-      return { unavailable: 'the verification failed' };
-    } catch (reason) {
-      return sentFaultOf(reason);
-    } finally {
-      this.#held.delete(id);
-    }
+    return slot.settle(verdict).finally(() => this.#held.delete(id));
   };
 
   readonly callerDisconnected: SlotFunctions['callerDisconnected'] = async (id) => {
     this.#held.get(id)?.disconnect.abort();
   };
 
-  readonly abandonSlot: PrimaryFunctions['abandonSlot'] = async (id) => {
+  readonly abandonSlot: SlotFunctions['abandonSlot'] = async (id) => {
     const held = this.#held.get(id);
     this.#held.delete(id);
     if (held !== undefined) giveBack(held);
@@ -189,8 +159,4 @@ export class SlotsForWorker implements SlotFunctions, Pick<PrimaryFunctions, 'ab
 function giveBack({ disconnect, slot }: HeldSlot): void {
   disconnect.abort();
   slot?.release();
-}
-
-function faultOf({ unavailable, slotsExhausted }: SentFault): DependencyUnavailable {
-  return slotsExhausted ? new SlotsExhausted(unavailable) : verificationFault(unavailable);
 }

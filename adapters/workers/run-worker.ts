@@ -1,7 +1,5 @@
 import cluster from 'node:cluster';
-import type { PrimaryPipe } from './pipe.ts';
-import { connectToPrimaryProcess } from './primary-process.ts';
-import type { WorkerFunctions, WorkerStart } from './protocol.ts';
+import { connectToPrimary, type PrimaryPipe, type WorkerFunctions, type WorkerStart } from './protocol.ts';
 
 /** A worker that can listen, with the functions that the primary calls. */
 export type PreparedWorker = Omit<WorkerFunctions, 'start'>;
@@ -37,7 +35,14 @@ export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) =
     },
   };
   // Until the worker runs, calls of its functions are rejected.
-  const pipe = connectToPrimaryProcess(functions as WorkerFunctions);
+  const pipe = connectToPrimary(
+    {
+      // A primary that has ended gets no message any more, and this process ends too.
+      send: (message) => void (process.connected && process.send?.(message, undefined, undefined, () => {})),
+      onMessage: (listener) => process.on('message', listener),
+    },
+    functions as WorkerFunctions,
+  );
 }
 
 /** Ignores a call that failed because the primary ended: this process ends too. */

@@ -8,8 +8,7 @@ import type {
   RefusalQuery,
 } from '../../application/ports/telemetry.ts';
 import { HEARTBEAT_EVERY_MS } from './heartbeat.ts';
-import type { WorkerPipe } from './pipe.ts';
-import type { WorkerAddress } from './protocol.ts';
+import type { WorkerAddress, WorkerPipe } from './protocol.ts';
 import { worstHealth } from './worker-health.ts';
 import type { WorkerProcess } from './worker-process.ts';
 

@@ -4,14 +4,13 @@ import type { CheckState } from '../../application/ports/health-check.ts';
 import type { ShutdownMode } from '../../application/ports/processes.ts';
 import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { Heartbeat, readCpuUse } from './heartbeat.ts';
-import { connectToWorker, type WorkerPipe } from './pipe.ts';
 import {
+  connectToWorker,
   type PrimaryFunctions,
-  type SentFault,
   type SentIssuerKeys,
   type SentKeys,
-  sentFaultOf,
   type WorkerAddress,
+  type WorkerPipe,
   type WorkerStart,
 } from './protocol.ts';
 import { SlotsForWorker } from './remote-verification-slots.ts';
@@ -66,7 +65,10 @@ export class WorkerProcess {
       {
         ...slots,
         useAssertions: services.useAssertions,
-        findKey: (kid) => this.#findKey(kid),
+        findKey: async (kid) => {
+          await services.lookUpKey(kid);
+          await this.#pipe.takeKeys(services.keys());
+        },
         answerRoute: services.answerRoute,
         secretVerified: (secret) => {
           for (const other of services.workers) if (other !== this) other.#pipe.cacheSecret(secret).catch(ignore);
@@ -175,16 +177,6 @@ export class WorkerProcess {
 
   kill(): void {
     this.#worker.process.kill('SIGKILL');
-  }
-
-  async #findKey(kid: string): Promise<SentFault | undefined> {
-    try {
-      await this.#services.lookUpKey(kid);
-    } catch (reason) {
-      return sentFaultOf(reason);
-    }
-    await this.#pipe.takeKeys(this.#services.keys());
-    return undefined;
   }
 }
 

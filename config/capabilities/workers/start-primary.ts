@@ -4,7 +4,6 @@ import type { RunningServer } from '../../../adapters/http/server/running-server
 import { createKeyFactory, PrivateKeys } from '../../../adapters/jwt/create-key-factory.ts';
 import { findSharedPort } from '../../../adapters/system/shared-port.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { useForWorkers } from '../../../adapters/workers/remote-used-assertions.ts';
 import { WorkerPool } from '../../../adapters/workers/worker-pool.ts';
 import { WorkerProcess } from '../../../adapters/workers/worker-process.ts';
 import type { Launch } from '../../capability.ts';
@@ -69,7 +68,7 @@ export async function startPrimary({
         {
           slots,
           workers,
-          useAssertions: (uses) => useForWorkers(get(PARTS.usedAssertionsStore))(uses),
+          useAssertions: (uses) => get(PARTS.usedAssertionsStore).use(uses),
           keys,
           lookUpKey: (kid) => keyRing.verificationKey(kid),
           answerRoute: async (asked) => get(PARTS.routeAnswers)(asked),

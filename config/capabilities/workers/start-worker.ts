@@ -7,10 +7,8 @@ import { PACED_ATTEMPTS } from '../../../adapters/secrets/paced-attempts.ts';
 import { VERIFICATION_QUEUE_LIMITS } from '../../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
 import { SystemClock, SystemMonotonicClock } from '../../../adapters/system/system.ts';
-import type { PrimaryPipe } from '../../../adapters/workers/pipe.ts';
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
-import { answerOf, type WorkerStart } from '../../../adapters/workers/protocol.ts';
-import { RemoteUsedAssertions } from '../../../adapters/workers/remote-used-assertions.ts';
+import type { PrimaryPipe, WorkerStart } from '../../../adapters/workers/protocol.ts';
 import { RemoteVerificationSlots } from '../../../adapters/workers/remote-verification-slots.ts';
 import { ignoreEndOfPrimary, type PreparedWorker } from '../../../adapters/workers/run-worker.ts';
 import { reportHealth } from '../../../adapters/workers/worker-health.ts';
@@ -49,7 +47,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     readPrivateKey: readSigningKey,
     schedule: new KeySchedule(keyTimes(settings)),
     clock: new SystemMonotonicClock(),
-    lookUp: (kid) => answerOf('key directory', primary.findKey(kid)),
+    lookUp: primary.findKey,
   });
 
   const slots = new RemoteVerificationSlots(primary);
@@ -62,8 +60,8 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     parts.registerInstance(PARTS.logDestination, logDestination);
     parts.registerInstance(PARTS.logBase, base);
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
-    parts.registerInstance(PARTS.usedAssertions, new RemoteUsedAssertions(primary));
-    parts.registerInstance(PARTS.routeAnswers, (asked) => answerOf('primary', primary.answerRoute(asked)));
+    parts.registerInstance(PARTS.usedAssertions, { use: primary.useAssertions });
+    parts.registerInstance(PARTS.routeAnswers, primary.answerRoute);
     parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(pipe.costFound(cost)));
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);

@@ -2,10 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
-import { connectToPrimary, connectToWorker, type Pipe } from '../../../adapters/workers/pipe.ts';
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
-import { answerOf, type PrimaryFunctions, type WorkerFunctions } from '../../../adapters/workers/protocol.ts';
-import { RemoteUsedAssertions } from '../../../adapters/workers/remote-used-assertions.ts';
+import {
+  connectToPrimary,
+  connectToWorker,
+  type Pipe,
+  type PrimaryFunctions,
+  type WorkerFunctions,
+} from '../../../adapters/workers/protocol.ts';
 import { RemoteVerificationSlots, SlotsForWorker } from '../../../adapters/workers/remote-verification-slots.ts';
 import type { VerificationSlot, VerificationSlots } from '../../../application/ports/verification-slots.ts';
 import { slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
@@ -191,7 +195,7 @@ describe('PrimaryProcess', () => {
     for (let count = 1; count <= 3; count += 1) {
       const late = primary.findKey('a-key');
       primary.heard();
-      await expect(late).rejects.toThrow('the primary process does not answer');
+      await expect(late).rejects.toMatchObject(NO_ANSWER);
       expect(asked).toBe(count);
     }
   });
@@ -202,18 +206,19 @@ describe('PrimaryProcess', () => {
   });
 
   it('refuses an assertion whose use is not recorded in time, and a key that is not found in time', async () => {
-    const assertions = new RemoteUsedAssertions(primaryWith({ useAssertions: never }));
     const use = { clientId: 'a', assertionId: '1', keptSeconds: 60 };
-    await expect(assertions.use([use])).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'used assertions' });
-    const found = answerOf('key directory', primaryWith({ findKey: never }).findKey('a-key'));
+    const used = primaryWith({ useAssertions: never }).useAssertions([use]);
+    await expect(used).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'used assertions' });
+    const found = primaryWith({ findKey: never }).findKey('a-key');
     await expect(found).rejects.toMatchObject({ ...NO_ANSWER, dependency: 'key directory' });
   });
 
-  it('says that the primary has ended', async () => {
+  it('says why there is no answer if the pipe is closed', async () => {
     const primary = primaryWith({ findKey: () => Promise.reject(new Error('the pipe is closed')) });
-    await expect(answerOf('key directory', primary.findKey('a-key'))).rejects.toMatchObject({
+    await expect(primary.findKey('a-key')).rejects.toMatchObject({
       ...NO_ANSWER,
-      cause: { message: 'the primary process has ended' },
+      dependency: 'key directory',
+      cause: { message: 'the pipe is closed' },
     });
   });
 
@@ -230,7 +235,7 @@ describe('PrimaryProcess', () => {
       { unansweredMax: 2 },
     );
     const first = [primary.findKey('1'), primary.findKey('2')];
-    const tooMany = { message: 'too many questions wait for the primary process' };
+    const tooMany = { cause: { message: 'too many questions wait for the primary process' } };
     await expect(primary.findKey('3')).rejects.toMatchObject(tooMany);
     await Promise.allSettled(first);
     primary.heard();

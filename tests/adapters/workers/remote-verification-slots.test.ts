@@ -1,8 +1,8 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
-import { connectToPrimary, connectToWorker, type Pipe, type PrimaryPipe } from '../../../adapters/workers/pipe.ts';
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
+import { connectToPrimary, connectToWorker, type Pipe, type PrimaryPipe } from '../../../adapters/workers/protocol.ts';
 import {
   RemoteVerificationSlots,
   type SlotFunctions,
@@ -173,8 +173,8 @@ describe('RemoteVerificationSlots', () => {
     const slots = new SlotsForWorker(queue, notCalled);
     slots.close();
     const { caller: _caller, isRegistered: _isRegistered, ...request } = slotRequest();
-    expect(await slots.acquireSlot(1, { ...request, network: '192.0.2.1' })).toEqual({
-      unavailable: 'the worker has ended',
+    await expect(slots.acquireSlot(1, { ...request, network: '192.0.2.1' })).rejects.toMatchObject({
+      cause: { message: 'the worker has ended' },
     });
     expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
   });
@@ -220,6 +220,7 @@ describe('RemoteVerificationSlots', () => {
       acquireSlot: async () => 'slow_down',
       settleSlot: async () => 'attempts_exhausted',
       callerDisconnected: async () => {},
+      abandonSlot: async () => {},
     };
     const slots = new RemoteVerificationSlots(primary);
     expect(await verifyInSlot(slots, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
