@@ -65,8 +65,8 @@ export interface PrimaryFunctions {
 
 /** What the primary asks of a worker. A fault is thrown in the same way. */
 export interface WorkerFunctions {
-  /** Resolves when the worker could listen, or with the reason why it cannot. */
-  start(start: WorkerStart): Promise<{ readonly problem?: string }>;
+  /** Resolves when the worker could listen. Rejects with the reason why it cannot. */
+  start(start: WorkerStart): Promise<void>;
   /** Resolves when the worker listens. Rejects with the system's error. */
   listen(): Promise<WorkerAddress>;
   /** A heartbeat: a blocked event loop does not answer it. */

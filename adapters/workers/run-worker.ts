@@ -19,14 +19,9 @@ export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) =
 
   const functions: StartFunctions & Partial<WorkerFunctions> = {
     async start(start) {
-      try {
-        const { stop, ...running } = await startWorker(start, pipe);
-        stopWorker = stop;
-        Object.assign(functions, running);
-        return {};
-      } catch (problem) {
-        return { problem: problem instanceof Error ? problem.message : 'unknown fault' };
-      }
+      const { stop, ...running } = await startWorker(start, pipe);
+      stopWorker = stop;
+      Object.assign(functions, running);
     },
     async stop(mode) {
       await stopWorker?.(mode);

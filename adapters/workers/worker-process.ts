@@ -121,8 +121,7 @@ export class WorkerProcess {
 
   /** Resolves when it could listen. Throws with the reason where it cannot. */
   async start(start: WorkerStart): Promise<void> {
-    const { problem } = await this.#pipe.start(start);
-    if (problem !== undefined) throw new Error(problem);
+    await this.#pipe.start(start);
     this.#started = true;
   }
 
