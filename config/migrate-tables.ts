@@ -3,8 +3,7 @@ import { Terminal, type TerminalStreams } from '../adapters/cli/terminal.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, success } from '../domain/result.ts';
-import { databaseFileOf } from './settings/database-file.ts';
-import { databaseUrlOf } from './settings/database-url.ts';
+import { databaseOf } from './settings/program-database.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { dryRunKeptByNpm } from './settings/setting-doubts.ts';
 
@@ -14,19 +13,16 @@ export function migrateTables(
   streams: TerminalStreams,
   environment: Environment,
 ): Promise<number> {
-  /** The URL comes from the environment: every user of the machine can see arguments. */
   async function migrate({ grantTo, roleFor, dryRun }: MigrateOptions) {
     const kept = dryRunKeptByNpm('migrate', args, environment);
     if (kept !== undefined) return failure(kept);
-    const file = databaseFileOf(environment);
-    if (!file.ok) return file;
-    if (file.value !== undefined) {
+    const database = databaseOf(environment, readTextFile);
+    if (!database.ok) return database;
+    if (database.value.file !== undefined) {
       if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');
       const { migrateFile } = await import('../adapters/sqlite/migrate-file.ts');
-      return success({ done: migrateFile(file.value, dryRun), hasRoles: false });
+      return success({ done: migrateFile(database.value.file, dryRun), hasRoles: false });
     }
-    const url = databaseUrlOf(environment, readTextFile);
-    if (!url.ok) return url;
     // Loaded here, since they take longer to load than everything else. The help page does not need them.
     const { migrateDatabase } = await import('../adapters/postgres/migrate-database.ts');
     const { CLIENTS } = await import('../adapters/postgres/client-entity.ts');
@@ -34,7 +30,7 @@ export function migrateTables(
     const ofCapabilities = await Promise.all(CAPABILITIES.flatMap(({ createdTables }) => createdTables?.() ?? []));
     const created = [CLIENTS, ...ofCapabilities.flat()];
     const warn = (message: string) => new Terminal(streams).say([message]);
-    const done = await migrateDatabase(url.value, { created, grantTo, roleFor, dryRun, warn });
+    const done = await migrateDatabase(database.value.url, { created, grantTo, roleFor, dryRun, warn });
     return success({ done, hasRoles: true });
   }
   return runMigrate(args, streams, { migrate, version: programVersion() });

@@ -14,8 +14,7 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit, type ProgramStreams } from '../open-program-audit.ts';
-import { databaseFileOf } from '../settings/database-file.ts';
-import { databaseUrlOf } from '../settings/database-url.ts';
+import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
 
@@ -70,21 +69,19 @@ export function manageClients(
   });
 }
 
-/** The storage that the environment names. A URL comes from there because every user of the machine can see arguments. */
+/** The storage that the environment names. */
 async function openStore(
   environment: Environment,
   recorder: RecordChanges<ClientChange>,
   warn: (message: string) => void,
 ): Promise<Result<ClientStore & { close(): Promise<void> }, string>> {
-  const file = databaseFileOf(environment);
-  if (!file.ok) return file;
-  if (file.value !== undefined) {
+  const database = databaseOf(environment, readTextFile);
+  if (!database.ok) return database;
+  if (database.value.file !== undefined) {
     const { SqliteClientStore } = await import('../../adapters/sqlite/clients-program/sqlite-client-store.ts');
-    return success(new SqliteClientStore(file.value, recorder));
+    return success(new SqliteClientStore(database.value.file, recorder));
   }
-  const url = databaseUrlOf(environment, readTextFile);
-  if (!url.ok) return url;
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
   const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
-  return success(await PostgresClientStore.open(url.value, recorder, warn));
+  return success(await PostgresClientStore.open(database.value.url, recorder, warn));
 }

@@ -6,7 +6,7 @@ import { revocationEvents } from '../../application/keys-program/revocation-even
 import { RecordChanges } from '../../application/record-changes.ts';
 import { success } from '../../domain/result.ts';
 import { openProgramAudit, type ProgramStreams } from '../open-program-audit.ts';
-import { databaseUrlOf } from '../settings/database-url.ts';
+import { databaseUrlOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { npmHint } from '../settings/setting-doubts.ts';
 

@@ -3,7 +3,6 @@ import { SecretText } from '../../adapters/system/secret-text.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { invisibleEnd } from './invisible-ends.ts';
 import type { Environment } from './read-environment.ts';
-import { settingMeantBy } from './similar-names.ts';
 
 const RULE = 'must be a URL such as postgresql://role:password@host:5432/database';
 
@@ -106,39 +105,9 @@ function withoutCredentials(value: string): string {
   return Object.assign(url, { username: '', password: url.password && 'set' }).href;
 }
 
-/** The URL of a program that needs no other setting. Fails with the setting and the rule, never with a value. */
-export function databaseUrlOf(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
-  const url = givenUrl(environment, readTextFile);
-  if (!url.ok) return url;
-  const [problem] = databaseFileProblems(url.value, environment, readTextFile);
-  return problem === undefined ? url : failure(`${problem}.`);
-}
-
-function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {
-  const { DATABASE_URL, DATABASE_URL_FILE } = environment;
-  if (DATABASE_URL && DATABASE_URL_FILE) return failure('DATABASE_URL: must not be set if DATABASE_URL_FILE is set.');
-  if (DATABASE_URL_FILE) return readUrlFile(DATABASE_URL_FILE, readTextFile);
-  if (DATABASE_URL) {
-    const problem = databaseUrlProblem(DATABASE_URL);
-    return problem === undefined ? success(DATABASE_URL) : failure(`DATABASE_URL: ${problem}.`);
-  }
-  return failure(
-    `DATABASE_URL: must be set in the environment, to a postgresql:// URL.${similarNames(environment, OWN_NAMES)}`,
-  );
-}
-
-/** A sentence about a variable that is hardly meant like this, to append; empty if there is none. */
-export function similarNames(environment: Environment, settings: readonly string[]): string {
-  const similar = Object.keys(environment).find(
-    (name) => environment[name] && !settings.includes(name) && settingMeantBy(name, settings) !== undefined,
-  );
-  return similar === undefined ? '' : ` ${similar} is set: did you mean ${settingMeantBy(similar, settings)}?`;
-}
-
-function readUrlFile(path: string, readTextFile: ReadTextFile): Result<string, string> {
+/** The URL in the file of DATABASE_URL_FILE. Fails with the setting and the rule, never with a value. */
+export function readUrlFile(path: string, readTextFile: ReadTextFile): Result<string, string> {
   const text = readTextFile(path);
   const read = text.ok ? readDatabaseUrl(text.value) : failure([text.problem]);
   return read.ok ? success(read.value.reveal()) : failure(`DATABASE_URL_FILE: ${read.problem.join()}.`);
 }
-
-const OWN_NAMES = ['DATABASE_URL', 'DATABASE_URL_FILE'];
