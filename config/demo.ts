@@ -1,9 +1,12 @@
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
+import { encodeWithBcrypt } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { randomSecret } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
+import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { failure } from '../domain/result.ts';
 import { DEMO_PAGE } from './help-pages.ts';
-import { type KeptClients, keepClients } from './keep-demo-clients.ts';
 import { PARTS } from './parts.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
@@ -18,7 +21,7 @@ const { listening, processes } = CORE_GROUPS;
 const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
 let releaseLog = () => {};
-let kept: KeptClients | undefined;
+let kept: Awaited<ReturnType<typeof keepClients>> | undefined;
 const service = await run(
   DEMO_PAGE,
   async (stopRequested) => {
@@ -77,7 +80,28 @@ Stop it with Ctrl-C.
 
 releaseLog();
 
-function aboutKept({ path, secret }: KeptClients): string {
+/**
+ * Creates the file with its folder and a client, unless there is one; `secret` is undefined then. Throws an error that says why
+ * it cannot be used.
+ */
+async function keepClients(file = 'ccauth-demo/clients.db') {
+  const path = resolve(file);
+  const secret = randomSecret();
+  const client = {
+    clientId: 'demo-client',
+    clientSecret: await encodeWithBcrypt(secret, 10),
+    clientName: 'Client of the demo',
+    scope: 'locations.read locations.write',
+  };
+  const { storeFirstClients } = await import('../adapters/sqlite/store-first-clients.ts');
+  try {
+    return { path, secret: storeFirstClients(path, [client]) ? secret : undefined };
+  } catch (fault) {
+    throw fault instanceof DependencyUnavailable ? fault.cause : fault;
+  }
+}
+
+function aboutKept({ path, secret }: NonNullable<typeof kept>): string {
   const about =
     secret === undefined
       ? `The commands below need the secret of demo-client, which was printed when the file was created:
