@@ -4,7 +4,7 @@ import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import type { CreatedTable, TableDefinition } from '../adapters/postgres/table.ts';
 import type { Inspection } from '../application/ports/inspection.ts';
 import type { NewClient } from '../domain/client-registration.ts';
-import { type Result, success } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
 import type { Configuration } from './settings/configuration.ts';
 import type { Environment, SettingsGroup, ValuesOf } from './settings/read-environment.ts';
 import type { Settings } from './settings/settings.ts';
@@ -88,15 +88,4 @@ export function define<Rows extends z.ZodRawShape = Record<never, z.ZodType>, Ow
 ): Capability {
   // Its functions get the settings of its own slice, and only what its `read` returned.
   return capability as Capability;
-}
-
-/** What each capability reads, by its name, or all their problems. */
-export function readAll(
-  capabilities: readonly Capability[],
-  reading: Reading,
-): Result<ReadonlyMap<string, unknown>, readonly string[]> {
-  const read = capabilities.map(({ name, read: readOwn }) => ({ name, own: readOwn?.(reading) ?? success(undefined) }));
-  const problems = read.flatMap(({ own }) => (own.ok ? [] : own.problem));
-  if (problems.length > 0) return { ok: false, problem: problems };
-  return success(new Map(read.map(({ name, own }) => [name, own.ok ? own.value : undefined])));
 }

@@ -9,9 +9,8 @@ import type { Launch, Override } from './capability.ts';
 import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
-import { loadConfiguration, SLICES } from './settings/load-configuration.ts';
+import { loadConfiguration, SETTINGS_GROUPS } from './settings/load-configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
-import { CORE_GROUPS } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /**
@@ -30,30 +29,27 @@ export async function startFromEnvironment(
     return text;
   });
   const problems = configuration.ok ? [] : [...configuration.problem];
-  for (const name of [...Object.values(CORE_GROUPS), ...SLICES].flatMap(({ ownersFiles = [] }) => ownersFiles)) {
+  for (const name of SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles)) {
     if (isWritableByOthers(environment[name] ?? '')) problems.push(`${name}: ${OWNER_WRITES}`);
   }
   if (configuration.ok) {
-    const { AUDIT_FILE } = configuration.value.settings;
-    problems.push(...(AUDIT_FILE === undefined ? [] : auditFileProblem(AUDIT_FILE)));
+    const { settings } = configuration.value;
+    if (settings.AUDIT_FILE !== undefined) problems.push(...auditFileProblem(settings.AUDIT_FILE));
+    const openFiles = openFilesProblem(openFilesPlan(settings));
+    if (openFiles !== undefined) problems.push(openFiles);
   }
-  const openFiles = configuration.ok ? openFilesProblem(openFilesPlan(configuration.value.settings)) : undefined;
-  if (openFiles !== undefined) problems.push(openFiles);
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   const { settings } = value;
-  const withSignal: Override = (parts) => {
-    if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
-    override?.(parts);
-  };
   const launch: Launch = {
     configuration: value,
     files,
     environment,
     build: (role, more) =>
       buildContainer(value, role, (parts) => {
+        if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
         more?.(parts);
-        withSignal(parts);
+        override?.(parts);
       }),
     start: (container, role) => startProcess(container, settings, role, environment),
   };

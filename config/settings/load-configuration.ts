@@ -6,14 +6,17 @@ import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readTokenAlgorithm } from '../../domain/token-key.ts';
 import { CAPABILITIES } from '../capabilities.ts';
-import { readAll } from '../capability.ts';
+import type { Reading } from '../capability.ts';
 import type { Configuration } from './configuration.ts';
 import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
-import type { Environment } from './read-environment.ts';
-import { readSettings } from './settings.ts';
+import type { Environment, SettingsGroup } from './read-environment.ts';
+import { CORE_GROUPS, readSettings } from './settings.ts';
 
 /** The settings of all capabilities. */
 export const SLICES = CAPABILITIES.flatMap(({ settings }) => settings ?? []);
+
+/** All settings of the service. */
+export const SETTINGS_GROUPS: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...SLICES];
 
 /** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
 export function loadConfiguration(
@@ -37,13 +40,15 @@ export function loadConfiguration(
   const readKey = (text: string) => readKeyFile(text, algorithm);
   const keyFile = load('KEY_FILE', (text) => (text.trimStart().startsWith('{') ? jsonReader(readKey) : readKey)(text));
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
-  const own = readAll(CAPABILITIES, {
+  const reading: Reading = {
     environment,
     settings: settings.ok ? settings.value : undefined,
     clients: clients.ok ? (clients.value ?? []) : [],
     load,
-  });
-  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && own.ok) {
+  };
+  const own = CAPABILITIES.map(({ name, read }) => ({ name, read: read?.(reading) ?? success(undefined) }));
+  const ownProblems = own.flatMap(({ read }) => (read.ok ? [] : read.problem));
+  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && ownProblems.length === 0) {
     const { DATABASE_URL = databaseUrl.value } = settings.value;
     const problems =
       DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile);
@@ -53,9 +58,9 @@ export function loadConfiguration(
       clients: clients.value ?? [],
       keyFile: keyFile.value,
       httpTimeouts: HTTP_TIMEOUTS,
-      own: own.value,
+      own: new Map(own.map(({ name, read }) => [name, read.ok ? read.value : undefined])),
     });
   }
-  const loaded = [settings, clients, keyFile, databaseUrl, own];
-  return failure(loaded.flatMap((part) => (part.ok ? [] : part.problem)));
+  const loaded = [settings, clients, keyFile, databaseUrl];
+  return failure([...loaded.flatMap((part) => (part.ok ? [] : part.problem)), ...ownProblems]);
 }

@@ -1,14 +1,13 @@
-import { SLICES } from './load-configuration.ts';
-import type { Environment, SettingsGroup } from './read-environment.ts';
-import { CORE_GROUPS } from './settings.ts';
+import { SETTINGS_GROUPS } from './load-configuration.ts';
+import type { Environment } from './read-environment.ts';
 
 /** What is hardly meant in settings with which the service starts: each `SETTING: what is wrong: what to do`. */
 export function settingDoubts(environment: Environment): readonly string[] {
-  const groups: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...SLICES];
   return [
-    ...groups.flatMap(({ doubts = {} }) => Object.keys(doubts).filter((doubt) => doubts[doubt]?.(environment))),
-    ...groups
-      .flatMap(({ rows }) => Object.keys(rows))
+    ...SETTINGS_GROUPS.flatMap(({ doubts = {} }) =>
+      Object.keys(doubts).filter((doubt) => doubts[doubt]?.(environment)),
+    ),
+    ...SETTINGS_GROUPS.flatMap(({ rows }) => Object.keys(rows))
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
       .map(
         (name) =>
