@@ -26,42 +26,39 @@ const RECENT_SECONDS_MAX = 5;
  * it signs, and trusts it until its last token has expired. So a rotation never makes a valid token fail.
  */
 export class KeySchedule {
-  readonly #publicationSeconds: number;
-  readonly #rotationSeconds: number;
-  readonly #tokenLifetimeSeconds: number;
-  readonly #standby: boolean;
+  readonly #times: KeyTimes;
 
   /** Throws RangeError if a key would have to be published before its predecessor signs. */
-  constructor({ rotationSeconds, publicationSeconds, tokenLifetimeSeconds, standby = false }: KeyTimes) {
+  constructor(times: KeyTimes) {
+    const { rotationSeconds, publicationSeconds } = times;
     if (rotationSeconds !== 0 && rotationSeconds < 2 * publicationSeconds) {
       throw new RangeError('a key has to sign for at least twice the time for which it is published before');
     }
-    this.#publicationSeconds = publicationSeconds;
-    this.#rotationSeconds = rotationSeconds;
-    this.#tokenLifetimeSeconds = tokenLifetimeSeconds;
-    this.#standby = standby;
+    this.#times = times;
   }
 
   /** When to publish the successor of a key that signs from `signsFrom`; Infinity without rotation and standby. */
   successorPublishedAt(signsFrom: number): number {
-    if (this.#standby) return this.knownToAllAt(signsFrom);
-    return this.#rotationSeconds === 0 ? Infinity : signsFrom + this.#rotationSeconds - this.#publicationSeconds;
+    const { rotationSeconds, publicationSeconds, standby } = this.#times;
+    if (standby) return this.knownToAllAt(signsFrom);
+    return rotationSeconds === 0 ? Infinity : signsFrom + rotationSeconds - publicationSeconds;
   }
 
   /** When every verifier can know a key that was published at `publishedAt`. */
   knownToAllAt(publishedAt: number): number {
-    return publishedAt + this.#publicationSeconds;
+    return publishedAt + this.#times.publicationSeconds;
   }
 
   /** When a successor that was published at `publishedAt` replaces a key that signs from `signsFrom`; Infinity without rotation. */
   successorSignsAt(signsFrom: number, publishedAt: number): number {
-    if (this.#rotationSeconds === 0) return Infinity;
-    return Math.max(signsFrom + this.#rotationSeconds, this.knownToAllAt(publishedAt));
+    const { rotationSeconds } = this.#times;
+    if (rotationSeconds === 0) return Infinity;
+    return Math.max(signsFrom + rotationSeconds, this.knownToAllAt(publishedAt));
   }
 
   /** When the last token has expired of a key that signed until `retiredAt`. */
   trustedUntil(retiredAt: number): number {
-    return retiredAt + this.#tokenLifetimeSeconds;
+    return retiredAt + this.#times.tokenLifetimeSeconds;
   }
 
   /** Until when a key may sign that was last published at `publishedAt`. */
@@ -83,7 +80,7 @@ export class KeySchedule {
    * half, the replicas read a new key from each other. One second less than complete, since `now` is rounded down.
    */
   maxAgeSeconds(now: number, nextPublication: number, readAt: number): number {
-    const half = Math.floor(this.#publicationSeconds / 2);
+    const half = Math.floor(this.#times.publicationSeconds / 2);
     return Math.max(0, Math.min(half, nextPublication - now, this.knownToAllAt(readAt) - 1 - now));
   }
 }

@@ -15,14 +15,12 @@ export interface TokenPolicyOptions {
   /** `exp - iat`, a whole number of seconds from 1 to 86400. */
   readonly lifetimeSeconds: number;
   /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
-  readonly profile?: TokenProfile;
+  readonly profile?: 'default' | 'rfc9068';
   /** Claim `aud` of a token whose request names no resource; if undefined, the client's own id. */
   readonly audience?: string | undefined;
   /** Whether a token of the default profile has its scopes: not at all, or as an array of strings. */
   readonly scopeClaim: 'absent' | 'array';
 }
-
-type TokenProfile = 'default' | 'rfc9068';
 
 /** The values that differ from token to token. */
 interface TokenFacts {
@@ -37,13 +35,10 @@ interface TokenFacts {
 
 /** Decides which scopes and claims a token gets. */
 export class TokenPolicy {
-  readonly issuer: string;
-  readonly lifetimeSeconds: number;
-  readonly #profile: TokenProfile;
-  readonly #audience: string | undefined;
-  readonly #scopeClaim: TokenPolicyOptions['scopeClaim'];
+  readonly #options: TokenPolicyOptions;
 
-  constructor({ issuer, lifetimeSeconds, profile = 'default', audience, scopeClaim }: TokenPolicyOptions) {
+  constructor(options: TokenPolicyOptions) {
+    const { issuer, lifetimeSeconds } = options;
     if (issuer === '') throw new RangeError('the issuer must not be empty');
     if (
       !Number.isInteger(lifetimeSeconds) ||
@@ -52,16 +47,16 @@ export class TokenPolicy {
     ) {
       throw new RangeError('the lifetime must be a whole number of seconds from 1 to 86400');
     }
-    this.issuer = issuer;
-    this.lifetimeSeconds = lifetimeSeconds;
-    this.#profile = profile;
-    this.#audience = audience;
-    this.#scopeClaim = scopeClaim;
+    this.#options = options;
+  }
+
+  get lifetimeSeconds(): number {
+    return this.#options.lifetimeSeconds;
   }
 
   /** Header member `typ` (RFC 9068 section 2.1), or undefined if tokens have none. */
   get type(): TokenType | undefined {
-    return this.#profile === 'rfc9068' ? 'at+jwt' : undefined;
+    return this.#options.profile === 'rfc9068' ? 'at+jwt' : undefined;
   }
 
   /** The scopes that a request gets: the requested ones, or all registered ones if none are requested. Never an unregistered scope (RFC 6749 section 3.3). */
@@ -83,14 +78,15 @@ export class TokenPolicy {
   }
 
   claimsOf({ registration, scope, resources = [], issuedAt, tokenId }: TokenFacts): AccessTokenClaims {
-    const [resource = this.#audience ?? registration.clientId, ...others] = resources;
+    const { issuer, lifetimeSeconds, audience = registration.clientId } = this.#options;
+    const [resource = audience, ...others] = resources;
     return {
-      iss: this.issuer,
+      iss: issuer,
       sub: registration.clientId,
       aud: others.length === 0 ? resource : resources,
       iat: issuedAt,
       nbf: issuedAt,
-      exp: issuedAt + this.lifetimeSeconds,
+      exp: issuedAt + lifetimeSeconds,
       jti: tokenId,
       ...this.#profileClaims(registration, scope),
     };
@@ -98,7 +94,8 @@ export class TokenPolicy {
 
   /** RFC 9068 section 2.2: `client_id`, and `scope` as RFC 8693 section 4.2 has it. */
   #profileClaims(registration: ClientRegistration, scope: Scope): Pick<AccessTokenClaims, 'client_id' | 'scope'> {
-    if (this.#profile === 'rfc9068') return { client_id: registration.clientId, scope: scope.toString() };
-    return this.#scopeClaim === 'array' ? { scope: scope.toArray() } : {};
+    const { profile, scopeClaim } = this.#options;
+    if (profile === 'rfc9068') return { client_id: registration.clientId, scope: scope.toString() };
+    return scopeClaim === 'array' ? { scope: scope.toArray() } : {};
   }
 }

@@ -1,5 +1,6 @@
 import type { TokenKey } from '../../domain/token-key.ts';
 import type { Clock } from '../ports/clock.ts';
+import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyFactory } from '../ports/key-factory.ts';
 import type { KeyHandle } from '../ports/key-provider.ts';
 
@@ -57,8 +58,12 @@ export class TrustedKeys {
   }
 }
 
-/** Copies of the public keys, sorted by id; of two with one id, the last. */
+/**
+ * Copies of the public keys, sorted by id; of two with one id, the last. Throws DependencyUnavailable if there are none: a
+ * reader may drop its cached keys when it gets an empty set.
+ */
 export function jwksOf(keys: readonly TrustedKey[]): readonly TokenKey[] {
+  if (keys.length === 0) throw new DependencyUnavailable('key set', new Error('no key is published yet'));
   const byId = new Map(keys.map(({ jwk }) => [jwk.kid, { ...jwk }]));
   return [...byId.values()].sort((one, other) => (one.kid < other.kid ? -1 : 1));
 }

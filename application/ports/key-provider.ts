@@ -31,7 +31,7 @@ export interface KeyProvider extends VerificationKeys {
    */
   signingKey(): Promise<SigningKey>;
 
-  /** Every public key that a token may be verified with now. */
+  /** Every public key that a token may be verified with now. Throws DependencyUnavailable if no key is published yet. */
   publicKeys(): Promise<readonly TokenKey[]>;
 
   /** How long a reader may cache the current `publicKeys` without missing a key that signs, in whole seconds. */

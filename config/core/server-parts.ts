@@ -13,7 +13,6 @@ import { createStateLog } from '../../adapters/log/state-log.ts';
 import { MetricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { connectionsWithin } from '../../adapters/system/open-files.ts';
-import { ReadKeySet } from '../../application/keys/read-key-set.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { RequestCounter, RequestLog } from '../../application/ports/telemetry.ts';
 import type { Service } from '../capability.ts';
@@ -44,7 +43,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
     const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, TOKEN_SIGNING_ALG: algorithm, METADATA_SCOPES: scopes } = settings;
     return publicRoutes({
       issueToken: get(PARTS.issueToken),
-      readKeySet: new ReadKeySet(get(PARTS.keyProvider)),
+      keyProvider: get(PARTS.keyProvider),
       load: get(PARTS.loadLimit),
       methods: settings.CLIENT_AUTHENTICATION_METHODS,
       metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ReadKeySet } from '../../../application/keys/read-key-set.ts';
+import type { KeyProvider } from '../../../application/ports/key-provider.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE } from '../../../domain/client-registration.ts';
 import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
@@ -83,10 +83,9 @@ export async function authorizationEndpoint(ctx: Exchange): Promise<void> {
 }
 
 /** GET /oauth2/jwks: the JSON Web Key Set (RFC 7517 section 5), cacheable for as long as no new key can be missed. */
-export function keySetEndpoint(readKeySet: ReadKeySet, cacheability: Cacheability): Handler {
+export function keySetEndpoint(keys: KeyProvider, cacheability: Cacheability): Handler {
   return async (ctx) => {
-    const { keySet, maxAgeSeconds } = await readKeySet.execute();
-    answerCacheable(ctx, keySet, cacheability, maxAgeSeconds);
+    answerCacheable(ctx, { keys: await keys.publicKeys() }, cacheability, keys.maxAgeSeconds());
   };
 }
 

@@ -1,5 +1,5 @@
 import type { IssueToken } from '../../../application/issue-token.ts';
-import type { ReadKeySet } from '../../../application/keys/read-key-set.ts';
+import type { KeyProvider } from '../../../application/ports/key-provider.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Access, Route } from '../server/koa-application.ts';
@@ -14,7 +14,7 @@ import { tokenEndpoint } from './token-endpoint.ts';
 
 interface PublicRouteParts {
   readonly issueToken: IssueToken;
-  readonly readKeySet: ReadKeySet;
+  readonly keyProvider: KeyProvider;
   readonly load: LoadLimit;
   /** The client authentication methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
@@ -35,7 +35,7 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const refusing = { GET: authorizationEndpoint, POST: authorizationEndpoint };
   return [
     { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(parts) } },
-    { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.readKeySet, cacheability) } },
+    { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.keyProvider, cacheability) } },
     { path: metadataPath(issuer), access, methods: metadata },
     ...(compatibility.length > 0
       ? [{ path: AUTHORIZATION_PATH, access: { kind: 'public' } as const, methods: refusing }]

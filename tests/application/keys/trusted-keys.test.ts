@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { jwksOf, type TrustedKey, TrustedKeys } from '../../../application/keys/trusted-keys.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
 
@@ -69,7 +70,7 @@ describe('TrustedKeys', () => {
 });
 
 describe('jwksOf', () => {
-  it('sorts by id, has each id once, and copies', async () => {
+  it('sorts by id, has each id once, copies, and is never empty, which could make readers drop their cached keys', async () => {
     const { jwk } = await aKey(NOW);
     const keys = ['b', 'a', 'c', 'a'].map((kid, index) => ({ jwk: { ...jwk, kid, e: `${index}` }, trustedUntil: NOW }));
     expect(jwksOf(keys).map(({ kid, e }) => [kid, e])).toEqual([
@@ -78,6 +79,6 @@ describe('jwksOf', () => {
       ['c', '2'],
     ]);
     expect(jwksOf(keys)[0]).not.toBe(keys[3]?.jwk);
-    expect(jwksOf([])).toEqual([]);
+    expect(() => jwksOf([])).toThrow(DependencyUnavailable);
   });
 });
