@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { type DependencyContainer, container as root } from 'tsyringe';
-import { JsonAuditLog } from '../adapters/log/json-audit-log.ts';
+import { jsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { createStateLog } from '../adapters/log/state-log.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
@@ -67,7 +67,7 @@ function registerSurroundings(parts: DependencyContainer, { settings }: Service)
       onChange,
     });
   });
-  part(parts, PARTS.auditLog, (get) => new JsonAuditLog(get(PARTS.auditOutput).lines, get(PARTS.logBase)));
+  part(parts, PARTS.auditLog, (get) => jsonAuditLog(get(PARTS.auditOutput).lines, get(PARTS.logBase)));
 }
 
 /** In order: the storage, what capabilities open, the rotation of keys, which does not start yet, and what need not be opened. */

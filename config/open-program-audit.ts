@@ -1,7 +1,6 @@
 import type { TerminalStreams } from '../adapters/cli/terminal.ts';
-import { openAuditFile } from '../adapters/log/audit-file.ts';
-import { type AuditLines, JsonAuditLog } from '../adapters/log/json-audit-log.ts';
-import { programAuditLines } from '../adapters/log/program-audit-lines.ts';
+import { openAuditFile, programAuditLines } from '../adapters/log/audit-file.ts';
+import { type AuditLines, jsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { currentOperator, RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import type { RecordChangesParts } from '../application/record-changes.ts';
@@ -42,6 +41,6 @@ export function openProgramAudit(
     onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),
   });
   const isForPeople = path === undefined && !isRequired && stderr.isTTY === true;
-  const auditLog = new JsonAuditLog(isForPeople ? linesForPeople(stderr) : lines, { ...currentOperator() });
+  const auditLog = jsonAuditLog(isForPeople ? linesForPeople(stderr) : lines, { ...currentOperator() });
   return success({ auditLog, clock: new SystemClock(), ids: new RandomIdGenerator() });
 }

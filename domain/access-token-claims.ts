@@ -1,5 +1,3 @@
-import { failure, type Result, success } from './result.ts';
-
 /**
  * The claims of an access token (RFC 7519 section 4.1). Times are whole seconds since the epoch.
  * `scope` is present only if the deployment enables it: an array of strings, or one space-delimited string in tokens of
@@ -31,12 +29,8 @@ export const TOKEN_LENGTH_MAX = 12 * 1024;
 /** The media type of an access token, header member `typ` (RFC 9068 section 2.1). */
 export type TokenType = 'at+jwt';
 
-/** Reads the claims of a token with a valid signature. Each must be present and of its type, with times in whole seconds and in order. */
-export function readAccessTokenClaims(payload: unknown): Result<AccessTokenClaims, 'malformed'> {
-  return isAccessTokenClaims(payload) ? success(payload) : failure('malformed');
-}
-
-function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
+/** Whether the payload of a token has each claim that is required, of its type, with times in whole seconds and in order. */
+export function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
   if (typeof payload !== 'object' || payload === null) return false;
   const claims = payload as Partial<Record<keyof AccessTokenClaims, unknown>>;
   return (

@@ -3,21 +3,21 @@ import { failure, type Result, success } from './result.ts';
 /** The header of an assertion (RFC 7515 section 4.1), as far as it is read. Nothing in it is verified. */
 interface AssertionHeader {
   readonly alg: string;
-  readonly kid?: string;
-  readonly typ?: string;
+  readonly kid?: string | undefined;
+  readonly typ?: string | undefined;
 }
 
 /** The claims of an assertion (RFC 7523 section 3). Nothing in them is verified. */
 interface AssertionClaims {
-  readonly iss?: string;
+  readonly iss?: string | undefined;
   readonly sub: string;
   /** One or several. */
   readonly aud: readonly string[];
   /** Times in seconds since the epoch; fractions are possible (RFC 7519 section 2). */
   readonly exp: number;
-  readonly iat?: number;
-  readonly nbf?: number;
-  readonly jti?: string;
+  readonly iat?: number | undefined;
+  readonly nbf?: number | undefined;
+  readonly jti?: string | undefined;
 }
 
 const COMPACT_JWS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
@@ -54,12 +54,11 @@ export class ClientAssertion {
   static parse(compact: string): Result<ClientAssertion, 'assertion_malformed'> {
     const [, first = '', second = ''] = compact.length <= MAX_LENGTH ? (COMPACT_JWS.exec(compact) ?? []) : [];
     const [header, payload] = [readObject(first), readObject(second)];
-    if (header === undefined || payload === undefined) return failure('assertion_malformed');
     if (!isHeader(header) || !isPayload(payload)) return failure('assertion_malformed');
     const { alg, kid, typ } = header;
     const { iss, sub, aud, exp, iat, nbf, jti } = payload;
     const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
-    return success(new ClientAssertion(compact, { alg, kid, typ } as AssertionHeader, claims as AssertionClaims));
+    return success(new ClientAssertion(compact, { alg, kid, typ }, claims));
   }
 
   /**
@@ -76,18 +75,18 @@ export class ClientAssertion {
   }
 }
 
-type RawHeader = AssertionHeader & Readonly<Record<string, unknown>>;
-type RawPayload = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readonly string[] } & Readonly<
-    Record<string, unknown>
-  >;
+type Members = Readonly<Record<string, unknown>>;
 
-function isHeader(header: Readonly<Record<string, unknown>>): header is RawHeader {
-  const { alg, kid, typ } = header;
-  if (header['crit'] !== undefined || header['b64'] !== undefined) return false;
+/** The claims as they were sent. */
+type SentClaims = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readonly string[] };
+
+function isHeader(header: Members = {}): header is Members & AssertionHeader {
+  const { alg, kid, typ, crit, b64 } = header;
+  if (crit !== undefined || b64 !== undefined) return false;
   return isText(alg) && isOptional(kid, isText) && isOptional(typ, isText);
 }
 
-function isPayload(payload: Readonly<Record<string, unknown>>): payload is RawPayload {
+function isPayload(payload: Members = {}): payload is Members & SentClaims {
   const { iss, sub, aud, exp, iat, nbf, jti } = payload;
   const isAudience = isText(aud) || (Array.isArray(aud) && aud.length > 0 && aud.every(isText));
   return (
@@ -113,7 +112,7 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
-function readObject(encoded: string): Readonly<Record<string, unknown>> | undefined {
+function readObject(encoded: string): Members | undefined {
   try {
     const text = decodeText(encoded);
     const named = countNames(text);
@@ -121,7 +120,7 @@ function readObject(encoded: string): Readonly<Record<string, unknown>> | undefi
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     // If an object names a member twice, two readers could differ on its value (RFC 7519 section 4).
-    return isObject && named === membersOf(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
+    return isObject && named === membersOf(value) ? (value as Members) : undefined;
   } catch {
     // Not base64, not UTF-8 or not JSON.
     return undefined;

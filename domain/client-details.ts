@@ -1,5 +1,5 @@
 import { isClaimPath } from './claim-path.ts';
-import { type PublicJwk, readPublicJwk } from './public-jwk.ts';
+import { type PublicJwk, readPublicJwk, thumbprintInput } from './public-jwk.ts';
 import { isResourceIndicator } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { isSecretId, StoredSecret, secretIdOf } from './stored-secret.ts';
@@ -83,7 +83,7 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
   const { secrets, keys, subjects, resources } = details;
   const problem =
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
-    problemOf('keys', keys, materialOf, ruleOfKey) ??
+    problemOf('keys', keys, ({ jwk }) => thumbprintInput(jwk), ruleOfKey) ??
     repeatedKid(keys) ??
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
     problemOf('resources', resources, (resource) => resource, ruleOfResource);
@@ -113,10 +113,6 @@ function repeatedKid(keys: readonly ClientKey[]): DetailsProblem | undefined {
   const kids = keys.map(({ jwk }) => jwk.kid);
   const position = kids.findIndex((kid, index) => kid !== undefined && kids.indexOf(kid) < index);
   return position < 0 ? undefined : { kind: 'keys', position, rule: 'has the kid of another one' };
-}
-
-function materialOf({ jwk: { kid, alg, ...material } }: ClientKey): string {
-  return JSON.stringify(material);
 }
 
 function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): string | undefined {

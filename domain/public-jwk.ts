@@ -35,21 +35,19 @@ const RSA_BITS_MAX = 4_096;
 const EXPONENT = 'AQAB';
 const KID_MAX_LENGTH = 255;
 
-/** Bytes of a coordinate of each curve. */
-const CURVE_BYTES = { 'P-256': 32, 'P-384': 48, Ed25519: 32 } as const;
+/** The algorithm of each curve, and the bytes of a coordinate. */
+const CURVES = {
+  'P-256': { algorithm: 'ES256', bytes: 32 },
+  'P-384': { algorithm: 'ES384', bytes: 48 },
+  Ed25519: { algorithm: 'EdDSA', bytes: 32 },
+} as const;
 
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /** The algorithms that a key can verify. */
 export function algorithmsOf(jwk: PublicJwk): readonly AssertionAlgorithm[] {
   if (jwk.alg !== undefined) return [jwk.alg];
-  return algorithmsOfType(jwk);
-}
-
-function algorithmsOfType(jwk: Pick<PublicJwk, 'kty'> & { readonly crv?: string }): readonly AssertionAlgorithm[] {
-  if (jwk.kty === 'RSA') return ['RS256', 'PS256'];
-  if (jwk.kty === 'OKP') return ['EdDSA'];
-  return jwk.crv === 'P-256' ? ['ES256'] : ['ES384'];
+  return jwk.kty === 'RSA' ? ['RS256', 'PS256'] : [CURVES[jwk.crv].algorithm];
 }
 
 /**
@@ -72,7 +70,7 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
     return failure('key_ops must include verify');
   }
-  const possible = algorithmsOfType(material.value);
+  const possible = algorithmsOf(material.value);
   const algorithm = readAlgorithm(alg);
   if (alg !== undefined && (algorithm === undefined || !possible.includes(algorithm))) {
     return failure(`alg must be ${possible.join(' or ')}`);
@@ -102,15 +100,15 @@ function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk,
     return success({ kty, n: String(n), e: EXPONENT });
   }
   if (kty === 'EC' && (crv === 'P-256' || crv === 'P-384')) {
-    const isPoint = [x, y].every((coordinate) => decodeBase64Url(coordinate)?.length === CURVE_BYTES[crv]);
-    return isPoint
-      ? success({ kty, crv, x: String(x), y: String(y) })
-      : failure(`x and y must be base64url of ${CURVE_BYTES[crv]} bytes`);
+    const { bytes } = CURVES[crv];
+    const isPoint = [x, y].every((coordinate) => decodeBase64Url(coordinate)?.length === bytes);
+    if (!isPoint) return failure(`x and y must be base64url of ${bytes} bytes`);
+    return success({ kty, crv, x: String(x), y: String(y) });
   }
   if (kty === 'OKP' && crv === 'Ed25519') {
-    return decodeBase64Url(x)?.length === CURVE_BYTES[crv]
-      ? success({ kty, crv, x: String(x) })
-      : failure(`x must be base64url of ${CURVE_BYTES[crv]} bytes`);
+    const { bytes } = CURVES[crv];
+    if (decodeBase64Url(x)?.length !== bytes) return failure(`x must be base64url of ${bytes} bytes`);
+    return success({ kty, crv, x: String(x) });
   }
   return failure('must be an RSA, P-256, P-384 or Ed25519 key');
 }

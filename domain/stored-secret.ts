@@ -51,16 +51,7 @@ export class StoredSecret {
 
 /** Whether a secret can be compared in full: not empty, at most 72 bytes of UTF-8, and no NUL, at which BCrypt stops reading. */
 export function isPresentableSecret(secret: string): boolean {
-  return secret !== '' && !secret.includes('\0') && utf8Length(secret) <= SECRET_MAX_BYTES;
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (const character of text) {
-    const point = character.codePointAt(0) ?? 0;
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-  }
-  return bytes;
+  return secret !== '' && !secret.includes('\0') && new TextEncoder().encode(secret).length <= SECRET_MAX_BYTES;
 }
 
 const SECRET_ID = /^[\w~-]{1,32}$/;

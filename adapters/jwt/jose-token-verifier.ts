@@ -1,7 +1,7 @@
 import { compactVerify, errors } from 'jose';
 import type { VerificationKeys } from '../../application/ports/key-provider.ts';
 import type { TokenDefect, TokenVerifier } from '../../application/ports/token-verifier.ts';
-import { type AccessTokenClaims, readAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
+import { type AccessTokenClaims, isAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readTokenAlgorithm } from '../../domain/token-key.ts';
 import { algorithmOf } from './algorithms.ts';
@@ -23,8 +23,8 @@ export class JoseTokenVerifier implements TokenVerifier {
   async verify(token: string): Promise<Result<AccessTokenClaims, TokenDefect>> {
     const payload = await verifyCompactJws(token, this.#keys);
     if (!payload.ok) return payload;
-    const claims = readAccessTokenClaims(parseUnambiguously(payload.value));
-    return claims.ok ? claims : failure('token_claims_malformed');
+    const claims = parseUnambiguously(payload.value);
+    return isAccessTokenClaims(claims) ? success(claims) : failure('token_claims_malformed');
   }
 }
 

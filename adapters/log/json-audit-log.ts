@@ -26,18 +26,12 @@ export interface AuditLines {
 }
 
 /** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
-export class JsonAuditLog implements AuditLog {
-  readonly #lines: AuditLines;
-  readonly #base: LineBase;
-
-  constructor(lines: AuditLines, base: LineBase = {}) {
-    this.#lines = lines;
-    this.#base = base;
-  }
-
-  record(event: AuditEvent): void {
-    this.#lines.write(auditLine(event, this.#base), DONE_ALREADY.has(event.event) ? 'soon' : 'before_answer');
-  }
+export function jsonAuditLog(lines: AuditLines, base: LineBase = {}): AuditLog {
+  return {
+    record: (event) => {
+      lines.write(auditLine(event, base), DONE_ALREADY.has(event.event) ? 'soon' : 'before_answer');
+    },
+  };
 }
 
 /** The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readAccessTokenClaims, scopesOf } from '../../domain/access-token-claims.ts';
+import { isAccessTokenClaims, scopesOf } from '../../domain/access-token-claims.ts';
 import { ClientRegistration } from '../../domain/client-registration.ts';
 import { Scope } from '../../domain/scope.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
@@ -103,7 +103,7 @@ describe('TokenPolicy', () => {
             scope: scope.toString(),
           });
           expect(scopesOf(claims)).toEqual(scope.toArray());
-          expect(readAccessTokenClaims(claims)).toEqual({ ok: true, value: claims });
+          expect(isAccessTokenClaims(claims)).toBe(true);
         },
       ),
     );
@@ -132,7 +132,7 @@ describe('TokenPolicy', () => {
         const [first = 'a', ...others] = resources;
         const aud = others.length === 0 ? first : resources;
         expect(policy.claimsOf({ ...given, resources })).toStrictEqual({ ...policy.claimsOf(given), aud });
-        expect(readAccessTokenClaims(policy.claimsOf({ ...given, resources })).ok).toBe(true);
+        expect(isAccessTokenClaims(policy.claimsOf({ ...given, resources }))).toBe(true);
       }),
     );
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { openAuditFile } from '../../../adapters/log/audit-file.ts';
-import { auditLine, JsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
+import { auditLine, jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
 import { LineWriter } from '../../../adapters/log/line-writer.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { describeAuditLog } from '../../contracts/audit-log.ts';
@@ -28,7 +28,7 @@ function fixtureOn(policy: 'drop' | 'throw') {
   const lines = new LineWriter({ policy, kind: 'audit', descriptor: openAuditFile(path), lossLine });
   opened.push(lines);
   return {
-    auditLog: new JsonAuditLog(lines),
+    auditLog: jsonAuditLog(lines),
     async setFull(isFull: boolean) {
       await lines.reopen(() => openAuditFile(isFull ? '/dev/full' : path));
       if (!isFull) await until(() => isEqual(lines.readiness(), { ready: true }), 'lines can be written');
@@ -42,8 +42,8 @@ function fixtureOn(policy: 'drop' | 'throw') {
   };
 }
 
-describeAuditLog('JsonAuditLog with a buffer', 'optional', () => fixtureOn('drop'));
-describeAuditLog('JsonAuditLog that waits for the disk', 'required', () => fixtureOn('throw'));
+describeAuditLog('jsonAuditLog with a buffer', 'optional', () => fixtureOn('drop'));
+describeAuditLog('jsonAuditLog that waits for the disk', 'required', () => fixtureOn('throw'));
 describe.each(['optional', 'required'] as const)('the log of tests', (need) => {
   describeAuditLog('InMemoryAuditLog', need, () => {
     const auditLog = new InMemoryAuditLog(need);

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
+import { jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
 import { BUFFER_BYTES, type LineWriter, PIPE_BUF_BYTES } from '../../../adapters/log/line-writer.ts';
 import { UnreadPipe } from '../../support/unread-pipe.ts';
@@ -107,7 +107,7 @@ describe('the lines of the log', () => {
       fault.stack = 's'.repeat(50_000);
     }
     log.error({ event: 'unforeseen', fault, client_id: '\u{20ac}'.repeat(255) });
-    new JsonAuditLog(destination, { worker: 1_000 }).record({
+    jsonAuditLog(destination, { worker: 1_000 }).record({
       event: 'token_issued',
       at: 1_800_000_000,
       client_id: '\u2028'.repeat(255),
