@@ -9,7 +9,7 @@ import type { Dependency } from '../application/ports/health-check.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import type { Override, ProcessRole, Service } from './capability.ts';
 import { registerClientParts } from './core/client-parts.ts';
-import { measureExpiring, measureProcess } from './core/measurements.ts';
+import { measureProcess } from './core/measurements.ts';
 import { registerServerParts } from './core/server-parts.ts';
 import { registerTokenParts } from './core/token-parts.ts';
 import { databaseOptions } from './database-options.ts';
@@ -40,10 +40,10 @@ export async function buildContainer(
   const container = registered.createChildContainer();
   override(container);
   const get = getFrom(container);
-  measureProcess(get, service.settings);
-  for (const measure of get.all(LISTS.measurements)) measure(get(PARTS.processMetrics));
+  for (const measure of [measureProcess(get, service.settings), ...get.all(LISTS.measurements)]) {
+    get(PARTS.processMetrics).add(measure);
+  }
   container.registerInstance(PARTS.dependencies, await openDependencies(container, service));
-  measureExpiring(get);
   return container;
 }
 

@@ -8,9 +8,9 @@ import type { Lifecycle, RequestServer, Workers } from '../adapters/http/server/
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
+import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
-import type { ServiceState } from '../adapters/prom-client/service-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
@@ -170,6 +170,7 @@ export const LISTS = {
   publicRoutes: token<readonly Route[]>('public Route[]'),
   managementRoutes: token<readonly Route[]>('more management Route[]'),
   requestCounters: token<RequestCounter>('RequestCounter'),
-  measurements: token<(metrics: ProcessMetrics) => void>('measurement'),
-  serviceState: token<() => Partial<ServiceState>>('ServiceState'),
+  /** Of each process that answers requests, and of the service as a whole. */
+  measurements: token<Measure>('measurement'),
+  serviceMeasurements: token<Measure>('measurement of the service'),
 };

@@ -1,5 +1,6 @@
-import { type Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import { type Counter, Histogram, type Registry } from '@prometheus-io/client';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
+import type { MetricValues } from './metric-values.ts';
 
 /** From a tenth of a millisecond, which a look-up on the same machine takes, to five seconds, above the usual deadline. */
 const BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -11,31 +12,28 @@ export class DatabaseMetrics {
   readonly #duration: Histogram<'dependency' | 'outcome'>;
   readonly #pools = new Map<string, () => PoolLoad>();
 
-  constructor(registry: Registry, process: string) {
-    const registers = [registry];
+  constructor(registry: Registry) {
     // Without a label of the process: totals, which outlive their worker.
     this.#duration = new Histogram({
       name: DURATION,
       help: 'Seconds that a statement of a request took, with the wait for a connection, and whether the database answered it.',
       labelNames: ['dependency', 'outcome'],
       buckets: BUCKETS_SECONDS,
-      registers,
+      registers: [registry],
     });
-    const pools = this.#pools;
-    const gauge = (name: string, help: string, member: keyof PoolLoad) =>
-      new Gauge({
-        name: `auth_database_${name}`,
-        help,
-        labelNames: ['process', 'dependency'],
-        registers,
-        collect() {
-          for (const [dependency, read] of pools) this.set({ process, dependency }, read()[member]);
-        },
-      });
-    gauge('connections', 'Open connections to the database.', 'open');
-    gauge('connections_max', 'The bound of auth_database_connections.', 'max');
-    gauge('connections_idle', 'Open connections to the database that no statement uses.', 'idle');
-    gauge('statements_waiting', 'Statements that wait for a connection.', 'waiting');
+  }
+
+  /** Adds the connections of all uses. */
+  measure(values: MetricValues): void {
+    const pools = [...this.#pools].map(([dependency, read]) => [dependency, read()] as const);
+    const gauges = (name: string, help: string, member: keyof PoolLoad) => {
+      const loads = pools.map(([dependency, load]) => [dependency, load[member]]);
+      values.gauges('dependency', `auth_database_${name}`, help, Object.fromEntries(loads));
+    };
+    gauges('connections', 'Open connections to the database.', 'open');
+    gauges('connections_max', 'The bound of auth_database_connections.', 'max');
+    gauges('connections_idle', 'Open connections to the database that no statement uses.', 'idle');
+    gauges('statements_waiting', 'Statements that wait for a connection.', 'waiting');
   }
 
   /**

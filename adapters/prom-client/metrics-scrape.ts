@@ -1,12 +1,13 @@
 import { Registry } from '@prometheus-io/client';
 import type { Exposition, MetricsSnapshot } from '../../application/ports/telemetry.ts';
 import { WorkerTotals } from '../../application/worker-totals.ts';
+import { type Measure, MetricValues } from './metric-values.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
-import { type ServiceState, serviceMetrics } from './service-metrics.ts';
 
 interface MetricsScrapeParts {
   readonly process: ProcessMetrics;
-  readonly service: () => ServiceState;
+  /** The service as a whole. */
+  readonly service: Measure;
   /** The metrics of each worker by its id; undefined for one that does not answer in time. */
   readonly workers: () => Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
 }
@@ -29,8 +30,9 @@ export class MetricsScrape {
     const { process, service } = this.#parts;
     const { answers, totals } = await this.#workers.read();
     const ofWorkers = [...answers.values()].map((snapshot = []) => snapshot.filter(isOfProcess));
-    const own = await Promise.all([serviceMetrics(service()), process.snapshot()]);
-    return exposition([...own, ...ofWorkers, ...totals]);
+    const values = new MetricValues();
+    await service(values);
+    return exposition([await values.snapshot(), await process.snapshot(), ...ofWorkers, ...totals]);
   }
 }
 

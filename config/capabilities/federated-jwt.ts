@@ -90,7 +90,10 @@ export const federatedJwt = define({
     part(parts, PARTS.issuerKeySets, (get) => get(KEY_SETS));
     part(parts, LISTS.dependencies, (get) => get(KEY_SETS));
     part(parts, LISTS.preparations, (get) => () => get(KEY_SETS).start());
-    part(parts, LISTS.serviceState, (get) => () => ({ issuerKeySets: get(KEY_SETS).counts() }));
+    part(parts, LISTS.serviceMeasurements, (get) => (values) => {
+      const help = 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.';
+      values.gauges('state', 'auth_issuer_key_sets', help, get(KEY_SETS).counts());
+    });
   },
   async tables(settings) {
     if (!isOn(settings) || settings.CLIENT_REPOSITORY !== 'postgres') return {};

@@ -23,13 +23,9 @@ export const onePort = define({
     const checks = new OperatorChecks();
     const routes = (get: Get) => routesOfOnePort(get(PARTS.managementRoutes), checks);
     if (role === 'primary') return part(parts, PARTS.routeAnswers, (get) => answerRoutes(routes(get)));
-    part(parts, LISTS.measurements, () => (metrics) => {
-      metrics.measure(
-        'auth_public_operator_checks_waiting',
-        'Requests to the public port whose operator token waits to be checked.',
-        () => checks.waiting,
-        OPERATOR_LIMITS.waiting,
-      );
+    part(parts, LISTS.measurements, () => (values) => {
+      const help = 'Requests to the public port whose operator token waits to be checked.';
+      values.gauge('auth_public_operator_checks_waiting', help, checks.waiting, OPERATOR_LIMITS.waiting);
     });
     part(parts, LISTS.publicRoutes, (get) => {
       return role === 'worker' ? passedOnRoutes(routes(get), get(PARTS.routeAnswers)) : routes(get);

@@ -60,7 +60,15 @@ export const privateKeyJwt = define({
       });
     });
     if (role === 'worker') return;
-    part(parts, LISTS.serviceState, (get) => () => ({ usedAssertions: get(PARTS.usedAssertionsStore).load }));
+    part(parts, LISTS.serviceMeasurements, (get) => (values) => {
+      const { used, max } = get(PARTS.usedAssertionsStore).load;
+      values.gauge(
+        'auth_used_assertions',
+        'Used assertions of clients that are kept, so that none is used again.',
+        used,
+        max,
+      );
+    });
     if (settings.KEY_DIRECTORY === 'memory') {
       part(parts, PARTS.usedAssertionsStore, (get) => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
       return;

@@ -32,11 +32,10 @@ export const proxyProtocol = define({
         isTrusted: (address) => isWithin(withoutMapping(address)),
         onRefused: createStateLog(get(PARTS.log)),
       });
-      get(PARTS.processMetrics).countTotal(
-        'auth_proxy_headers_refused_total',
-        'Connections from trusted proxies that were closed because of their PROXY header.',
-        () => headers.refused,
-      );
+      const help = 'Connections from trusted proxies that were closed because of their PROXY header.';
+      get(PARTS.processMetrics).add((values) => {
+        values.total('auth_proxy_headers_refused_total', help, headers.refused);
+      });
       return headers.layer;
     });
   },

@@ -45,25 +45,19 @@ export const statusPage = define({
       part(parts, RECORDS, (get) => new RefusalRecords(get(PARTS.clock), get(PARTS.processName)));
       part(parts, PARTS.refusalRecords, (get) => get(RECORDS));
       part(parts, LISTS.requestCounters, (get) => ({ count: (line) => get(RECORDS).add(line) }));
-      part(parts, LISTS.measurements, (get) => (metrics) => {
-        const records = get(RECORDS);
-        metrics.measure('auth_refusal_records', 'Refused requests that can be looked up.', () => records.size);
-        metrics.measure(
-          'auth_refused_clients',
-          'Registered clients whose last refusals are kept.',
-          () => records.clients,
-          CLIENTS_MAX,
-        );
+      part(parts, LISTS.measurements, (get) => (values) => {
+        const { size, clients } = get(RECORDS);
+        values.gauge('auth_refusal_records', 'Refused requests that can be looked up.', size);
+        const help = 'Registered clients whose last refusals are kept.';
+        values.gauge('auth_refused_clients', help, clients, CLIENTS_MAX);
       });
     }
     part(parts, CHECKS, (get) => {
       const checks = new OperatorChecks();
-      get(PARTS.processMetrics).measure(
-        'auth_operator_checks_waiting',
-        'Requests whose operator token waits to be checked.',
-        () => checks.waiting,
-        OPERATOR_LIMITS.waiting,
-      );
+      const help = 'Requests whose operator token waits to be checked.';
+      get(PARTS.processMetrics).add((values) => {
+        values.gauge('auth_operator_checks_waiting', help, checks.waiting, OPERATOR_LIMITS.waiting);
+      });
       return checks;
     });
     part(parts, STATUS, (get) => {
@@ -83,7 +77,7 @@ export const statusPage = define({
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
         workers: async () => (await workers()?.figures()) ?? new Map(),
         queue: () => {
-          const { verifications: now, verificationsMax: bounds } = verifications(get, settings);
+          const { now, bounds } = verifications(get, settings);
           return { ...now, bounds };
         },
         keys: () => get(PARTS.keyRing).periods(),
@@ -110,15 +104,13 @@ export const statusPage = define({
       void get.optional(PARTS.replicaRegister)?.start(() => get(PARTS.keyRing).clockOffsetSeconds());
     });
     part(parts, LISTS.closables, (get) => get(STATUS));
-    part(parts, LISTS.measurements, (get) => (metrics) => {
+    part(parts, LISTS.measurements, (get) => {
+      // Created before the service starts, whose changes it shows.
       const status = get(STATUS);
-      metrics.measure(
-        'auth_status_samples',
-        'Samples in the history of the status.',
-        () => status.samples,
-        SAMPLES_MAX,
-      );
-      metrics.measure('auth_status_events', 'Changes that the status shows.', () => status.events, EVENTS_MAX);
+      return (values) => {
+        values.gauge('auth_status_samples', 'Samples in the history of the status.', status.samples, SAMPLES_MAX);
+        values.gauge('auth_status_events', 'Changes that the status shows.', status.events, EVENTS_MAX);
+      };
     });
   },
   inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } }, token, kid) {

@@ -59,30 +59,17 @@ export const tls = define({
       return get(TLS);
     });
     part(parts, LISTS.connectionLayers, (get) => get(TLS).layer);
-    part(parts, LISTS.measurements, (get) => (metrics) => {
-      metrics.measure(
-        'auth_tls_certificate_expires_at_seconds',
-        'When the certificate of the public port expires, in seconds since 1970.',
-        () => get(TLS).expiresAt.getTime() / 1_000,
-      );
-      metrics.measure(
-        'auth_tls_connections',
-        'Open connections with TLS to the public port.',
-        () => get(TLS).load.open,
-        TLS_LIMITS.connections,
-      );
-      metrics.measure(
-        'auth_tls_handshakes',
-        'Connections within their TLS handshake.',
-        () => get(TLS).load.handshakes,
-        TLS_LIMITS.handshakes,
-      );
-      metrics.countTotal(
-        'auth_tls_connections_dropped_total',
-        'Connections with TLS that were closed at the limit of connections or of handshakes.',
-        () => get(TLS).load.dropped,
-      );
-      metrics.countTotal('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', () => get(TLS).failed);
+    part(parts, LISTS.measurements, (get) => (values) => {
+      const { load, expiresAt, failed } = get(TLS);
+      const expiry = 'When the certificate of the public port expires, in seconds since 1970.';
+      values.gauge('auth_tls_certificate_expires_at_seconds', expiry, expiresAt.getTime() / 1_000);
+      const open = 'Open connections with TLS to the public port.';
+      values.gauge('auth_tls_connections', open, load.open, TLS_LIMITS.connections);
+      const handshakes = 'Connections within their TLS handshake.';
+      values.gauge('auth_tls_handshakes', handshakes, load.handshakes, TLS_LIMITS.handshakes);
+      const dropped = 'Connections with TLS that were closed at the limit of connections or of handshakes.';
+      values.total('auth_tls_connections_dropped_total', dropped, load.dropped);
+      values.total('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', failed);
     });
   },
   inspect({ settings: { BASE_URL: baseUrl, TLS_KEY_FILE: keyFile = '' } }, certificate) {

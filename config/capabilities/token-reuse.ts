@@ -27,13 +27,9 @@ export const tokenReuse = define({
   register(parts, { settings: { TOKEN_REUSE_SECONDS: seconds }, role }) {
     if (seconds === 0 || role === 'primary') return;
     part(parts, PARTS.tokenReuse, (get) => new IssuedTokens({ keys: get(PARTS.keyProvider), seconds }));
-    part(parts, LISTS.measurements, (get) => (metrics) => {
-      metrics.measure(
-        'auth_reusable_tokens',
-        'Tokens that are issued again for the same request.',
-        () => (get(PARTS.tokenReuse) as IssuedTokens).size,
-        () => (get(PARTS.tokenReuse) as IssuedTokens).max,
-      );
+    part(parts, LISTS.measurements, (get) => (values) => {
+      const { size, max } = get(PARTS.tokenReuse) as IssuedTokens;
+      values.gauge('auth_reusable_tokens', 'Tokens that are issued again for the same request.', size, max);
     });
   },
 });

@@ -19,19 +19,15 @@ export const tracing = define({
     part(parts, PARTS.aroundRequests, () => requests.around);
     parts.register(LISTS.requestCounters, { useValue: { count: (line) => requests.describe(line) } });
     parts.register(LISTS.dependencies, { useValue: requests });
-    part(parts, LISTS.measurements, (get) => (metrics) => {
+    part(parts, LISTS.measurements, (get) => {
       log = createStateLog(get(PARTS.log));
-      metrics.measure(
-        'auth_trace_spans_waiting',
-        'Spans of traces that wait to be sent.',
-        () => requests.queue.waiting,
-        requests.queue.waitingMax,
-      );
-      metrics.countTotal(
-        'auth_trace_spans_lost_total',
-        'Spans of traces that were lost because too many waited, or because the collector did not accept them.',
-        () => requests.queue.lost,
-      );
+      return (values) => {
+        const { waiting, waitingMax, lost } = requests.queue;
+        values.gauge('auth_trace_spans_waiting', 'Spans of traces that wait to be sent.', waiting, waitingMax);
+        const help =
+          'Spans of traces that were lost because too many waited, or because the collector did not accept them.';
+        values.total('auth_trace_spans_lost_total', help, lost);
+      };
     });
   },
   inspect(_configuration, options) {

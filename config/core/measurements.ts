@@ -1,112 +1,123 @@
 import { IMPORTED_KEYS_MAX } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import type { ServiceState } from '../../adapters/prom-client/service-metrics.ts';
+import type { Measure, MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { availableCores, memoryLimit } from '../../adapters/system/host-limits.ts';
+import { severityOf, statesOf } from '../../application/ports/health-check.ts';
+import type { Verifications } from '../../application/ports/telemetry.ts';
 import { usesAssertions } from '../../domain/authentication-method.ts';
-import type { ExpiringCredentials } from '../../domain/client-details.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import type { Get } from '../registration.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Measures what each process that answers requests holds, whatever its storage. */
-export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Settings): void {
-  const metrics = get(PARTS.processMetrics);
-  metrics.measureCache(() => get(PARTS.verifiedSecrets));
-  const limiter = () => {
+export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Settings): Measure {
+  return (values) => {
     const slots = get(PARTS.verificationSlots);
-    return slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
+    const { pairs, pairsMax } = slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
+    const counted = 'Pairs of client id and address whose failed attempts are counted.';
+    values.gauge('auth_failed_attempt_counts', counted, pairs, pairsMax);
+    const { linesLost, bufferedBytes, bufferedBytesMax } = get(PARTS.auditOutput).measured;
+    const lost = 'Audit events that were lost because they could not be written, or not fast enough.';
+    values.total('auth_audit_lines_lost_total', lost, linesLost);
+    const buffered = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
+    values.gauge('auth_audit_buffered_bytes', buffered, bufferedBytes, bufferedBytesMax);
+    if (usesAssertions(CLIENT_AUTHENTICATION_METHODS)) measureAssertions(get, values);
+    const { secrets, keys } = get.optional(PARTS.storage)?.expiring?.() ?? {};
+    values.gauge('auth_client_secrets_expiring', 'Valid secrets of clients that expire within 30 days.', secrets);
+    values.gauge('auth_client_keys_expiring', 'Valid keys of clients that expire within 30 days.', keys);
   };
-  metrics.measure(
-    'auth_failed_attempt_counts',
-    'Pairs of client id and address whose failed attempts are counted.',
-    () => limiter().pairs,
-    () => limiter().pairsMax,
-  );
-  const audit = () => get(PARTS.auditOutput).measured;
-  metrics.countTotal(
-    'auth_audit_lines_lost_total',
-    'Audit events that were lost because they could not be written, or not fast enough.',
-    () => audit().linesLost,
-  );
-  metrics.measure(
-    'auth_audit_buffered_bytes',
-    'Bytes of audit events that wait to be written to AUDIT_FILE.',
-    () => audit().bufferedBytes,
-    () => audit().bufferedBytesMax,
-  );
-  if (usesAssertions(CLIENT_AUTHENTICATION_METHODS)) {
-    metrics.measure(
-      'auth_assertion_keys',
-      'Public keys that have verified an assertion and are kept ready for the next one.',
-      () => get(PARTS.assertionVerifier).importedKeys,
-      IMPORTED_KEYS_MAX,
-    );
-    const queue = () => get(PARTS.assertionQueue);
-    metrics.measure(
-      'auth_assertion_verifications_unanswered',
-      'Requests that wait for the verification of an assertion or for the time of its answer.',
-      () => queue().load.unanswered,
-      () => queue().limits.unanswered,
-    );
-    metrics.measure(
-      'auth_assertion_verifications_overflow',
-      'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.',
-      () => queue().load.overflow,
-      () => queue().limits.overflow,
-    );
-    metrics.measure(
-      'auth_assertion_verification_shares',
-      'Clients and addresses whose share of the overflow queue of assertions is remembered.',
-      () => queue().shares,
-      () => queue().sharesMax,
-    );
-  }
 }
 
-/** Measures the credentials that expire soon, in a process that knows them. */
-export function measureExpiring(get: Get): void {
-  const expiring = get.optional(PARTS.storage)?.expiring;
-  if (expiring === undefined) return;
-  const measure = (kind: keyof ExpiringCredentials) =>
-    get(PARTS.processMetrics).measure(
-      `auth_client_${kind}_expiring`,
-      `Valid ${kind} of clients that expire within 30 days.`,
-      () => expiring()[kind],
-    );
-  measure('secrets');
-  measure('keys');
+function measureAssertions(get: Get, values: MetricValues): void {
+  const keys = 'Public keys that have verified an assertion and are kept ready for the next one.';
+  values.gauge('auth_assertion_keys', keys, get(PARTS.assertionVerifier).importedKeys, IMPORTED_KEYS_MAX);
+  const { load, limits, shares, sharesMax } = get(PARTS.assertionQueue);
+  const unanswered = 'Requests that wait for the verification of an assertion or for the time of its answer.';
+  values.gauge('auth_assertion_verifications_unanswered', unanswered, load.unanswered, limits.unanswered);
+  const overflow = 'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
+  values.gauge('auth_assertion_verifications_overflow', overflow, load.overflow, limits.overflow);
+  const remembered = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
+  values.gauge('auth_assertion_verification_shares', remembered, shares, sharesMax);
 }
 
 /** The FIFO queue is bounded by its work: its bound is the number of verifications of the least cost of a refusal. */
 export function verifications(
   get: Get,
   { CLIENT_SECRET_COST: cost }: Settings,
-): Pick<ServiceState, 'verifications' | 'verificationsMax'> {
+): { readonly now: Verifications; readonly bounds: Verifications } {
   const [{ load, limits, shares, sharesMax }, paced] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts)];
   const { concurrent: running, overflow, unanswered, fifoRounds } = limits;
   const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
   return {
-    verifications: { ...load, shares, paced: paced.size },
-    verificationsMax: { running, fifo, overflow, unanswered, shares: sharesMax, paced: paced.max },
+    now: { ...load, shares, paced: paced.size },
+    bounds: { running, fifo, overflow, unanswered, shares: sharesMax, paced: paced.max },
   };
 }
 
-/** What is measured of the service as a whole, in the process that has the verification queue. */
-export function serviceState(get: Get, settings: Settings): ServiceState {
-  const keyRing = get(PARTS.keyRing);
-  const workers = get.optional(PARTS.workers);
-  return {
-    checks: get(PARTS.healthChecks)(),
-    workers: workers === undefined ? 1 : settings.WORKERS,
-    listening: workers?.listening ?? Number(get(PARTS.httpServer).listening),
-    ...verifications(get, settings),
-    refusalCost: Math.max(...get(PARTS.bcryptVerifier).costs),
-    clockOffsetSeconds: keyRing.clockOffsetSeconds(),
-    clockOffsetSecondsMax: CLOCK_OFFSET_SECONDS_MAX,
-    keys: { ...keyRing.times(), trusted: new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size },
-    cores: availableCores(),
-    memoryBytes: memoryLimit(),
-    ...Object.assign({}, ...get.all(LISTS.serviceState).map((read) => read())),
+/** Measures the service as a whole, in the process that has the verification queue. */
+export function measureService(get: Get, settings: Settings): Measure {
+  return async (values) => {
+    measureHealth(get, settings, values);
+    measureVerifications(get, settings, values);
+    measureKeys(get, values);
+    values.gauge('auth_host_cores', 'Cores that the service can use.', availableCores());
+    const memory = 'Bytes of memory that the container may use, or that the machine has.';
+    values.gauge('auth_host_memory_bytes', memory, memoryLimit());
+    for (const measure of get.all(LISTS.serviceMeasurements)) await measure(values);
   };
+}
+
+function measureHealth(get: Get, settings: Settings, values: MetricValues): void {
+  const states = statesOf(get(PARTS.healthChecks)());
+  const isReady = states.every(({ ready }) => ready);
+  values.gauge('auth_ready', '1 where /readyz answers 200, else 0.', isReady ? 1 : 0);
+  const severities = states.map((check) => [check.name, severityOf(check)]);
+  const severity = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
+  values.gauges('check', 'auth_check_severity', severity, Object.fromEntries(severities));
+  const workers = get.optional(PARTS.workers);
+  const listening = workers?.listening ?? Number(get(PARTS.httpServer).listening);
+  values.gauge('auth_workers', 'Processes that should answer requests.', workers ? settings.WORKERS : 1);
+  values.gauge('auth_workers_listening', 'Processes that answer requests.', listening);
+}
+
+function measureVerifications(get: Get, settings: Settings, values: MetricValues): void {
+  const { now, bounds } = verifications(get, settings);
+  const running = 'BCrypt verifications that run now.';
+  values.gauge('auth_secret_verifications_running', running, now.running, bounds.running);
+  const unanswered = 'Requests that wait for a verification or for the time of its answer.';
+  values.gauge('auth_secret_verifications_unanswered', unanswered, now.unanswered, bounds.unanswered);
+  values.gauges(
+    'queue',
+    'auth_secret_verifications_waiting',
+    'BCrypt verifications that wait: in the FIFO queue, in the overflow queue that is used when the FIFO queue is full, or for the pace of attempts beyond the limit.',
+    { fifo: now.fifo, overflow: now.overflow, paced: now.paced },
+  );
+  values.gauges(
+    'queue',
+    'auth_secret_verifications_waiting_max',
+    'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
+    { overflow: bounds.overflow, paced: bounds.paced },
+  );
+  const shares = 'Clients and addresses whose share of the overflow queue is remembered.';
+  values.gauge('auth_secret_verification_shares', shares, now.shares, bounds.shares);
+  const cost = Math.max(...get(PARTS.bcryptVerifier).costs);
+  values.gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.', cost);
+}
+
+function measureKeys(get: Get, values: MetricValues): void {
+  const keyRing = get(PARTS.keyRing);
+  const offset = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
+  values.gauge('auth_clock_offset_seconds', offset, keyRing.clockOffsetSeconds());
+  const offsetMax = 'Beyond this clock offset, in seconds, no key may sign.';
+  values.gauge('auth_clock_offset_seconds_max', offsetMax, CLOCK_OFFSET_SECONDS_MAX);
+  const trusted = new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size;
+  values.gauge('auth_trusted_keys', 'Public keys that tokens are verified with, of all replicas.', trusted);
+  const { age, lease, rotation, directoryAge } = keyRing.times();
+  values.gauge('auth_signing_key_age_seconds', 'Seconds since the key began to sign; negative until it does.', age);
+  const leaseHelp = 'Seconds until the key may not sign any more, if the key directory does not answer.';
+  values.gauge('auth_signing_key_lease_seconds', leaseHelp, lease);
+  const rotationHelp = 'Seconds until the next key is due to sign; negative if it is late.';
+  values.gauge('auth_signing_key_rotation_seconds', rotationHelp, rotation);
+  values.gauge('auth_key_directory_age_seconds', 'Seconds since the key directory was read.', directoryAge);
 }

@@ -19,7 +19,7 @@ import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
 import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from '../settings/derived-values.ts';
-import { serviceState } from './measurements.ts';
+import { measureService } from './measurements.ts';
 
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
@@ -27,7 +27,9 @@ const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 /** The two ports with their routes, and what measures them. */
 export function registerServerParts(parts: DependencyContainer, { configuration, settings }: Service): void {
   part(parts, PARTS.processName, () => 'primary');
-  part(parts, PARTS.processMetrics, (get) => new ProcessMetrics(get(PARTS.processName), get(PARTS.logDestination)));
+  part(parts, PARTS.processMetrics, (get) => {
+    return new ProcessMetrics(get(PARTS.processName), get(PARTS.logDestination), () => get(PARTS.verifiedSecrets));
+  });
   part(parts, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
   part(parts, PARTS.rejectionDelay, () => new RejectionDelay());
   part(parts, PARTS.lifecycle, () => new Lifecycle());
@@ -82,7 +84,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.metricsScrape, (get) => {
     return new MetricsScrape({
       process: get(PARTS.processMetrics),
-      service: () => serviceState(get, settings),
+      service: measureService(get, settings),
       workers: async () => (await get.optional(PARTS.workers)?.metrics()) ?? new Map(),
     });
   });

@@ -3,7 +3,6 @@ import { MetricsScrape } from '../../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
 import type { MetricsSnapshot } from '../../../application/ports/telemetry.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
-import { SERVICE_STATE } from '../../support/service-state.ts';
 
 const REQUEST = { method: 'POST', route: '/oauth2/token', status: 200, duration_ms: 1 };
 
@@ -21,7 +20,7 @@ type Answers = ReadonlyMap<number, MetricsSnapshot | undefined>;
 function scrapeOf(...answers: readonly (Answers | Promise<Answers>)[]) {
   const left = [...answers];
   const workers = async () => left.shift() ?? new Map();
-  const scrape = new MetricsScrape({ process: new ProcessMetrics('primary'), service: () => SERVICE_STATE, workers });
+  const scrape = new MetricsScrape({ process: new ProcessMetrics('primary'), service: () => {}, workers });
   return async () => readSamples((await scrape.scrape()).text);
 }
 

@@ -1,14 +1,42 @@
+import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { exposition } from '../../../adapters/prom-client/metrics-scrape.ts';
-import { type ServiceState, serviceMetrics } from '../../../adapters/prom-client/service-metrics.ts';
-import type { Readiness } from '../../../application/ports/health-check.ts';
-import { readSamples, total } from '../../support/read-samples.ts';
-import { SERVICE_STATE } from '../../support/service-state.ts';
+import { container as root } from 'tsyringe';
+import { MetricValues } from '../../adapters/prom-client/metric-values.ts';
+import { exposition } from '../../adapters/prom-client/metrics-scrape.ts';
+import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import { measureService } from '../../config/core/measurements.ts';
+import { PARTS } from '../../config/parts.ts';
+import { getFrom } from '../../config/registration.ts';
+import type { Settings } from '../../config/settings/settings.ts';
+import { readSamples, total } from '../support/read-samples.ts';
 
-async function samplesOf(state: Partial<ServiceState>) {
-  const { text } = await exposition([await serviceMetrics({ ...SERVICE_STATE, ...state })]);
-  return readSamples(text);
+const KEYS_AT_FIRST = { trusted: 0, age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined };
+
+/** The metrics of a service that has just started, with a different number for each figure of its queue. */
+async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Record<string, unknown> = KEYS_AT_FIRST) {
+  const parts = root.createChildContainer();
+  parts.register(PARTS.healthChecks, { useValue: () => checks });
+  parts.register(PARTS.httpServer, { useValue: { listening: true } as never });
+  parts.register(PARTS.bcryptVerifier, { useValue: { costs: [10] } as never });
+  parts.register(PARTS.pacedAttempts, { useValue: { size: 5, max: 50 } as never });
+  parts.register(PARTS.verificationQueue, {
+    useValue: {
+      load: { running: 1, fifo: 2, overflow: 3, unanswered: 6 },
+      limits: { concurrent: 10, fifoRounds: 2_048, overflow: 30, unanswered: 60, waitMs: 2_000 },
+      shares: 4,
+      sharesMax: 40,
+    } as never,
+  });
+  const state = { trusted: Array.from({ length: Number(trusted) }, (_, kid) => ({ jwk: { kid } })) };
+  parts.register(PARTS.keyRing, {
+    useValue: { clockOffsetSeconds: () => undefined, state: () => state, times: () => times } as never,
+  });
+  const values = new MetricValues();
+  await measureService(getFrom(parts), { CLIENT_SECRET_COST: 10 } as Settings)(values);
+  return (await exposition([await values.snapshot()])).text;
 }
+
+const samplesOf = async (...args: Parameters<typeof textOf>) => readSamples(await textOf(...args));
 
 const check = (name: string, readiness: Readiness) => ({ name, readiness: () => readiness });
 
@@ -21,7 +49,7 @@ describe('the metrics of the service as a whole', () => {
     const failed = [...noted, check('client repository', { ready: false, reason: 'database unavailable' })];
     const severities = (samples: Awaited<ReturnType<typeof samplesOf>>) =>
       samples.filter(({ name }) => name === 'auth_check_severity').map(({ labels, value }) => [labels['check'], value]);
-    const [degraded, unready] = [await samplesOf({ checks: noted }), await samplesOf({ checks: failed })];
+    const [degraded, unready] = [await samplesOf(noted), await samplesOf(failed)];
     expect(severities(degraded)).toEqual([
       ['log', 0],
       ['key directory', 1],
@@ -31,17 +59,12 @@ describe('the metrics of the service as a whole', () => {
   });
 
   it('contain no reason and no note of a check', async () => {
-    const { text } = await exposition([
-      await serviceMetrics({
-        ...SERVICE_STATE,
-        checks: [check('log', { ready: true, note: 'log lines are lost: ENOSPC' })],
-      }),
-    ]);
+    const text = await textOf([check('log', { ready: true, note: 'log lines are lost: ENOSPC' })]);
     expect(text).not.toContain('ENOSPC');
   });
 
   it('show the bounds of the verification queue beside what is in it', async () => {
-    const samples = await samplesOf({});
+    const samples = await samplesOf([]);
     const both = (name: string, labels = {}) => [total(samples, name, labels), total(samples, `${name}_max`, labels)];
     expect(both('auth_secret_verifications_running')).toEqual([1, 10]);
     expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 30]);
@@ -51,11 +74,11 @@ describe('the metrics of the service as a whole', () => {
   });
 
   it('leave out what is not known: before the first key, without rotation, without a clock to compare with', async () => {
-    const names = (await samplesOf({})).map(({ name }) => name);
+    const names = (await samplesOf([])).map(({ name }) => name);
     expect(
       names.filter((name) => /signing_key|directory_age|clock_offset_seconds$|used_assertions|key_sets/.test(name)),
     ).toEqual([]);
-    const known = await samplesOf({ keys: { trusted: 3, age: -5, lease: 3_600, rotation: -1, directoryAge: 7 } });
+    const known = await samplesOf([], { trusted: 3, age: -5, lease: 3_600, rotation: -1, directoryAge: 7 });
     const value = (name: string) => total(known, name);
     expect(value('auth_trusted_keys')).toBe(3);
     expect(value('auth_signing_key_age_seconds')).toBe(-5);
@@ -65,7 +88,7 @@ describe('the metrics of the service as a whole', () => {
   });
 
   it('show the cores and the memory that the service can use', async () => {
-    const samples = await samplesOf({});
+    const samples = await samplesOf([]);
     expect(total(samples, 'auth_host_cores')).toBeGreaterThanOrEqual(1);
     expect(total(samples, 'auth_host_memory_bytes')).toBeGreaterThan(2 ** 26);
     expect(total(samples, 'auth_host_memory_bytes')).toBeLessThan(Infinity);
