@@ -2,12 +2,10 @@ import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
-/** The largest batch of entries. It bounds the memory that a file of any size takes, as does the largest entry. */
-const BATCH_BYTES = 1_048_576;
-const BATCH_ENTRIES = 1_000;
-
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = ['"', '\\', ',', '[', ']'].map((text) => text.charCodeAt(0));
 const [OPEN_OBJECT, CLOSE_OBJECT, LINE_FEED] = ['{', '}', '\n'].map((text) => text.charCodeAt(0));
+
+const TOO_LONG = `is longer than ${ENTRY_BYTES_MAX} bytes`;
 
 /** Why the text is not a JSON array. The position is that of the entry, counted from 0; undefined before the array. */
 interface JsonProblem {
@@ -19,19 +17,19 @@ interface JsonProblem {
 export type JsonEntry = Result<unknown, JsonProblem>;
 
 /**
- * Reads a JSON array (RFC 8259) entry by entry. Only the borders of entries are found here, which are commas and brackets
- * outside of strings; `JSON.parse` decides what an entry is. So a stream is accepted if and only if `JSON.parse` accepts
- * its text as an array, except for an entry of more than 1 MiB.
+ * Reads a JSON array (RFC 8259): for each chunk the entries that end in it, so that a text of any length takes no more memory
+ * than a chunk and the largest entry. Only the borders of entries are found here, which are commas and brackets outside of
+ * strings; `JSON.parse` decides what an entry is. So a stream is accepted if and only if `JSON.parse` accepts its text as an
+ * array, except for an entry of more than 1 MiB.
  */
 export async function* readJsonArray(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
   const splitter = new ArraySplitter();
   for await (const chunk of chunks) {
-    for (const batch of splitter.read(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))) {
-      yield batch;
-      if (batch.at(-1)?.ok === false) return;
-    }
+    const entries = [...splitter.read(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))];
+    yield entries;
+    if (entries.at(-1)?.ok === false) return;
   }
-  yield splitter.end();
+  yield [...splitter.end()];
 }
 
 /** The state between two chunks. */
@@ -44,99 +42,70 @@ class ArraySplitter {
   #position = 0;
   /** The line of the text that has been read, counted from 1. */
   #line = 1;
+  /** Whether the entry has only white space yet. */
+  #isBlank = true;
+  /** The line in which the entry begins; that of the comma before it as long as it is blank. */
+  #firstLine = 1;
   /** The bytes of the entry that earlier chunks had. */
-  #begun: Buffer[] = [];
-  #begunBytes = 0;
-  #batch: JsonEntry[] = [];
-  #batchBytes = 0;
+  #begun = Buffer.alloc(0);
 
-  /** The batches that end in this chunk. A problem is the last entry of its batch, and nothing may be read after it. */
-  *read(chunk: Buffer): Generator<readonly JsonEntry[]> {
+  /** The entries that end in this chunk. Nothing may be read after a problem. */
+  *read(chunk: Buffer): Generator<JsonEntry> {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
       const byte = chunk[index];
+      if (byte === LINE_FEED) this.#line += 1;
       if (this.#isEscaped) this.#isEscaped = false;
       else if (this.#isString) {
         if (byte === QUOTE) this.#isString = false;
         else if (byte === BACKSLASH) this.#isEscaped = true;
-      } else if (this.#state !== 'inside') {
-        if (byte === LINE_FEED) this.#line += 1;
-        if (this.#state === 'before' && byte === OPEN) this.#state = 'inside';
-        else if (!isSpace(byte)) return yield this.#problem('must be a JSON array');
+      } else if (isSpace(byte)) continue;
+      else if (this.#state !== 'inside') {
+        if (this.#state === 'behind' || byte !== OPEN) return yield problem(undefined, 'must be a JSON array');
+        this.#state = 'inside';
         start = index + 1;
-      } else if (byte === QUOTE) this.#isString = true;
-      else if (byte === OPEN || byte === OPEN_OBJECT) this.#depth += 1;
-      else if (this.#depth > 0) {
-        if (byte === CLOSE || byte === CLOSE_OBJECT) this.#depth -= 1;
-      } else if (byte === COMMA || byte === CLOSE) {
-        const isProblem = !this.#endEntry(chunk.subarray(start, index), byte === CLOSE);
-        start = index + 1;
+      } else if (this.#depth === 0 && (byte === COMMA || byte === CLOSE)) {
         if (byte === CLOSE) this.#state = 'behind';
-        if (isProblem || this.#batch.length >= BATCH_ENTRIES || this.#batchBytes >= BATCH_BYTES)
-          yield this.#takeBatch();
-        if (isProblem) return;
+        const isEmptyArray = this.#state === 'behind' && this.#isBlank && this.#position === 0;
+        const entry = isEmptyArray ? undefined : this.#endEntry(chunk.subarray(start, index));
+        if (entry !== undefined) yield entry;
+        if (entry?.ok === false) return;
+        start = index + 1;
+      } else {
+        if (this.#isBlank) this.#firstLine = this.#line;
+        this.#isBlank = false;
+        if (byte === QUOTE) this.#isString = true;
+        else if (byte === OPEN || byte === OPEN_OBJECT) this.#depth += 1;
+        else if (this.#depth > 0 && (byte === CLOSE || byte === CLOSE_OBJECT)) this.#depth -= 1;
       }
     }
-    // Copied: a stream may use the memory of a chunk again.
-    if (this.#state === 'inside') this.#keep(Buffer.from(chunk.subarray(start)));
-    if (this.#begunBytes > ENTRY_BYTES_MAX) yield this.#problem(`is longer than ${ENTRY_BYTES_MAX} bytes`);
+    if (this.#state !== 'inside') return;
+    this.#begun = Buffer.concat([this.#begun, chunk.subarray(start)]);
+    if (this.#begun.length > ENTRY_BYTES_MAX) yield problem(this.#position, TOO_LONG);
   }
 
-  /** The last batch, at the end of the text. */
-  end(): readonly JsonEntry[] {
-    if (this.#state === 'behind') return this.#takeBatch();
-    return this.#problem(
-      this.#state === 'before' ? 'must be a JSON array' : 'is not complete: the text ends inside the array',
-    );
+  /** The problem of a text that ends here, if there is one. */
+  *end(): Generator<JsonEntry> {
+    if (this.#state === 'before') yield problem(undefined, 'must be a JSON array');
+    if (this.#state === 'inside') yield problem(this.#position, 'is not complete: the text ends inside the array');
   }
 
-  #keep(bytes: Buffer): void {
-    this.#begun.push(bytes);
-    this.#begunBytes += bytes.length;
-  }
-
-  /** False if the entry is a problem. */
-  #endEntry(bytes: Buffer, isLast: boolean): boolean {
-    this.#keep(bytes);
-    const size = this.#begunBytes;
-    const text = Buffer.concat(this.#begun).toString();
-    this.#begun = [];
-    this.#begunBytes = 0;
-    if (isLast && this.#position === 0 && /^[\t\n\r ]*$/.test(text)) return true;
-    const isMissing = isLast && text.trim() === '';
-    const line = this.#line + (isMissing ? 0 : linesOf(/^\s*/.exec(text)?.[0] ?? ''));
-    this.#line += linesOf(text);
-    const entry = size > ENTRY_BYTES_MAX ? undefined : parseJson(text);
-    if (entry === undefined) {
-      if (size > ENTRY_BYTES_MAX) this.#problem(`is longer than ${ENTRY_BYTES_MAX} bytes`);
-      else if (isMissing) this.#problem(`is missing: a comma before the end of the array, in line ${line}`);
-      else this.#problem(`is not JSON; it begins in line ${line}`);
-      return false;
-    }
-    this.#batch.push(success(entry));
-    this.#batchBytes += size;
+  #endEntry(bytes: Buffer): JsonEntry {
+    const [text, position, line] = [Buffer.concat([this.#begun, bytes]), this.#position, this.#firstLine];
+    const isMissing = this.#state === 'behind' && this.#isBlank;
+    this.#begun = Buffer.alloc(0);
     this.#position += 1;
-    return true;
-  }
-
-  #problem(text: string): readonly JsonEntry[] {
-    this.#batch.push(failure({ position: this.#state === 'inside' ? this.#position : undefined, text }));
-    return this.#batch;
-  }
-
-  #takeBatch(): readonly JsonEntry[] {
-    const batch = this.#batch;
-    this.#batch = [];
-    this.#batchBytes = 0;
-    return batch;
+    this.#isBlank = true;
+    this.#firstLine = this.#line;
+    if (text.length > ENTRY_BYTES_MAX) return problem(position, TOO_LONG);
+    if (isMissing) return problem(position, `is missing: a comma before the end of the array, in line ${line}`);
+    const value = parseJson(text.toString());
+    return value === undefined ? problem(position, `is not JSON; it begins in line ${line}`) : success(value);
   }
 }
 
-/** The line breaks in a text. */
-function linesOf(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
-  return lines;
+function problem(position: number | undefined, text: string): JsonEntry {
+  return failure({ position, text });
 }
 
 function isSpace(byte: number | undefined): boolean {

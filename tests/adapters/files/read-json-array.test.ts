@@ -111,13 +111,13 @@ describe('readJsonArray', () => {
     );
   });
 
-  it('returns batches of at most 1,000 entries or little more than 1 MiB', async () => {
-    const sizesOf = async (values: readonly unknown[]) => {
+  it('returns the entries of each chunk in one batch, and keeps none of them for the next one', async () => {
+    const sizesOf = async (values: readonly unknown[], chunkSize: number) => {
       const sizes: number[] = [];
-      for await (const batch of readJsonArray(chunksOf(JSON.stringify(values), []))) sizes.push(batch.length);
+      for await (const batch of readJsonArray(chunksOf(JSON.stringify(values), [chunkSize]))) sizes.push(batch.length);
       return sizes;
     };
-    expect(await sizesOf(Array.from({ length: 2_500 }, () => 0))).toEqual([1_000, 1_000, 500]);
-    expect(await sizesOf(Array.from({ length: 5 }, () => 'x'.repeat(600_000)))).toEqual([2, 2, 1]);
+    expect(await sizesOf([1, 2, 3, 4, 5], 4)).toEqual([1, 2, 2, 0]);
+    expect(await sizesOf(['x'.repeat(10), 'y'], 6)).toEqual([0, 0, 2, 0]);
   });
 });
