@@ -1,12 +1,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import { COMPLETE, completionsOf } from './completion.ts';
-import { type AnswerStream, EXIT, type Outcome } from './outcome.ts';
+import { type AnswerStream, EXIT, type Outcome, partsOf } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
 
 export const JSON_OPTION = new Option('--json', 'print one JSON document');
 
-/** What the help page of a command says. */
-interface CommandHelp {
+/** A command, its help page and its work. */
+export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> {
   /** The command that this one belongs to, such as `secrets` of `secrets add`. */
   readonly group?: string;
   /** Name and arguments, such as `show <client-id>`. */
@@ -15,44 +15,57 @@ interface CommandHelp {
   readonly description: string;
   /** Whole command lines. */
   readonly examples: readonly string[];
-}
-
-/** A command, its help page and its work. */
-export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> extends CommandHelp {
   readonly options: readonly Option[];
   /** What a person is asked before it runs, at a terminal; undefined if nothing is lost. `--yes` answers it. */
   asks?(options: Options, ...args: readonly string[]): string | undefined;
   run(options: Options, ...args: readonly string[]): Promise<Outcome> | AnswerStream;
 }
 
-/** A program of several commands. */
-interface CommandProgram {
+type CommandWork<Options extends AnswerOptions> = Pick<CommandDefinition<Options>, 'options' | 'asks' | 'run'>;
+
+/** The help page of a program. */
+interface ProgramPage {
   readonly version: string;
   /** How users call it, such as `npm run clients --`. */
   readonly name: string;
   readonly description: string;
   /** The end of the help page. */
   readonly notes: string;
-  /** In the order of the help page. */
-  readonly commands: readonly CommandDefinition[];
 }
 
-/** Runs the command that the arguments name, and returns the exit code. Rejects only on a bug. */
+/** Runs the one of these commands that the arguments name, and returns the exit code. Rejects only on a bug. */
 export function runCommand(
-  { commands, ...page }: CommandProgram,
+  page: ProgramPage,
+  commands: readonly CommandDefinition[],
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   const program = createProgram(page, terminal);
-  for (const command of commands) defineCommand(program, terminal, command);
+  for (const { group, usage, summary, description, examples, ...work } of commands) {
+    const command = (group === undefined ? program : groupOf(program, group))
+      .command(usage)
+      .summary(summary)
+      .description(description)
+      .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
+    defineWork(command, terminal, work);
+  }
+  return runProgram(program, args, terminal);
+}
+
+/** The same for a program that is one command. */
+export function runWork<Options extends AnswerOptions>(
+  page: ProgramPage,
+  work: CommandWork<Options>,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const program = createProgram(page, terminal);
+  defineWork(program, terminal, work);
   return runProgram(program, args, terminal);
 }
 
 /** A program that writes its help page and its complaints to this terminal. */
-export function createProgram(
-  { name, version, description, notes }: Omit<CommandProgram, 'commands'>,
-  terminal: Terminal,
-): Command {
+export function createProgram({ name, version, description, notes }: ProgramPage, terminal: Terminal): Command {
   // Commander wraps the description for the terminal.
   return new Command(name)
     .description(description.replaceAll('\n', ' '))
@@ -83,28 +96,21 @@ export async function runProgram(program: Command, args: readonly string[], term
   return terminal.exitCode;
 }
 
-/** Adds a command whose help page ends with its examples, and whose outcome the terminal shows. */
-function defineCommand(
-  program: Command,
+/** Gives a command its options, and work whose answer the terminal shows. */
+function defineWork<Options extends AnswerOptions>(
+  command: Command,
   terminal: Terminal,
-  { group, usage, summary, description, examples, options, asks, run }: CommandDefinition,
+  { options, asks, run }: CommandWork<Options>,
 ): void {
-  const command = (group === undefined ? program : groupOf(program, group))
-    .command(usage)
-    .summary(summary)
-    .description(description)
-    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
   for (const option of options) command.addOption(option);
   if (asks !== undefined) command.option('--yes', 'do not ask, at a terminal');
   command.action(async () => {
-    const given = command.opts<AnswerOptions & { readonly yes?: true }>();
+    const given = command.opts<Options & { readonly yes?: true }>();
     const question = given.yes ? undefined : asks?.(given, ...command.args);
     if (question !== undefined && !(await terminal.confirms(question))) {
       return terminal.fail(EXIT.refused, ['Nothing was changed.']);
     }
-    const answer = run(given, ...command.args);
-    if (Symbol.asyncIterator in answer) await terminal.writeAll(answer);
-    else await terminal.finish(await answer, given);
+    await terminal.show(partsOf(run(given, ...command.args)), given);
   });
 }
 

@@ -34,8 +34,13 @@ export type Outcome = Result<Answer, Problem>;
 /** A part of an answer of any length: text for standard output, or a line for standard error. */
 export type AnswerPart = { readonly text: string } | { readonly message: string };
 
-/** An answer that is written while it is read, part by part. A problem ends it. */
-export type AnswerStream = AsyncIterable<Result<AnswerPart, Problem>>;
+/** An answer that is written while it is read: whole, or part by part. A problem ends it. */
+export type AnswerStream = AsyncIterable<Result<Answer | AnswerPart, Problem>>;
+
+export async function* partsOf(answer: Promise<Outcome> | AnswerStream): AnswerStream {
+  if (Symbol.asyncIterator in answer) yield* answer;
+  else yield await answer;
+}
 
 /** The outcome of a command that did nothing. Messages never quote a secret or a hash. */
 export function problem(exitCode: ExitCode, ...messages: readonly string[]): Failure<Problem> {

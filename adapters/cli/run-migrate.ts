@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import { type Result, success } from '../../domain/result.ts';
-import { createProgram, runProgram } from './command-program.ts';
+import { runWork } from './command-program.ts';
 import { EXIT, type Outcome, problem } from './outcome.ts';
-import { Terminal, type TerminalStreams } from './terminal.ts';
+import { type AnswerOptions, Terminal, type TerminalStreams } from './terminal.ts';
 import { problemOf } from './with-storage.ts';
 
 const DESCRIPTION = `Creates and changes the tables of this service, as this version needs them, in one transaction. Runs each migration
@@ -21,7 +21,7 @@ const NEXT_STEP = 'If the service has a role of its own, give it what it needs: 
 const ROLES_FOR = ['service', 'clients', 'keys'] as const;
 
 /** What a user asks for. */
-export interface MigrateOptions {
+export interface MigrateOptions extends AnswerOptions {
   readonly grantTo?: string;
   readonly roleFor: (typeof ROLES_FOR)[number];
   readonly dryRun?: true;
@@ -42,23 +42,21 @@ export function runMigrate(
   streams: TerminalStreams,
   { migrate, version }: { readonly migrate: Migrate; readonly version: string },
 ): Promise<number> {
-  const terminal = new Terminal(streams);
   const page = { name: 'npm run migrate --', version, description: DESCRIPTION, notes: NOTES };
-  const roleFor = new Option('--role-for <program>', 'what the role is for').choices(ROLES_FOR).default(ROLES_FOR[0]);
-  const program = createProgram(page, terminal)
-    .addOption(new Option('--grant-to <role>', 'give this role what it needs of the tables, and nothing else'))
-    .addOption(roleFor)
-    .addOption(new Option('--dry-run', 'change nothing, and print the statements'))
-    .action(async () => {
-      const isLost =
-        program.getOptionValueSource('roleFor') === 'cli' && program.opts<MigrateOptions>().grantTo === undefined;
-      if (isLost) return terminal.fail(EXIT.usage, ['--role-for needs --grant-to <role>, which names the role.']);
-      return terminal.finish(await outcomeOf(migrate, program.opts<MigrateOptions>()), {});
-    });
-  return runProgram(program, args, terminal);
+  const options = [
+    new Option('--grant-to <role>', 'give this role what it needs of the tables, and nothing else'),
+    new Option('--role-for <program>', 'what the role is for').choices(ROLES_FOR).default(ROLES_FOR[0]),
+    new Option('--dry-run', 'change nothing, and print the statements'),
+  ];
+  const run = (given: MigrateOptions) => outcomeOf(migrate, given);
+  return runWork(page, { options, run }, args, new Terminal(streams));
 }
 
 async function outcomeOf(migrate: Migrate, options: MigrateOptions): Promise<Outcome> {
+  const { grantTo, roleFor, dryRun } = options;
+  if (grantTo === undefined && roleFor !== ROLES_FOR[0]) {
+    return problem(EXIT.usage, '--role-for needs --grant-to <role>, which names the role.');
+  }
   try {
     const migrated = await migrate(options);
     if (!migrated.ok) return problem(EXIT.usage, migrated.problem);
@@ -66,10 +64,10 @@ async function outcomeOf(migrate: Migrate, options: MigrateOptions): Promise<Out
     if (done.length === 0) {
       return success({ document: [], text: () => '', messages: ['The database is up to date.'] });
     }
-    if (options.dryRun) {
+    if (dryRun) {
       return success({ document: done, text: () => ['begin;', ...done, 'commit;'].join('\n'), messages: [] });
     }
-    const messages = hasRoles && options.grantTo === undefined ? [...done, NEXT_STEP] : done;
+    const messages = hasRoles && grantTo === undefined ? [...done, NEXT_STEP] : done;
     return success({ document: done, text: () => '', messages });
   } catch (fault) {
     return problemOf(fault, 'The database cannot be migrated');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
-import { type AnswerStream, EXIT, type ExitCode, type Outcome } from './outcome.ts';
+import { type Answer, type AnswerStream, EXIT, type ExitCode } from './outcome.ts';
 import { printable, printableJson } from './printable.ts';
 import type { Input } from './read-secret.ts';
 
@@ -40,18 +40,6 @@ export class Terminal {
     return this.#exitCode;
   }
 
-  /** Shows the outcome of a command. Resolves when it is written. */
-  async finish(outcome: Outcome, { json }: AnswerOptions): Promise<void> {
-    if (!outcome.ok) {
-      this.fail(outcome.problem.exitCode, outcome.problem.messages);
-      return;
-    }
-    const { document, text, messages } = outcome.value;
-    const shown = json === undefined ? text() : printableJson(document);
-    this.say(messages);
-    if (shown !== '') await this.#write(`${shown}\n`);
-  }
-
   /** Asks a person. True without one: where a stream is no terminal, a script waits for no answer. */
   async confirms(question: string): Promise<boolean> {
     if (![this.stdin, this.#stdout, this.#stderr].every(({ isTTY }) => isTTY)) return true;
@@ -65,13 +53,20 @@ export class Terminal {
   }
 
   /** Writes the parts as they come, and no faster than they are read. Ends the stream if nobody reads any more. */
-  async writeAll(parts: AnswerStream): Promise<void> {
+  async show(parts: AnswerStream, options: AnswerOptions): Promise<void> {
     for await (const part of parts) {
       if (!part.ok) this.fail(part.problem.exitCode, part.problem.messages);
       else if ('message' in part.value) this.say([part.value.message]);
+      else if ('document' in part.value) await this.#showWhole(part.value, options);
       else await this.#write(part.value.text);
       if (this.#exitCode !== EXIT.done) return;
     }
+  }
+
+  async #showWhole({ document, text, messages }: Answer, { json }: AnswerOptions): Promise<void> {
+    const shown = json === undefined ? text() : printableJson(document);
+    this.say(messages);
+    if (shown !== '') await this.#write(`${shown}\n`);
   }
 
   /** The width of help pages in characters. */

@@ -1,7 +1,7 @@
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Failure, Result } from '../../domain/result.ts';
-import { type AnswerPart, type AnswerStream, EXIT, type Outcome, type Problem, problem } from './outcome.ts';
+import { type AnswerStream, EXIT, type Outcome, type Problem, partsOf, problem } from './outcome.ts';
 
 interface Closable {
   close(): Promise<void>;
@@ -13,33 +13,21 @@ export type OpenStorage<Storage extends Closable> = () => Promise<Result<Storage
 const DATABASE_UNUSABLE = 'The database cannot be used';
 
 /** Runs a command's work on a storage, and leaves nothing open. Faults of the storage become problems, as `problemOf` says. */
-export async function withStorage<Storage extends Closable>(
+export async function* withStorage<Storage extends Closable>(
   open: OpenStorage<Storage>,
-  work: (storage: Storage) => Promise<Outcome>,
+  work: (storage: Storage) => Promise<Outcome> | AnswerStream,
   ...texts: readonly string[]
-): Promise<Outcome> {
+): AnswerStream {
+  let storage: Storage | undefined;
   try {
     const opened = await open();
-    if (!opened.ok) return problem(EXIT.usage, ...[opened.problem].flat());
-    return await work(opened.value).finally(() => opened.value.close());
+    if (!opened.ok) return yield problem(EXIT.usage, ...[opened.problem].flat());
+    storage = opened.value;
+    yield* partsOf(work(storage));
   } catch (fault) {
-    return problemOf(fault, ...texts);
-  }
-}
-
-/** The same for an answer that is written while the storage is open. */
-export async function* streamWithStorage<Storage extends Closable>(
-  open: OpenStorage<Storage>,
-  work: (storage: Storage) => AnswerStream,
-): AsyncGenerator<Result<AnswerPart, Problem>> {
-  const opened = await open();
-  if (!opened.ok) return yield problem(EXIT.usage, ...[opened.problem].flat());
-  try {
-    yield* work(opened.value);
-  } catch (fault) {
-    yield problemOf(fault);
+    yield problemOf(fault, ...texts);
   } finally {
-    await opened.value.close();
+    await storage?.close();
   }
 }
 

@@ -62,10 +62,10 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
     ],
     options: ADD_OPTIONS,
-    async run(options, clientId) {
+    async *run(options, clientId) {
       const request = await requestOf(options, stdin, clock);
-      if (!request.ok) return request;
-      return withStorage(open, async (clients) => {
+      if (!request.ok) return yield request;
+      yield* withStorage(open, async (clients) => {
         const added = await clients.addClient.execute({ clientId, ...request.value });
         return added.ok ? answerFor(added.value, options) : refusal(clients, added.problem, clientId ?? '');
       });

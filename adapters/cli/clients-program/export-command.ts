@@ -7,7 +7,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { type AnswerPart, EXIT, type Problem, problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
-import { streamWithStorage } from '../with-storage.ts';
+import { withStorage } from '../with-storage.ts';
 import { problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
@@ -34,7 +34,7 @@ export function exportCommand(open: OpenClients, formatClient: FormatClient): Co
     options: [PREFIX_OPTION],
     asks: (_options, file) => (file === undefined ? 'This shows the hashes of secrets. Continue?' : undefined),
     run: (options, path) =>
-      streamWithStorage(open, (clients) => {
+      withStorage(open, (clients) => {
         const parts = exported(clients, options, formatClient);
         return path === undefined ? parts : writtenTo(path, parts);
       }),

@@ -8,7 +8,7 @@ import { type Failure, type Result, type Success, success } from '../../../domai
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { type AnswerPart, EXIT, type Problem, problem } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
-import { streamWithStorage } from '../with-storage.ts';
+import { withStorage } from '../with-storage.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { COST_OPTION, type CostOptions } from './client-options.ts';
 
@@ -48,7 +48,7 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
       const file = await openFile(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? 'unknown fault');
       if (typeof file === 'string') return yield unreadable(path, file);
       try {
-        yield* streamWithStorage(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
+        yield* withStorage(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
       } catch (fault) {
         if (!isReadFault(fault)) throw fault;
         yield unreadable(path, fault.code);

@@ -6,7 +6,7 @@ import type { AnswerPart } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
-import { streamWithStorage } from '../with-storage.ts';
+import { withStorage } from '../with-storage.ts';
 import { LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
@@ -41,9 +41,7 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
       JSON_OPTION,
     ],
     run: (options) =>
-      streamWithStorage(open, (clients) =>
-        options.json ? listAsJson(clients, options) : listAsTable(clients, options),
-      ),
+      withStorage(open, (clients) => (options.json ? listAsJson(clients, options) : listAsTable(clients, options))),
   };
 }
 

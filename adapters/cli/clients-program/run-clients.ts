@@ -38,8 +38,7 @@ export function runClients(
   streams: TerminalStreams,
   { open, encodeSecret, clock, streamClientsFile, formatClient, more, version }: CommandParts,
 ): Promise<number> {
-  const terminal = new Terminal(streams);
-  const { stdin } = terminal;
+  const { stdin } = streams;
   const commands = [
     addCommand(open, stdin, clock),
     listCommand(open),
@@ -53,5 +52,6 @@ export function runClients(
     ...more(PROGRAM_NAME, stdin),
   ];
   const description = 'Manages the clients that the authorization service issues tokens to.';
-  return runCommand({ name: PROGRAM_NAME, version, description, notes: NOTES, commands }, args, terminal);
+  const page = { name: PROGRAM_NAME, version, description, notes: NOTES };
+  return runCommand(page, commands, args, new Terminal(streams));
 }

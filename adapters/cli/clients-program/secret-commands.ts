@@ -46,11 +46,11 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
       keepOldFor === undefined && !secretStdin
         ? `Every secret of client ${clientId} is refused from now on. Give it a new one?`
         : undefined,
-    async run({ keepOldFor: keepOldSeconds, ...options }, clientId = '') {
+    async *run({ keepOldFor: keepOldSeconds, ...options }, clientId = '') {
       const { cost, secretStdin } = options;
       const given = await givenSecret(options, stdin);
-      if (!given.ok) return given;
-      return withStorage(open, async (clients) => {
+      if (!given.ok) return yield given;
+      yield* withStorage(open, async (clients) => {
         const give = keepOldSeconds === undefined ? { secret: given.value, cost } : { keepOldSeconds, cost };
         const rotated = await clients.changeClient.execute(clientId, { give });
         if (!rotated.ok) return refusal(clients, rotated.problem, clientId);
@@ -81,11 +81,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
       `${PROGRAM_NAME} secrets add billing`,
       `${PROGRAM_NAME} secrets add billing --name spring --expires-in 90d`,
     ],
-    options: [
-      new Option('--name <name>', 'name of the secret, for people').default(undefined, 'the day'),
-      ...EXPIRY_OPTIONS,
-      COST_OPTION,
-    ],
+    options: [new Option('--name <name>', 'name of the secret, for people'), ...EXPIRY_OPTIONS, COST_OPTION],
     async run(clients, { name, cost, ...options }, clientId) {
       const expiresAt = expiryOf(options, clients.clock);
       if (!expiresAt.ok) return expiresAt;

@@ -1,9 +1,10 @@
 import { Option } from 'commander';
 import { type Finding, type Inspection, problem } from '../../../application/ports/inspection.ts';
-import { createProgram, runProgram } from '../command-program.ts';
-import { EXIT } from '../outcome.ts';
-import { printable, printableJson } from '../printable.ts';
-import { Terminal, type TerminalStreams } from '../terminal.ts';
+import { failure, success } from '../../../domain/result.ts';
+import { JSON_OPTION, runWork } from '../command-program.ts';
+import { type AnswerStream, EXIT } from '../outcome.ts';
+import { printable } from '../printable.ts';
+import { type AnswerOptions, Terminal, type TerminalStreams } from '../terminal.ts';
 
 const DESCRIPTION = `Checks the settings of the service in this environment, and what they depend on: files, ports, limits, the database, the
 public URL and the key sets of trusted issuers. Says what to do about each problem. It changes nothing, and prints no secret.`;
@@ -22,29 +23,30 @@ interface DoctorParts {
   readonly version: string;
 }
 
+interface Options extends AnswerOptions {
+  readonly kid?: string;
+}
+
 type Named = Finding & { readonly name: string };
 
 /** `npm run doctor`. Returns the exit code. Rejects only on a bug. */
-export async function runDoctor(
+export function runDoctor(
   args: readonly string[],
   streams: TerminalStreams,
   { inspections, version }: DoctorParts,
 ): Promise<number> {
-  const terminal = new Terminal(streams);
   const page = { name: 'npm run doctor --', version, description: DESCRIPTION, notes: NOTES };
-  const program = createProgram(page, terminal)
-    .addOption(new Option('--json', 'print one JSON document'))
-    .addOption(new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'));
-  let hasProblem = false;
-  program.action(async () => {
-    const { json, kid } = program.opts<{ readonly json?: true; readonly kid?: string }>();
+  const options = [
+    JSON_OPTION,
+    new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'),
+  ];
+  async function* run({ kid }: Options): AnswerStream {
     const results = await Promise.all((await inspections(kid)).map(findingsOf));
     const findings = results.flat();
-    hasProblem = findings.some(({ state }) => state === 'problem');
-    streams.stdout.write(json ? `${printableJson(findings.map(documentOf))}\n` : reportOf(findings));
-  });
-  const exitCode = await runProgram(program, args, terminal);
-  return exitCode === EXIT.done && hasProblem ? EXIT.refused : exitCode;
+    yield success({ document: findings.map(documentOf), text: () => reportOf(findings), messages: [] });
+    if (findings.some(({ state }) => state === 'problem')) yield failure({ exitCode: EXIT.refused, messages: [] });
+  }
+  return runWork(page, { options, run }, args, new Terminal(streams));
 }
 
 async function findingsOf({ name, inspect }: Inspection): Promise<readonly Named[]> {
@@ -73,7 +75,7 @@ function reportOf(findings: readonly Named[]): string {
     ...(cure === undefined ? [] : [`${' '.repeat(9)}${' '.repeat(width)}  -> ${printable(cure)}\n`]),
   ]);
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
-  return `${lines.join('')}\n${plural(count('problem'), 'problem')}, ${plural(count('note'), 'note')}.\n`;
+  return `${lines.join('')}\n${plural(count('problem'), 'problem')}, ${plural(count('note'), 'note')}.`;
 }
 
 /** Of the same width. */

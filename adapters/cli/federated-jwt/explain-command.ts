@@ -53,10 +53,10 @@ export function explainCommand(open: OpenExplain, program: string, stdin: Input)
         .default('jwt-bearer'),
       JSON_OPTION,
     ],
-    async run({ clientId, type }) {
+    async *run({ clientId, type }) {
       const assertion = await readAssertion(stdin);
-      if (!assertion.ok) return assertion;
-      return withStorage(open, async (explanation) =>
+      if (!assertion.ok) return yield assertion;
+      yield* withStorage(open, async (explanation) =>
         outcomeOf(await explanation.execute({ assertion: assertion.value, type, clientId })),
       );
     },

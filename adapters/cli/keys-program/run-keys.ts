@@ -3,7 +3,7 @@ import { closestTo } from '../../../domain/edit-distance.ts';
 import { success } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { answerOf } from '../document-answer.ts';
-import { EXIT, type Outcome, problem } from '../outcome.ts';
+import { type AnswerStream, EXIT, type Outcome, problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
@@ -32,8 +32,8 @@ export function runKeys(
   { open, version }: { readonly open: OpenKeys; readonly version: string },
 ): Promise<number> {
   const description = 'Shows and revokes the keys that the replicas of the authorization service share.';
-  const commands = [listCommand(open), revokeCommand(open)];
-  return runCommand({ name: NAME, version, description, notes: NOTES, commands }, args, new Terminal(streams));
+  const page = { name: NAME, version, description, notes: NOTES };
+  return runCommand(page, [listCommand(open), revokeCommand(open)], args, new Terminal(streams));
 }
 
 function listCommand(open: OpenKeys): CommandDefinition {
@@ -81,7 +81,7 @@ function revokeCommand(open: OpenKeys): CommandDefinition {
   };
 }
 
-function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>): Promise<Outcome> {
+function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>): AnswerStream {
   return withStorage(open, work, 'The key directory cannot be used', TABLES);
 }
 
