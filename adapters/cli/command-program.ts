@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from 'commander';
 import { COMPLETE, completionsOf } from './completion.ts';
-import { type AnswerStream, EXIT, type Outcome, partsOf } from './outcome.ts';
+import { type Answer, type AnswerStream, EXIT } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
+import { partsOf, problemOf, type StorageTexts } from './with-storage.ts';
 
 export const JSON_OPTION = new Option('--json', 'print one JSON document');
 
@@ -18,7 +19,7 @@ export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions
   readonly options: readonly Option[];
   /** What a person is asked before it runs, at a terminal; undefined if nothing is lost. `--yes` answers it. */
   asks?(options: Options, ...args: readonly string[]): string | undefined;
-  run(options: Options, ...args: readonly string[]): Promise<Outcome> | AnswerStream;
+  run(options: Options, ...args: readonly string[]): Promise<Answer> | AnswerStream;
 }
 
 type CommandWork<Options extends AnswerOptions> = Pick<CommandDefinition<Options>, 'options' | 'asks' | 'run'>;
@@ -31,6 +32,7 @@ interface ProgramPage {
   readonly description: string;
   /** The end of the help page. */
   readonly notes: string;
+  readonly storageTexts?: StorageTexts;
 }
 
 /** Runs the one of these commands that the arguments name, and returns the exit code. Rejects only on a bug. */
@@ -47,7 +49,7 @@ export function runCommand(
       .summary(summary)
       .description(description)
       .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
-    defineWork(command, terminal, work);
+    defineWork(command, terminal, work, page);
   }
   return runProgram(program, args, terminal);
 }
@@ -60,7 +62,7 @@ export function runWork<Options extends AnswerOptions>(
   terminal: Terminal,
 ): Promise<number> {
   const program = createProgram(page, terminal);
-  defineWork(program, terminal, work);
+  defineWork(program, terminal, work, page);
   return runProgram(program, args, terminal);
 }
 
@@ -101,6 +103,7 @@ function defineWork<Options extends AnswerOptions>(
   command: Command,
   terminal: Terminal,
   { options, asks, run }: CommandWork<Options>,
+  { storageTexts }: ProgramPage,
 ): void {
   for (const option of options) command.addOption(option);
   if (asks !== undefined) command.option('--yes', 'do not ask, at a terminal');
@@ -110,7 +113,12 @@ function defineWork<Options extends AnswerOptions>(
     if (question !== undefined && !(await terminal.confirms(question))) {
       return terminal.fail(EXIT.refused, ['Nothing was changed.']);
     }
-    await terminal.show(partsOf(run(given, ...command.args)), given);
+    try {
+      await terminal.show(partsOf(run(given, ...command.args)), given);
+    } catch (fault) {
+      const { exitCode, messages } = problemOf(fault, storageTexts);
+      terminal.fail(exitCode, messages);
+    }
   });
 }
 

@@ -1,5 +1,3 @@
-import { type Failure, failure, type Result } from '../../domain/result.ts';
-
 /** How the program ends, for scripts. docs/managing-clients.md promises these numbers. */
 export const EXIT = {
   done: 0,
@@ -23,26 +21,20 @@ export interface Answer {
   readonly messages: readonly string[];
 }
 
-/** Why a command did nothing. */
-export interface Problem {
-  readonly exitCode: ExitCode;
-  readonly messages: readonly string[];
-}
-
-export type Outcome = Result<Answer, Problem>;
-
 /** A part of an answer of any length: text for standard output, or a line for standard error. */
 export type AnswerPart = { readonly text: string } | { readonly message: string };
 
-/** An answer that is written while it is read: whole, or part by part. A problem ends it. */
-export type AnswerStream = AsyncIterable<Result<Answer | AnswerPart, Problem>>;
+/** An answer that is written while it is read: whole, or part by part. */
+export type AnswerStream = AsyncIterable<Answer | AnswerPart>;
 
-export async function* partsOf(answer: Promise<Outcome> | AnswerStream): AnswerStream {
-  if (Symbol.asyncIterator in answer) yield* answer;
-  else yield await answer;
-}
+/** Thrown by a command that does nothing, or not all. Messages never quote a secret or a hash. */
+export class Problem extends Error {
+  readonly exitCode: ExitCode;
+  readonly messages: readonly string[];
 
-/** The outcome of a command that did nothing. Messages never quote a secret or a hash. */
-export function problem(exitCode: ExitCode, ...messages: readonly string[]): Failure<Problem> {
-  return failure({ exitCode, messages });
+  constructor(exitCode: ExitCode, ...messages: readonly string[]) {
+    super(messages.join('\n'));
+    this.exitCode = exitCode;
+    this.messages = messages;
+  }
 }

@@ -1,8 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { Option } from 'commander';
-import { type Result, success } from '../../domain/result.ts';
 import { isPresentableSecret, SECRET_MAX_BYTES } from '../../domain/stored-secret.ts';
-import { EXIT, type Problem, problem } from './outcome.ts';
+import { EXIT, Problem } from './outcome.ts';
 
 /** The fewest characters of a secret that a person chose. A generated one has 43. */
 const SECRET_MIN_CHARACTERS = 16;
@@ -28,23 +28,21 @@ const LINE_BREAK = /\r?\n$/;
  * add. Everything else belongs to the secret, spaces too. Refuses secrets that BCrypt would not compare in full, bytes that
  * are not UTF-8, since no client could send them, and short secrets unless they are allowed.
  */
-export async function readSecret(
-  input: Input,
-  { allowShortSecret }: ShortSecretOptions,
-): Promise<Result<string, Problem>> {
+export async function readSecret(input: Input, { allowShortSecret }: ShortSecretOptions): Promise<string> {
   if (input.isTTY) {
-    return problem(EXIT.usage, 'The secret must come from a pipe or a file: typed at a terminal, it would be visible.');
+    throw new Problem(
+      EXIT.usage,
+      'The secret must come from a pipe or a file: typed at a terminal, it would be visible.',
+    );
   }
   const limit = SECRET_MAX_BYTES + '\r\n'.length;
   const bytes = await readUpTo(input, limit + 1);
-  if (bytes.length > limit) return problem(EXIT.refused, TOO_LONG);
-  const text = decode(bytes);
-  if (text === undefined) return problem(EXIT.refused, 'The secret on standard input is not UTF-8.');
-  const secret = text.replace(LINE_BREAK, '');
-  if (!isPresentableSecret(secret)) return problem(EXIT.refused, ruleBrokenBy(secret));
-  return allowShortSecret || [...secret].length >= SECRET_MIN_CHARACTERS
-    ? success(secret)
-    : problem(EXIT.refused, TOO_SHORT);
+  if (bytes.length > limit) throw new Problem(EXIT.refused, TOO_LONG);
+  if (!isUtf8(bytes)) throw new Problem(EXIT.refused, 'The secret on standard input is not UTF-8.');
+  const secret = bytes.toString().replace(LINE_BREAK, '');
+  if (!isPresentableSecret(secret)) throw new Problem(EXIT.refused, ruleBrokenBy(secret));
+  if (!allowShortSecret && [...secret].length < SECRET_MIN_CHARACTERS) throw new Problem(EXIT.refused, TOO_SHORT);
+  return secret;
 }
 
 /** Reads to the end, or no more than it takes to have `limit` bytes. */
@@ -58,14 +56,6 @@ export async function readUpTo(input: Input, limit: number): Promise<Buffer> {
     if (length >= limit) break;
   }
   return Buffer.concat(chunks);
-}
-
-function decode(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function ruleBrokenBy(secret: string): string {

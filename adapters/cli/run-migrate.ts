@@ -1,9 +1,8 @@
 import { Option } from 'commander';
-import { type Result, success } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
 import { runWork } from './command-program.ts';
-import { EXIT, type Outcome, problem } from './outcome.ts';
+import { type Answer, EXIT, Problem } from './outcome.ts';
 import { type AnswerOptions, Terminal, type TerminalStreams } from './terminal.ts';
-import { problemOf } from './with-storage.ts';
 
 const DESCRIPTION = `Creates and changes the tables of this service, as this version needs them, in one transaction. Runs each migration
 once; replicas of the version before go on working, and use what is new without a restart.`;
@@ -48,28 +47,22 @@ export function runMigrate(
     new Option('--role-for <program>', 'what the role is for').choices(ROLES_FOR).default(ROLES_FOR[0]),
     new Option('--dry-run', 'change nothing, and print the statements'),
   ];
-  const run = (given: MigrateOptions) => outcomeOf(migrate, given);
-  return runWork(page, { options, run }, args, new Terminal(streams));
-}
-
-async function outcomeOf(migrate: Migrate, options: MigrateOptions): Promise<Outcome> {
-  const { grantTo, roleFor, dryRun } = options;
-  if (grantTo === undefined && roleFor !== ROLES_FOR[0]) {
-    return problem(EXIT.usage, '--role-for needs --grant-to <role>, which names the role.');
-  }
-  try {
-    const migrated = await migrate(options);
-    if (!migrated.ok) return problem(EXIT.usage, migrated.problem);
+  async function run(given: MigrateOptions): Promise<Answer> {
+    const { grantTo, roleFor, dryRun } = given;
+    if (grantTo === undefined && roleFor !== ROLES_FOR[0]) {
+      throw new Problem(EXIT.usage, '--role-for needs --grant-to <role>, which names the role.');
+    }
+    const migrated = await migrate(given);
+    if (!migrated.ok) throw new Problem(EXIT.usage, migrated.problem);
     const { done, hasRoles } = migrated.value;
-    if (done.length === 0) {
-      return success({ document: [], text: () => '', messages: ['The database is up to date.'] });
-    }
-    if (dryRun) {
-      return success({ document: done, text: () => ['begin;', ...done, 'commit;'].join('\n'), messages: [] });
-    }
-    const messages = hasRoles && grantTo === undefined ? [...done, NEXT_STEP] : done;
-    return success({ document: done, text: () => '', messages });
-  } catch (fault) {
-    return problemOf(fault, 'The database cannot be migrated');
+    if (done.length === 0) return { document: [], text: () => '', messages: ['The database is up to date.'] };
+    if (dryRun) return { document: done, text: () => ['begin;', ...done, 'commit;'].join('\n'), messages: [] };
+    return {
+      document: done,
+      text: () => '',
+      messages: hasRoles && grantTo === undefined ? [...done, NEXT_STEP] : done,
+    };
   }
+  const storageTexts = ['The database cannot be migrated'] as const;
+  return runWork({ ...page, storageTexts }, { options, run }, args, new Terminal(streams));
 }

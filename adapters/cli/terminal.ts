@@ -55,10 +55,9 @@ export class Terminal {
   /** Writes the parts as they come, and no faster than they are read. Ends the stream if nobody reads any more. */
   async show(parts: AnswerStream, options: AnswerOptions): Promise<void> {
     for await (const part of parts) {
-      if (!part.ok) this.fail(part.problem.exitCode, part.problem.messages);
-      else if ('message' in part.value) this.say([part.value.message]);
-      else if ('document' in part.value) await this.#showWhole(part.value, options);
-      else await this.#write(part.value.text);
+      if ('message' in part) this.say([part.message]);
+      else if ('document' in part) await this.#showWhole(part, options);
+      else await this.#write(part.text);
       if (this.#exitCode !== EXIT.done) return;
     }
   }

@@ -1,7 +1,7 @@
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { Failure, Result } from '../../domain/result.ts';
-import { type AnswerStream, EXIT, type Outcome, type Problem, partsOf, problem } from './outcome.ts';
+import type { Result } from '../../domain/result.ts';
+import { type Answer, type AnswerStream, EXIT, Problem } from './outcome.ts';
 
 interface Closable {
   close(): Promise<void>;
@@ -10,25 +10,26 @@ interface Closable {
 /** Opens a storage, or returns what is wrong with the environment. */
 export type OpenStorage<Storage extends Closable> = () => Promise<Result<Storage, string | readonly string[]>>;
 
-const DATABASE_UNUSABLE = 'The database cannot be used';
+/** What a fault of the storage says, and what to do about a table that cannot be used. */
+export type StorageTexts = readonly [unusable: string, ...aboutTables: string[]];
 
-/** Runs a command's work on a storage, and leaves nothing open. Faults of the storage become problems, as `problemOf` says. */
+/** Runs a command's work on a storage, and leaves nothing open. */
 export async function* withStorage<Storage extends Closable>(
   open: OpenStorage<Storage>,
-  work: (storage: Storage) => Promise<Outcome> | AnswerStream,
-  ...texts: readonly string[]
+  work: (storage: Storage) => Promise<Answer> | AnswerStream,
 ): AnswerStream {
-  let storage: Storage | undefined;
+  const opened = await open();
+  if (!opened.ok) throw new Problem(EXIT.usage, ...[opened.problem].flat());
   try {
-    const opened = await open();
-    if (!opened.ok) return yield problem(EXIT.usage, ...[opened.problem].flat());
-    storage = opened.value;
-    yield* partsOf(work(storage));
-  } catch (fault) {
-    yield problemOf(fault, ...texts);
+    yield* partsOf(work(opened.value));
   } finally {
-    await storage?.close();
+    await opened.value.close();
   }
+}
+
+export async function* partsOf(answer: Promise<Answer> | AnswerStream): AnswerStream {
+  if (Symbol.asyncIterator in answer) yield* answer;
+  else yield await answer;
 }
 
 const GRANT =
@@ -36,32 +37,30 @@ const GRANT =
 const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
 
 /**
- * What a fault of a storage says; and for one of the connection or the server, where the operator finds what to do. Other
- * faults are thrown.
- *
- * @param aboutTables what to do about a table that cannot be used.
+ * The problem that a fault of a storage is; and for one of the connection or the server, where the operator finds what to do.
+ * Other faults are thrown.
  */
 export function problemOf(
   fault: unknown,
-  text = DATABASE_UNUSABLE,
-  ...aboutTables: readonly string[]
-): Failure<Problem> {
+  [text, ...aboutTables]: StorageTexts = ['The database cannot be used'],
+): Problem {
+  if (fault instanceof Problem) return fault;
   if (fault instanceof ValueRefused) {
-    return problem(EXIT.refused, `The table clients refuses this: ${detailsOf(fault.cause)}`);
+    return new Problem(EXIT.refused, `The table clients refuses this: ${detailsOf(fault.cause)}`);
   }
   if (!(fault instanceof DependencyUnavailable)) throw fault;
   const { cause, dependency } = fault;
   if (dependency === 'audit log') {
-    return problem(EXIT.refused, `Nothing was changed: the audit log cannot be written: ${detailsOf(cause)}`);
+    return new Problem(EXIT.refused, `Nothing was changed: the audit log cannot be written: ${detailsOf(cause)}`);
   }
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const details = detailsOf(cause);
   // It says itself what to do.
-  if (cause instanceof Error && 'cure' in cause) return problem(EXIT.databaseUnavailable, `${text}: ${details}.`);
+  if (cause instanceof Error && 'cure' in cause) return new Problem(EXIT.databaseUnavailable, `${text}: ${details}.`);
   // A table that cannot be used has no code. The doctor knows the grants of the service only (class 42).
   const about = aboutTables.length > 0 || details.includes('npm run migrate') ? aboutTables : [DOCTOR];
   const hint = code === '' ? about : code === '42501' ? [GRANT] : code.startsWith('42') ? [] : [DOCTOR];
-  return problem(EXIT.databaseUnavailable, `${text}: ${details}`, ...hint);
+  return new Problem(EXIT.databaseUnavailable, `${text}: ${details}`, ...hint);
 }
 
 /** Message and code of a fault. Adapters keep values, statements and URLs out of both. */

@@ -59,6 +59,7 @@ export type ChangeProblem =
   | 'entry_unknown'
   | 'hash_missing'
   | 'secret_missing'
+  | 'secret_unknown'
   | 'secret_without_id'
   | 'too_many_secrets'
   | RegistrationProblem
@@ -163,14 +164,13 @@ function including({ keys = [], subjects = [], resources = [] }: AddedDetails): 
 function without(entry: RemovedDetail): Edit {
   return ({ clientSecret, details }) => {
     if ('secret_id' in entry && entry.secret_id === undefined) {
-      if (!hasSecretWithoutId(clientSecret)) return failure('entry_unknown');
+      if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
       return success({ clientSecret: replaceSecret(clientSecret, NO_SECRET) });
     }
     const left = withoutEntry(details, entry);
     const kinds = ['secrets', 'keys', 'subjects', 'resources'] as const;
-    return kinds.some((kind) => left[kind].length < details[kind].length)
-      ? success({ details: left })
-      : failure('entry_unknown');
+    if (kinds.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
+    return failure('secret_id' in entry ? 'secret_unknown' : 'entry_unknown');
   };
 }
 

@@ -2,18 +2,16 @@ import { Option } from 'commander';
 import type { AddedClient, NewClientRequest } from '../../../application/clients-program/add-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
-import { type Result, type Success, success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { type Answer, EXIT, type Problem, problem } from '../outcome.ts';
-import type { Input } from '../read-secret.ts';
+import { type Answer, EXIT, Problem } from '../outcome.ts';
+import { type Input, readSecret } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
 import { clientAnswer } from './client-answer.ts';
-import { type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import { accepted, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import {
   EXPIRY_OPTIONS,
   type ExpiryOptions,
   expiryOf,
-  givenSecret,
   JWKS_OPTION,
   SECRET_OPTIONS,
   type SecretOptions,
@@ -64,50 +62,39 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
     options: ADD_OPTIONS,
     async *run(options, clientId) {
       const request = await requestOf(options, stdin, clock);
-      if (!request.ok) return yield request;
       yield* withStorage(open, async (clients) => {
-        const added = await clients.addClient.execute({ clientId, ...request.value });
-        return added.ok ? answerFor(added.value, options) : refusal(clients, added.problem, clientId ?? '');
+        const result = await clients.addClient.execute({ clientId, ...request });
+        return answerFor(await accepted(clients, clientId ?? '', result), options);
       });
     },
   };
 }
 
-async function requestOf(
-  options: AddOptions,
-  stdin: Input,
-  clock: Clock,
-): Promise<Result<Omit<NewClientRequest, 'clientId'>, Problem>> {
-  const { name: clientName, scope, method, cost, resource: resources } = options;
+async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promise<Omit<NewClientRequest, 'clientId'>> {
+  const { name: clientName, scope, method, cost, resource: resources, secretStdin } = options;
   const misused = misusedOption(options);
-  if (misused !== undefined) return problem(EXIT.usage, misused);
+  if (misused !== undefined) throw new Problem(EXIT.usage, misused);
   const expiresAt = expiryOf(options, clock);
-  if (!expiresAt.ok) return expiresAt;
-  const client = { clientName, scope };
+  const client = { clientName, scope, secret: undefined };
   if (method === 'private_key_jwt') {
-    const keys = await readJwks(options.jwks ?? '', expiresAt.value);
-    return keys.ok ? success({ ...client, secret: undefined, details: { keys: keys.value, resources } }) : keys;
+    return { ...client, details: { keys: await readJwks(options.jwks ?? '', expiresAt), resources } };
   }
-  if (method === 'federated_jwt') {
-    const subject = subjectOf(options);
-    return success({ ...client, secret: undefined, details: { subjects: [subject], resources } });
-  }
-  if (expiresAt.value !== undefined) {
-    const secret = { name: undefined, expiresAt: expiresAt.value, cost };
-    return success({ ...client, secret, details: { resources } });
-  }
-  const secret = await givenSecret(options, stdin);
-  return secret.ok ? success({ ...client, secret: { secret: secret.value, cost }, details: { resources } }) : secret;
+  if (method === 'federated_jwt') return { ...client, details: { subjects: [subjectOf(options)], resources } };
+  const secret =
+    expiresAt === undefined
+      ? { secret: secretStdin ? await readSecret(stdin, options) : undefined, cost }
+      : { name: undefined, expiresAt, cost };
+  return { ...client, secret, details: { resources } };
 }
 
 /** A client with a secret without an id and nothing else is shown without its credentials. */
-function answerFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Success<Answer> {
+function answerFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Answer {
   const { secrets, keys, federated_subjects, resources } = credentials;
   const isPlain =
     keys.length + federated_subjects.length + resources.length === 0 &&
     secrets.every(({ secret_id }) => secret_id === null);
-  const messages = [`Client ${client.client_id} is added.`];
-  return clientAnswer(isPlain ? { client } : { client, credentials }, messages, secretStdin ? undefined : secret);
+  const shown = { client, secret: secretStdin ? undefined : secret, ...(!isPlain && { credentials }) };
+  return clientAnswer(shown, [`Client ${client.client_id} is added.`]);
 }
 
 /** Options that belong to one method, by their names on the command line. */

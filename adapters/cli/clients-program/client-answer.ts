@@ -1,6 +1,5 @@
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
-import { type Success, success } from '../../../domain/result.ts';
 import { type Rows, rowsOf, tableOf } from '../document-answer.ts';
 import type { Answer } from '../outcome.ts';
 import { printable, shortened } from '../printable.ts';
@@ -20,22 +19,17 @@ export const LIST_COLUMNS = [
 /** The longest value in a list for people, in characters. `--json` shows more. */
 const CELL_MAX = 200;
 
-/** A client, and how it authenticates where an answer shows that. */
+/** A client, and what an answer shows beside it. */
 interface ShownClient {
   readonly client: ClientDocument;
+  /** How it authenticates. */
   readonly credentials?: CredentialsDocument;
+  /** A generated secret, to show once. */
+  readonly secret?: string | undefined;
 }
 
-/**
- * One client, with warnings if the service refuses it.
- *
- * @param secret a generated secret, to show once.
- */
-export function clientAnswer(
-  { client, credentials }: ShownClient,
-  messages: readonly string[],
-  secret?: string,
-): Success<Answer> {
+/** One client, with warnings if the service refuses it. */
+export function clientAnswer({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Answer {
   const { id, client_id, ...rest } = client;
   const once =
     secret === undefined ? [] : ['The secret is shown only this once: the table stores only its BCrypt hash.'];
@@ -44,18 +38,18 @@ export function clientAnswer(
     ...(client.problem === null ? [] : [client.problem]),
     ...(credentials?.authentication_methods.length === 0 ? ['it has nothing valid to authenticate with'] : []),
   ];
-  return success({
+  return {
     document: { ...shown, ...credentials },
     text: () => tableOf([...rowsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
     messages: [...messages, ...once, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
-  });
+  };
 }
 
 /** The secrets of a client. */
-export function secretsAnswer({ secrets }: CredentialsDocument): Success<Answer> {
+export function secretsAnswer({ secrets }: CredentialsDocument): Answer {
   const rows = secrets.map((secret) => [secret.secret_id ?? '(no id)', secret.name ?? '', describeExpiry(secret)]);
   const table = [['secret_id', 'name', 'validity'], ...rows.map((row) => row.map(printable))];
-  return success({ document: secrets, text: () => textTable(table, { heading: true }), messages: [] });
+  return { document: secrets, text: () => textTable(table, { heading: true }), messages: [] };
 }
 
 /** The row of a client in a list. */

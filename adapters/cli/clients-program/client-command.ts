@@ -3,9 +3,9 @@ import type { ChangeProblem, ChangeRequest } from '../../../application/clients-
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
 import type { DetailsProblem } from '../../../domain/client-details.ts';
 import { describeProblem } from '../../../domain/client-registration.ts';
-import type { Failure } from '../../../domain/result.ts';
+import type { Result } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { EXIT, type Outcome, type Problem, problem } from '../outcome.ts';
+import { type Answer, EXIT, Problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
 import { clientAnswer } from './client-answer.ts';
@@ -22,7 +22,7 @@ export type OpenClients = OpenStorage<ClientUseCases>;
 
 /** A command on one client. The second argument, if there is one, names an entry of it, such as a secret or a key. */
 export interface ClientCommand<Options extends AnswerOptions = AnswerOptions> extends Omit<CommandDefinition, 'run'> {
-  run(clients: ClientUseCases, options: Options, clientId: string, entry: string | undefined): Promise<Outcome>;
+  run(clients: ClientUseCases, options: Options, clientId: string, entry: string | undefined): Promise<Answer>;
 }
 
 /** The commands, with a store that is open while they run. */
@@ -37,24 +37,24 @@ export function clientCommands<Options extends AnswerOptions>(
   }));
 }
 
-/** Changes what a client has, and shows it. `said` of the client afterwards. */
+/** Adds or removes entries of a client, and shows it. `said` of the client afterwards. */
 export async function changed(
   clients: ClientUseCases,
   clientId: string,
   request: ChangeRequest,
   said: string,
-): Promise<Outcome> {
+): Promise<Answer> {
   const result = await clients.changeClient.execute(clientId, request);
-  if (result.ok) return clientAnswer(result.value, [`Client ${clientId} ${said}.`]);
-  const { problem: reason } = result;
-  return typeof reason === 'object' && 'kind' in reason
-    ? problem(EXIT.refused, `${describeDetailsProblem(reason)} Nothing was changed.`)
-    : refusal(clients, reason, clientId);
+  if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
+    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Nothing was changed.`);
+  }
+  return clientAnswer(await accepted(clients, clientId, result), [`Client ${clientId} ${said}.`]);
 }
 
 const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {
   client_unknown: (clientId) => `No client has the id ${clientId}.`,
   client_id_taken: (clientId) => `The client id ${clientId} is taken; nothing was changed.`,
+  secret_unknown: (clientId) => `Client ${clientId} has no such secret; secrets list shows those that it has.`,
   entry_unknown: (clientId) => `Client ${clientId} has no such entry; show prints those that it has.`,
   hash_missing: (clientId) =>
     `Client ${clientId} is locked without a hash behind the lock: give it a new secret with rotate first.`,
@@ -65,18 +65,20 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
     `Client ${clientId} has two valid secrets already. Remove one with secrets remove first.`,
 };
 
-/** The refusal of a use case in words. Details and fields that break a rule were given on the command line. */
-export async function refusal(
+/** What a use case returns. Throws its refusal in words. Details and fields that break a rule were given on the command line. */
+export async function accepted<Value>(
   { similarId }: ClientUseCases,
-  reason: AddClientProblem | ChangeProblem,
   clientId: string,
-): Promise<Failure<Problem>> {
-  if (typeof reason === 'string') {
-    const similar = reason === 'client_unknown' ? await similarId(clientId) : undefined;
+  result: Result<Value, AddClientProblem | ChangeProblem>,
+): Promise<Value> {
+  if (result.ok) return result.value;
+  const { problem } = result;
+  if (typeof problem === 'string') {
+    const similar = problem === 'client_unknown' ? await similarId(clientId) : undefined;
     const hints = similar === undefined ? [] : [`Did you mean ${similar}?`];
-    return problem(EXIT.refused, REFUSALS[reason](clientId), ...hints);
+    throw new Problem(EXIT.refused, REFUSALS[problem](clientId), ...hints);
   }
-  return problem(EXIT.usage, 'kind' in reason ? describeDetailsProblem(reason) : `${describeProblem(reason)}.`);
+  throw new Problem(EXIT.usage, 'kind' in problem ? describeDetailsProblem(problem) : `${describeProblem(problem)}.`);
 }
 
 const NAMES = { secrets: 'secret', keys: 'key', subjects: 'federated subject', resources: 'resource' } as const;

@@ -1,11 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { FederatedSubject } from '../../../domain/client-details.ts';
-import { type Result, success } from '../../../domain/result.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
-import { EXIT, type Problem, problem } from '../outcome.ts';
-import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
+import { EXIT, Problem } from '../outcome.ts';
+import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { AnswerOptions } from '../terminal.ts';
 
 /** The BCrypt cost of new secrets by default: the same as the service's own default. */
@@ -36,14 +35,6 @@ export const SECRET_OPTIONS = [
   JSON_OPTION,
 ];
 
-/** The secret on standard input if the command line says so; undefined for a generated one. */
-export async function givenSecret(
-  { secretStdin, ...options }: SecretOptions,
-  stdin: Input,
-): Promise<Result<string | undefined, Problem>> {
-  return secretStdin ? readSecret(stdin, options) : success(undefined);
-}
-
 export interface ExpiryOptions {
   /** Seconds. */
   readonly expiresIn?: number;
@@ -59,11 +50,11 @@ export const EXPIRY_OPTIONS = [
 ];
 
 /** Seconds since the epoch; undefined if it never expires. */
-export function expiryOf({ expiresIn, expiresAt }: ExpiryOptions, clock: Clock): Result<number | undefined, Problem> {
+export function expiryOf({ expiresIn, expiresAt }: ExpiryOptions, clock: Clock): number | undefined {
   const now = clock.now();
   const time = expiresIn === undefined ? expiresAt : now + expiresIn;
-  if (time === undefined || time > now) return success(time);
-  return problem(EXIT.usage, 'The time of --expires-at has passed.');
+  if (time === undefined || time > now) return time;
+  throw new Problem(EXIT.usage, 'The time of --expires-at has passed.');
 }
 
 export const JWKS_OPTION = new Option(

@@ -30,12 +30,9 @@ export const DETAIL_COMMANDS: readonly ClientCommand<Options>[] = [
     ],
     options: [required(JWKS_OPTION), ...EXPIRY_OPTIONS],
     async run(clients, { jwks, ...options }, clientId) {
-      const expiresAt = expiryOf(options, clients.clock);
-      if (!expiresAt.ok) return expiresAt;
-      const keys = await readJwks(jwks, expiresAt.value);
-      if (!keys.ok) return keys;
-      const said = keys.value.length === 1 ? 'has another key' : 'has more keys';
-      return changed(clients, clientId, { add: { keys: keys.value } }, said);
+      const keys = await readJwks(jwks, expiryOf(options, clients.clock));
+      const said = keys.length === 1 ? 'has another key' : 'has more keys';
+      return changed(clients, clientId, { add: { keys } }, said);
     },
   },
   {

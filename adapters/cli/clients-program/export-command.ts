@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import type { DescribedRow } from '../../../application/clients-program/describe-client.ts';
 import type { ExportedClient } from '../../../application/ports/client-store.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
-import { failure, type Result, success } from '../../../domain/result.ts';
+import { failure, type Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { type AnswerPart, EXIT, type Problem, problem } from '../outcome.ts';
+import { type AnswerPart, EXIT, Problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { withStorage } from '../with-storage.ts';
 import { problemsOf } from './client-answer.ts';
@@ -45,7 +45,7 @@ async function* exported(
   { exportClients }: ClientUseCases,
   { prefix }: Options,
   formatClient: FormatClient,
-): AsyncGenerator<Result<AnswerPart, Problem>> {
+): AsyncGenerator<AnswerPart> {
   let [count, missing] = [0, 0];
   for await (const page of exportClients({ prefix })) {
     const texts: string[] = [];
@@ -55,15 +55,15 @@ async function* exported(
       else {
         missing += 1;
         const [message = ''] = problemsOf([{ ...row.client, problem: entry.problem.join('; ') }], 'it is not exported');
-        yield success({ message });
+        yield { message };
       }
     }
     count += texts.length;
-    if (texts.length > 0) yield success({ text: texts.join('') });
+    if (texts.length > 0) yield { text: texts.join('') };
   }
-  yield success({ text: count === 0 ? '[]\n' : '\n]\n' });
-  yield success({ message: `${count} exported.` });
-  if (missing > 0) yield problem(EXIT.refused, `${missing} not exported: import would refuse them.`);
+  yield { text: count === 0 ? '[]\n' : '\n]\n' };
+  yield { message: `${count} exported.` };
+  if (missing > 0) throw new Problem(EXIT.refused, `${missing} not exported: import would refuse them.`);
 }
 
 function entryOf(
@@ -77,25 +77,19 @@ function entryOf(
 }
 
 /** Writes the texts to a new file that only its owner can read. A file that is not complete is removed. */
-async function* writtenTo(
-  path: string,
-  parts: AsyncIterable<Result<AnswerPart, Problem>>,
-): AsyncGenerator<Result<AnswerPart, Problem>> {
-  const unwritable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) =>
-    problem(
-      EXIT.refused,
-      `The file ${resolve(path)} ${code === 'EEXIST' ? 'exists already' : 'cannot be written'} (${code}).`,
-    );
+async function* writtenTo(path: string, parts: AsyncIterable<AnswerPart>): AsyncGenerator<AnswerPart> {
+  const unwritable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) => {
+    const what = code === 'EEXIST' ? 'exists already' : 'cannot be written';
+    throw new Problem(EXIT.refused, `The file ${resolve(path)} ${what} (${code}).`);
+  };
   const file = await openFile(path, 'wx', 0o600).catch(unwritable);
-  if ('problem' in file) return yield file;
   let isComplete = false;
   try {
     for await (const part of parts) {
-      if (!part.ok || 'message' in part.value) yield part;
+      if ('message' in part) yield part;
       else {
-        const fault = await file.appendFile(part.value.text).catch(unwritable);
-        if (fault !== undefined) return yield fault;
-        isComplete = part.value.text.endsWith(']\n');
+        await file.appendFile(part.text).catch(unwritable);
+        isComplete = part.text.endsWith(']\n');
       }
     }
   } finally {

@@ -4,9 +4,8 @@ import { basename, resolve } from 'node:path';
 import { Option } from 'commander';
 import { type ImportedClients, PROBLEMS_MAX } from '../../../application/clients-program/import-clients.ts';
 import type { ImportEntry, ImportProblem } from '../../../application/ports/client-store.ts';
-import { type Failure, type Result, type Success, success } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { type AnswerPart, EXIT, type Problem, problem } from '../outcome.ts';
+import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import { withStorage } from '../with-storage.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
@@ -45,13 +44,15 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
       JSON_OPTION,
     ],
     async *run(options, path = '') {
-      const file = await openFile(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? 'unknown fault');
-      if (typeof file === 'string') return yield unreadable(path, file);
+      const unreadable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) => {
+        throw new Problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
+      };
+      const file = await openFile(path).catch(unreadable);
       try {
         yield* withStorage(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
       } catch (fault) {
         if (!isReadFault(fault)) throw fault;
-        yield unreadable(path, fault.code);
+        unreadable(fault);
       } finally {
         await file.close();
       }
@@ -65,7 +66,7 @@ async function* importFile(
   path: string,
   { replace, dryRun, cost, json }: Options,
   streamClientsFile: StreamClientsFile,
-): AsyncGenerator<Result<AnswerPart, Problem>> {
+): AnswerStream {
   const hash = createHash('sha256');
   const chunks = hashed(file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false }), hash);
   const imported = await importClients.execute(streamClientsFile(chunks), {
@@ -73,10 +74,10 @@ async function* importFile(
     existing: replace ? 'replace' : 'refuse',
     file: dryRun ? undefined : () => ({ name: basename(path), sha256: hash.digest('hex') }),
   });
-  if (!imported.ok) return yield refusal(path, imported.problem);
+  if (!imported.ok) throw refusal(path, imported.problem);
   const { added, replaced, locked } = imported.value.counts;
   const said = `${added} would be added, ${replaced} replaced, ${locked} of them still disabled. Nothing was changed.`;
-  if (dryRun) return yield success({ message: said });
+  if (dryRun) return yield { message: said };
   yield* messages(imported.value);
   if (json) yield* documentOf(imported.value);
 }
@@ -88,45 +89,41 @@ async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGene
   }
 }
 
-async function* messages({ counts, ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {
-  yield success({ message: `${counts.added} added, ${counts.replaced} replaced.` });
+async function* messages({ counts, ids }: ImportedClients): AnswerStream {
+  yield { message: `${counts.added} added, ${counts.replaced} replaced.` };
   let left = NAMED_MAX;
   for await (const page of ids('locked')) {
-    for (const clientId of page.slice(0, left)) yield success({ message: `Client ${clientId} stays disabled.` });
+    for (const clientId of page.slice(0, left)) yield { message: `Client ${clientId} stays disabled.` };
     left -= Math.min(left, page.length);
     if (left === 0) break;
   }
   const more = counts.locked - NAMED_MAX;
-  if (more > 0) yield success({ message: `${more} more clients stay disabled; --json names them all.` });
+  if (more > 0) yield { message: `${more} more clients stay disabled; --json names them all.` };
 }
 
 /** One object with three arrays of client ids, of any length. */
-async function* documentOf({ ids }: ImportedClients): AsyncGenerator<Success<AnswerPart>> {
+async function* documentOf({ ids }: ImportedClients): AnswerStream {
   const members = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
   let opening = '{';
   for (const [member, kind] of Object.entries(members)) {
-    yield success({ text: `${opening}"${member}":[` });
+    yield { text: `${opening}"${member}":[` };
     opening = '],';
     let separator = '';
     for await (const page of ids(kind)) {
-      yield success({ text: separator + page.map(printableJson).join(',') });
+      yield { text: separator + page.map(printableJson).join(',') };
       separator = ',';
     }
   }
-  yield success({ text: ']}\n' });
+  yield { text: ']}\n' };
 }
 
-function unreadable(path: string, code: string): Failure<Problem> {
-  return problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
-}
-
-function refusal(path: string, problems: readonly ImportProblem[]): Failure<Problem> {
+function refusal(path: string, problems: readonly ImportProblem[]): Problem {
   const lines = problems.map(({ position, text }) => `  ${position === undefined ? '' : `entry ${position}: `}${text}`);
   const more = problems.length >= PROBLEMS_MAX ? ['There may be more problems.'] : [];
-  return problem(EXIT.refused, `The file ${path} is refused; nothing was changed:`, ...lines, ...more);
+  return new Problem(EXIT.refused, `The file ${path} is refused; nothing was changed:`, ...lines, ...more);
 }
 
 /** A directory can be opened, but not read. */
-function isReadFault(fault: unknown): fault is { readonly code: string } {
+function isReadFault(fault: unknown): fault is NodeJS.ErrnoException {
   return fault instanceof Error && 'code' in fault && 'syscall' in fault && fault.syscall === 'read';
 }

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ClientDocument } from '../../../domain/client-document.ts';
-import { type Success, success } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import type { AnswerPart } from '../outcome.ts';
+import type { AnswerStream } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
@@ -45,7 +44,7 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
   };
 }
 
-async function* listAsTable({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
+async function* listAsTable({ listClients }: ClientUseCases, options: Options): AnswerStream {
   const table = new GrowingTable(true);
   let rows: (readonly string[])[] = [];
   let messages: string[] = [];
@@ -58,25 +57,25 @@ async function* listAsTable({ listClients }: ClientUseCases, options: Options): 
     count += page.length;
     last = page.at(-1)?.client_id;
     if (rows.length < ROWS_AT_ONCE) continue;
-    yield success({ text: table.add(rows) });
-    for (const message of messages) yield success({ message });
+    yield { text: table.add(rows) };
+    for (const message of messages) yield { message };
     [rows, messages] = [[], []];
   }
-  if (count > 0) yield success({ text: `${table.add(rows)}${table.end()}\n` });
-  for (const message of messages) yield success({ message });
-  if (count === 0) yield success({ message: isSelection(options) ? 'No client matches.' : 'No client is registered.' });
-  if (count === options.limit) yield success({ message: `Stopped at --limit ${count}; continue with --after ${last}` });
+  if (count > 0) yield { text: `${table.add(rows)}${table.end()}\n` };
+  for (const message of messages) yield { message };
+  if (count === 0) yield { message: isSelection(options) ? 'No client matches.' : 'No client is registered.' };
+  if (count === options.limit) yield { message: `Stopped at --limit ${count}; continue with --after ${last}` };
 }
 
 /** An array with a line for each client. If a fault ends the list, the array is not closed. */
-async function* listAsJson({ listClients }: ClientUseCases, options: Options): AsyncGenerator<Success<AnswerPart>> {
+async function* listAsJson({ listClients }: ClientUseCases, options: Options): AnswerStream {
   let separator = '[';
   for await (const page of listClients.execute(options)) {
-    yield success({ text: separator + page.map(printableJson).join(',\n') });
+    yield { text: separator + page.map(printableJson).join(',\n') };
     separator = ',\n';
-    for (const message of problemsOf(page)) yield success({ message });
+    for (const message of problemsOf(page)) yield { message };
   }
-  yield success({ text: separator === '[' ? '[]\n' : ']\n' });
+  yield { text: separator === '[' ? '[]\n' : ']\n' };
 }
 
 function isSelection({ prefix, after, limit, state }: Options): boolean {

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { ClientKey } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { type PublicJwk, readPublicJwk } from '../../../domain/public-jwk.ts';
-import { type Result, success } from '../../../domain/result.ts';
-import { EXIT, type Problem, problem } from '../outcome.ts';
+import { EXIT, Problem } from '../outcome.ts';
 
 /** More than ten public keys of the largest kind need. */
 const FILE_MAX_BYTES = 65_536;
@@ -13,12 +12,12 @@ const FILE_MAX_BYTES = 65_536;
  * Reads the public keys of a client from a file: a key set (RFC 7517 section 5), or one key. Refuses private keys, so that
  * nobody stores one by mistake. Messages name the rule and the position of a key, and never quote the file.
  */
-export async function readJwks(path: string, expiresAt?: number): Promise<Result<readonly ClientKey[], Problem>> {
+export async function readJwks(path: string, expiresAt?: number): Promise<readonly ClientKey[]> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
-  if (text === undefined) return problem(EXIT.refused, `The file ${path} cannot be read.`);
+  if (text === undefined) throw new Problem(EXIT.refused, `The file ${path} cannot be read.`);
   const values = text.length <= FILE_MAX_BYTES ? keysOf(text) : undefined;
   if (values === undefined || values.length === 0) {
-    return problem(
+    throw new Problem(
       EXIT.refused,
       `The file ${path} must contain a JSON Web Key Set, {"keys": [...]}, or one JSON Web Key.`,
     );
@@ -26,12 +25,12 @@ export async function readJwks(path: string, expiresAt?: number): Promise<Result
   const keys: ClientKey[] = [];
   for (const [position, value] of values.entries()) {
     const jwk = readPublicJwk(value);
-    if (!jwk.ok) return problem(EXIT.refused, `The file ${path} is refused: key ${position} ${jwk.problem}.`);
+    if (!jwk.ok) throw new Problem(EXIT.refused, `The file ${path} is refused: key ${position} ${jwk.problem}.`);
     if (!isKey(jwk.value))
-      return problem(EXIT.refused, `The file ${path} is refused: key ${position} is no valid key.`);
+      throw new Problem(EXIT.refused, `The file ${path} is refused: key ${position} is no valid key.`);
     keys.push({ jwk: jwk.value, ...(expiresAt !== undefined && { expires_at: expiresAt }) });
   }
-  return success(keys);
+  return keys;
 }
 
 function keysOf(text: string): readonly unknown[] | undefined {

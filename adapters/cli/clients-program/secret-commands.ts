@@ -1,19 +1,17 @@
 import { Option } from 'commander';
 import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
-import { success } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { EXIT, problem } from '../outcome.ts';
+import { EXIT, Problem } from '../outcome.ts';
 import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
 import { clientAnswer, secretsAnswer } from './client-answer.ts';
-import { type ClientCommand, type OpenClients, PROGRAM_NAME, refusal } from './client-command.ts';
+import { accepted, type ClientCommand, changed, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import {
   COST_OPTION,
   type CostOptions,
   EXPIRY_OPTIONS,
   type ExpiryOptions,
   expiryOf,
-  givenSecret,
   parseDuration,
   SECRET_OPTIONS,
   type SecretOptions,
@@ -48,17 +46,19 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
         : undefined,
     async *run({ keepOldFor: keepOldSeconds, ...options }, clientId = '') {
       const { cost, secretStdin } = options;
-      const given = await givenSecret(options, stdin);
-      if (!given.ok) return yield given;
+      const secret = secretStdin ? await readSecret(stdin, options) : undefined;
       yield* withStorage(open, async (clients) => {
-        const give = keepOldSeconds === undefined ? { secret: given.value, cost } : { keepOldSeconds, cost };
-        const rotated = await clients.changeClient.execute(clientId, { give });
-        if (!rotated.ok) return refusal(clients, rotated.problem, clientId);
-        const { client, credentials, secret } = rotated.value;
+        const give = keepOldSeconds === undefined ? { secret, cost } : { keepOldSeconds, cost };
+        const result = await clients.changeClient.execute(clientId, { give });
+        const rotated = await accepted(clients, clientId, result);
+        const { client, credentials } = rotated;
         const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
-        const shown = keepOldSeconds === undefined ? { client } : { client, credentials };
-        const messages = [`Client ${clientId} has a new secret.${stillDisabled}`];
-        return clientAnswer(shown, messages, secretStdin ? undefined : secret);
+        const shown = {
+          client,
+          secret: secretStdin ? undefined : rotated.secret,
+          ...(keepOldSeconds !== undefined && { credentials }),
+        };
+        return clientAnswer(shown, [`Client ${clientId} has a new secret.${stillDisabled}`]);
       });
     },
   };
@@ -83,11 +83,9 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     ],
     options: [new Option('--name <name>', 'name of the secret, for people'), ...EXPIRY_OPTIONS, COST_OPTION],
     async run(clients, { name, cost, ...options }, clientId) {
-      const expiresAt = expiryOf(options, clients.clock);
-      if (!expiresAt.ok) return expiresAt;
-      const added = await clients.changeClient.execute(clientId, { give: { name, expiresAt: expiresAt.value, cost } });
-      if (!added.ok) return refusal(clients, added.problem, clientId);
-      return clientAnswer(added.value, [`Client ${clientId} has another secret.`], added.value.secret);
+      const give = { name, expiresAt: expiryOf(options, clients.clock), cost };
+      const result = await clients.changeClient.execute(clientId, { give });
+      return clientAnswer(await accepted(clients, clientId, result), [`Client ${clientId} has another secret.`]);
     },
   },
   {
@@ -98,8 +96,8 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     examples: [`${PROGRAM_NAME} secrets list billing`],
     options: [],
     async run(clients, _options, clientId) {
-      const shown = await clients.showClient(clientId);
-      return shown.ok ? secretsAnswer(shown.value.credentials) : refusal(clients, shown.problem, clientId);
+      const { credentials } = await accepted(clients, clientId, await clients.showClient(clientId));
+      return secretsAnswer(credentials);
     },
   },
   {
@@ -114,13 +112,9 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
     async run(clients, { withoutId }, clientId, secretId) {
       if ((secretId === undefined) !== (withoutId === true)) {
-        return problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
+        throw new Problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
       }
-      const removed = await clients.changeClient.execute(clientId, { remove: { secret_id: secretId } });
-      if (removed.ok) return clientAnswer(removed.value, [`Client ${clientId} has lost this secret.`]);
-      return removed.problem === 'entry_unknown'
-        ? problem(EXIT.refused, `Client ${clientId} has no such secret; secrets list shows those that it has.`)
-        : refusal(clients, removed.problem, clientId);
+      return changed(clients, clientId, { remove: { secret_id: secretId } }, 'has lost this secret');
     },
   },
 ];
@@ -138,10 +132,8 @@ export function hashCommand(
     examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
     options: [COST_OPTION, SHORT_SECRET_OPTION],
     async run({ cost, ...options }) {
-      const secret = await readSecret(stdin, options);
-      if (!secret.ok) return secret;
-      const encoded = await encodeSecret(secret.value, cost);
-      return success({ document: encoded, text: () => encoded, messages: [] });
+      const encoded = await encodeSecret(await readSecret(stdin, options), cost);
+      return { document: encoded, text: () => encoded, messages: [] };
     },
   };
 }

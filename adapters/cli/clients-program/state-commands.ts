@@ -1,10 +1,9 @@
 import { Option } from 'commander';
-import { success } from '../../../domain/result.ts';
 import { answerOf } from '../document-answer.ts';
-import { EXIT, problem } from '../outcome.ts';
+import { EXIT, Problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { clientAnswer } from './client-answer.ts';
-import { type ClientCommand, changed, PROGRAM_NAME, refusal } from './client-command.ts';
+import { accepted, type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 
 interface UpdateOptions extends AnswerOptions {
   readonly name?: string;
@@ -21,8 +20,7 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
     options: [],
     async run(clients, _options, clientId) {
-      const shown = await clients.showClient(clientId);
-      return shown.ok ? clientAnswer(shown.value, []) : refusal(clients, shown.problem, clientId);
+      return clientAnswer(await accepted(clients, clientId, await clients.showClient(clientId)));
     },
   },
   {
@@ -39,7 +37,9 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
       new Option('--scope <scopes>', 'all scopes that it may request, separated by single spaces'),
     ],
     async run(clients, { name: clientName, scope }, clientId) {
-      if (clientName === undefined && scope === undefined) return problem(EXIT.usage, 'Give --name, --scope or both.');
+      if (clientName === undefined && scope === undefined) {
+        throw new Problem(EXIT.usage, 'Give --name, --scope or both.');
+      }
       return changed(clients, clientId, { set: { clientName, scope } }, 'is changed');
     },
   },
@@ -63,9 +63,8 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
     options: [],
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
     async run(clients, _options, clientId) {
-      const removed = await clients.removeClient(clientId);
-      if (!removed.ok) return refusal(clients, removed.problem, clientId);
-      return success(answerOf({ ...removed.value, state: 'removed' }, [`Client ${clientId} is removed.`]));
+      const removed = await accepted(clients, clientId, await clients.removeClient(clientId));
+      return answerOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
 ];
@@ -77,8 +76,7 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
     options: [],
     async run(clients, _options, clientId) {
       const result = await clients.changeClient.execute(clientId, { state });
-      if (!result.ok) return refusal(clients, result.problem, clientId);
-      const { client, changed: isChanged } = result.value;
+      const { client, changed: isChanged } = await accepted(clients, clientId, result);
       return clientAnswer({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;

@@ -1,8 +1,7 @@
 import { Option } from 'commander';
 import { type Finding, type Inspection, problem } from '../../../application/ports/inspection.ts';
-import { failure, success } from '../../../domain/result.ts';
 import { JSON_OPTION, runWork } from '../command-program.ts';
-import { type AnswerStream, EXIT } from '../outcome.ts';
+import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
 import { type AnswerOptions, Terminal, type TerminalStreams } from '../terminal.ts';
 
@@ -43,8 +42,8 @@ export function runDoctor(
   async function* run({ kid }: Options): AnswerStream {
     const results = await Promise.all((await inspections(kid)).map(findingsOf));
     const findings = results.flat();
-    yield success({ document: findings.map(documentOf), text: () => reportOf(findings), messages: [] });
-    if (findings.some(({ state }) => state === 'problem')) yield failure({ exitCode: EXIT.refused, messages: [] });
+    yield { document: findings.map(documentOf), text: () => reportOf(findings), messages: [] };
+    if (findings.some(({ state }) => state === 'problem')) throw new Problem(EXIT.refused);
   }
   return runWork(page, { options, run }, args, new Terminal(streams));
 }

@@ -1,21 +1,23 @@
 import { Option } from 'commander';
-import type { AssertionExplanation } from '../../../application/federated-jwt/explain-assertion.ts';
+import type { AssertionExplanation, ExplainedRule } from '../../../application/federated-jwt/explain-assertion.ts';
 import {
   ASSERTION_TYPES,
   type AssertionCredentials,
   type AssertionType,
 } from '../../../application/ports/client-credentials.ts';
-import { failure, type Result, success } from '../../../domain/result.ts';
+import { REASONS } from '../../../domain/refusal.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { EXIT, type Outcome, type Problem, problem } from '../outcome.ts';
-import { printable } from '../printable.ts';
+import { type Answer, EXIT, Problem } from '../outcome.ts';
+import { shortened } from '../printable.ts';
 import { type Input, readUpTo } from '../read-secret.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
-import { adviceOn, linesOf } from './explanation-text.ts';
 
 /** Bytes. The service refuses longer assertions too. */
 const ASSERTION_MAX = 16 * 1024;
+
+/** The longest text of a claim, in characters. */
+const SHOWN_MAX = 200;
 
 /** What the command needs, opened from the settings of the service. */
 export interface OpenExplanation {
@@ -55,34 +57,80 @@ export function explainCommand(open: OpenExplain, program: string, stdin: Input)
     ],
     async *run({ clientId, type }) {
       const assertion = await readAssertion(stdin);
-      if (!assertion.ok) return yield assertion;
       yield* withStorage(open, async (explanation) =>
-        outcomeOf(await explanation.execute({ assertion: assertion.value, type, clientId })),
+        answerOf(await explanation.execute({ assertion, type, clientId })),
       );
     },
   };
 }
 
-async function readAssertion(stdin: Input): Promise<Result<string, Problem>> {
+async function readAssertion(stdin: Input): Promise<string> {
   const bytes = await readUpTo(stdin, ASSERTION_MAX + 1);
-  if (bytes.length > ASSERTION_MAX) return problem(EXIT.refused, `The assertion has more than ${ASSERTION_MAX} bytes.`);
+  if (bytes.length > ASSERTION_MAX)
+    throw new Problem(EXIT.refused, `The assertion has more than ${ASSERTION_MAX} bytes.`);
   const text = bytes.toString('latin1').trim();
-  return text === '' ? problem(EXIT.usage, 'There is no assertion on standard input.') : success(text);
+  if (text === '') throw new Problem(EXIT.usage, 'There is no assertion on standard input.');
+  return text;
 }
 
 /** A refusal is an answer too, but not of the exit code 0: what was found stands in its messages. */
-function outcomeOf(explanation: AssertionExplanation): Outcome {
+function answerOf(explanation: AssertionExplanation): Answer {
   const lines = linesOf(explanation);
   const { reason, clientId, issuer, assertion, signature } = explanation;
   const isUnverified = typeof signature === 'object';
   if (reason === undefined && !isUnverified) {
     const document = { accepted: true, client_id: clientId, issuer: issuer?.issuer, subject: assertion?.claims.sub };
     const messages = [...lines, `The service accepts it for client ${clientId}.`];
-    return success({ document, text: () => '', messages: messages.map(printable) });
+    return { document, text: () => '', messages };
   }
   const verdict =
     reason === undefined
       ? `The service would accept it for client ${clientId}, if its signature is right: that could not be verified.`
       : `The service refuses it: ${reason}. ${adviceOn(explanation)}`.trimEnd();
-  return failure({ exitCode: EXIT.refused, messages: [...lines, verdict].map(printable) });
+  throw new Problem(EXIT.refused, ...lines, verdict);
+}
+
+/** What was found, one line each. They quote claims, in JSON; the terminal escapes what it would execute. */
+function linesOf({ assertion, issuer, signature, rules, at }: AssertionExplanation): readonly string[] {
+  if (assertion === undefined) return [];
+  const { header, claims } = assertion;
+  const { iat, exp } = claims;
+  const age = iat === undefined ? 'no iat' : `issued ${at - iat} s ago`;
+  return [
+    `issuer: ${shown(claims.iss)}${issuer === undefined ? ' (not trusted)' : ` (trusted as ${issuer.issuer}, preset ${issuer.preset})`}`,
+    `subject: ${shown(claims.sub)}`,
+    `audience: ${claims.aud.map(shown).join(', ')}${issuer === undefined ? '' : ` (expected ${shown(issuer.audience)})`}`,
+    `algorithm: ${shown(header.alg)}, key id ${shown(header.kid)}`,
+    `time: ${age}, ${exp > at ? `expires in ${exp - at} s` : `expired ${at - exp} s ago`}`,
+    ...(signature === undefined
+      ? []
+      : [`signature: ${typeof signature === 'string' ? signature : signature.unavailable}`]),
+    ...rules.map(lineOf),
+  ];
+}
+
+function lineOf({ clientId, problem: weakness, unmet }: ExplainedRule): string {
+  if (weakness !== undefined) return `rule of client ${clientId}: does not count, ${weakness}`;
+  if (unmet.length === 0) return `rule of client ${clientId}: matches`;
+  const differences = unmet.map(({ path, expected, found }) => {
+    return `${path} is ${found === undefined ? 'missing' : shown(found)} and must be ${shown(expected)}`;
+  });
+  return `rule of client ${clientId}: ${differences.join('; ')}`;
+}
+
+/** As JSON, which distinguishes a text from a number. */
+function shown(value: unknown): string {
+  return value === undefined ? 'none' : shortened(JSON.stringify(value), SHOWN_MAX);
+}
+
+/** What to do about a refusal, and what is easily overlooked. */
+function adviceOn({ reason, issuer, rules }: AssertionExplanation): string {
+  const advice = reason === undefined ? '' : REASONS[reason].meaning;
+  if (reason === 'assertion_subject_unknown' && issuer?.preset === 'github-actions') {
+    return `${advice} The subject of a repository has two spellings, with and without ids: each needs its own rule.`;
+  }
+  const isOfOtherType = rules.some(({ unmet }) =>
+    unmet.some(({ expected, found }) => /number|boolean/.test(typeof found) && String(found) === expected),
+  );
+  return isOfOtherType ? `${advice} A condition is met by a text only, not by a number or a boolean.` : advice;
 }

@@ -1,9 +1,8 @@
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
 import { closestTo } from '../../../domain/edit-distance.ts';
-import { success } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { answerOf } from '../document-answer.ts';
-import { type AnswerStream, EXIT, type Outcome, problem } from '../outcome.ts';
+import { EXIT, Problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
@@ -32,7 +31,8 @@ export function runKeys(
   { open, version }: { readonly open: OpenKeys; readonly version: string },
 ): Promise<number> {
   const description = 'Shows and revokes the keys that the replicas of the authorization service share.';
-  const page = { name: NAME, version, description, notes: NOTES };
+  const storageTexts = ['The key directory cannot be used', TABLES] as const;
+  const page = { name: NAME, version, description, notes: NOTES, storageTexts };
   return runCommand(page, [listCommand(open), revokeCommand(open)], args, new Terminal(streams));
 }
 
@@ -45,13 +45,13 @@ function listCommand(open: OpenKeys): CommandDefinition {
     examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "active").kid'`],
     options: [JSON_OPTION],
     run: () =>
-      withKeys(open, async (keys) => {
+      withStorage(open, async (keys) => {
         const documents = (await keys.list()).map(documentOf);
         const messages =
           documents.length === 0
             ? ['No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.']
             : [];
-        return success({ document: documents, text: () => tableOf(documents), messages });
+        return { document: documents, text: () => tableOf(documents), messages };
       }),
   };
 }
@@ -65,24 +65,20 @@ function revokeCommand(open: OpenKeys): CommandDefinition {
     examples: [`${NAME} revoke 0b5e5f8e-6d1c-4a51-9c0e-6d3f8e4b2a10`, `${NAME} revoke -- -an-id-with-a-dash`],
     options: [JSON_OPTION],
     run: (_options, kid = '') =>
-      withKeys(open, async (keys) => {
+      withStorage(open, async (keys) => {
         const record = await keys.revoke(kid);
         if (record === undefined) {
           const kids = (await keys.list()).map((key) => key.kid);
           const hints = [closestTo(kid, kids) ?? []].flat().map((similar) => `Did you mean ${similar}?`);
-          return problem(EXIT.refused, `No key has the id ${kid}.`, ...hints);
+          throw new Problem(EXIT.refused, `No key has the id ${kid}.`, ...hints);
         }
         const messages = [
           `The key ${kid} is revoked. Replicas that reach the directory drop it within 15 s.`,
           'A resource server that caches the key set accepts tokens of this key until it fetches the set again.',
         ];
-        return success(answerOf(documentOf(record), messages));
+        return answerOf(documentOf(record), messages);
       }),
   };
-}
-
-function withKeys(open: OpenKeys, work: (keys: KeyRecords) => Promise<Outcome>): AnswerStream {
-  return withStorage(open, work, 'The key directory cannot be used', TABLES);
 }
 
 /** A key as `--json` prints it. */

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
+import { Problem } from '../../../adapters/cli/outcome.ts';
 import { readSecret } from '../../../adapters/cli/read-secret.ts';
 
 const inputOf = (...chunks: readonly (string | Uint8Array)[]) =>
@@ -19,7 +20,7 @@ describe('readSecret', () => {
     ['72 bytes and a line break', [`${'x'.repeat(72)}\r\n`], 'x'.repeat(72)],
     ['a letter in two chunks', [new Uint8Array([0xc3]), new Uint8Array([0xa9])], 'é'],
   ])('accepts %s', async (_what, chunks, secret) => {
-    expect(await read(...chunks)).toEqual({ ok: true, value: secret });
+    expect(await read(...chunks)).toBe(secret);
   });
 
   it.each([
@@ -31,9 +32,9 @@ describe('readSecret', () => {
     ['a NUL', ['a\0b'], 'contains a NUL, at which BCrypt stops reading.'],
     ['bytes that are not UTF-8', [new Uint8Array([0xff])], 'is not UTF-8.'],
   ])('refuses %s', async (_what, chunks, rule) => {
-    expect(await read(...chunks)).toEqual({
-      ok: false,
-      problem: { exitCode: 1, messages: [`The secret on standard input ${rule}`] },
+    await expect(read(...chunks)).rejects.toMatchObject({
+      exitCode: 1,
+      messages: [`The secret on standard input ${rule}`],
     });
   });
 
@@ -43,19 +44,19 @@ describe('readSecret', () => {
         while (true) yield Buffer.alloc(64, 'x');
       })(),
     );
-    expect((await readSecret(endless, {})).ok).toBe(false);
+    await expect(readSecret(endless, {})).rejects.toThrow(Problem);
   });
 
   it('refuses a terminal as input, where the secret would be visible', async () => {
     const stdin = Object.assign(Readable.from([]), { isTTY: true });
-    expect(await readSecret(stdin, {})).toMatchObject({ ok: false, problem: { exitCode: 2 } });
+    await expect(readSecret(stdin, {})).rejects.toMatchObject({ exitCode: 2 });
   });
 
   it.each([
     ['16 characters', 'sixteen-letters!'],
     ['16 characters of several bytes', '\u{1f511}'.repeat(16)],
   ])('accepts %s without an option', async (_what, secret) => {
-    expect(await readSecret(inputOf(`${secret}\n`), {})).toEqual({ ok: true, value: secret });
+    expect(await readSecret(inputOf(`${secret}\n`), {})).toBe(secret);
   });
 
   it.each([
@@ -63,15 +64,12 @@ describe('readSecret', () => {
     ['15 characters', 'fifteen-letters'],
     ['15 characters of several bytes', '\u{1f511}'.repeat(15)],
   ])('refuses %s unless short secrets are allowed', async (_what, secret) => {
-    expect(await readSecret(inputOf(`${secret}\n`), {})).toEqual({
-      ok: false,
-      problem: {
-        exitCode: 1,
-        messages: [
-          'The secret on standard input has fewer than 16 characters. To accept it all the same, add --allow-short-secret.',
-        ],
-      },
+    await expect(readSecret(inputOf(`${secret}\n`), {})).rejects.toMatchObject({
+      exitCode: 1,
+      messages: [
+        'The secret on standard input has fewer than 16 characters. To accept it all the same, add --allow-short-secret.',
+      ],
     });
-    expect(await read(secret)).toEqual({ ok: true, value: secret });
+    expect(await read(secret)).toBe(secret);
   });
 });

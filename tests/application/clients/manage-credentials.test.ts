@@ -160,12 +160,12 @@ describe('ChangeClient, of secrets with ids', () => {
     expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
     expect(await use.changeClient.execute('c', { remove: { secret_id: 'another' } })).toEqual({
       ok: false,
-      problem: 'entry_unknown',
+      problem: 'secret_unknown',
     });
     await use.changeClient.execute('c', { remove: { secret_id: undefined } });
     expect(await use.changeClient.execute('c', { remove: { secret_id: undefined } })).toEqual({
       ok: false,
-      problem: 'entry_unknown',
+      problem: 'secret_unknown',
     });
     expect((await shown()).authentication_methods).toEqual([]);
   });
