@@ -6,6 +6,7 @@ import { createStateLog } from '../adapters/log/state-log.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
+import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import type { Override, ProcessRole, Service } from './capability.ts';
 import { registerClientParts } from './core/client-parts.ts';
@@ -18,6 +19,21 @@ import { LISTS, PARTS } from './parts.ts';
 import { type Get, getFrom, part } from './registration.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { STORAGES } from './storages.ts';
+
+const same = <Port>(port: Port): Port => port;
+
+/** The ports as they are. */
+const UNOBSERVED: ObservedPorts = {
+  clients: same,
+  clientKeys: same,
+  clientResources: same,
+  federatedClients: same,
+  slots: same,
+  secrets: same,
+  assertions: same,
+  tokens: same,
+  signer: same,
+};
 
 /**
  * The composition root: the core, then the capabilities. Every part is created once, when it is first needed. Resolves when
@@ -54,6 +70,7 @@ function registerSurroundings(parts: DependencyContainer, { settings }: Service)
   part(parts, PARTS.log, (get) => {
     return createJsonLog(get(PARTS.logDestination), get(PARTS.logBase), get.optional(PARTS.logMembers));
   });
+  part(parts, PARTS.observe, (get) => get.optional(PARTS.observedPorts) ?? UNOBSERVED);
   part(parts, PARTS.stopRequested, () => new AbortController().signal);
   part(parts, PARTS.clock, () => new SystemClock());
   part(parts, PARTS.monotonicClock, () => new SystemMonotonicClock());
@@ -81,7 +98,7 @@ async function openDependencies(container: DependencyContainer, service: Service
     await storage?.readCosts?.((found) => {
       for (const cost of found) get(PARTS.bcryptVerifier).includeCost(cost);
     });
-    for (const open of get.all(LISTS.openers)) opened.push(await open());
+    for (const open of get.all(LISTS.openers)) opened.push(await open(container));
     if (service.role !== 'worker') {
       const { KEY_PUBLICATION_SECONDS: publicationSeconds } = service.settings;
       const options = { publicationSeconds, log: createStateLog(get(PARTS.log)) };
@@ -105,8 +122,7 @@ async function openStorage(get: Get, { configuration, settings, role }: Service)
     clock: get(PARTS.clock),
     ids: get(PARTS.ids),
     log: createStateLog(get(PARTS.log)),
-    database: () => databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics)),
-    measure: (use, load) => get(PARTS.processMetrics).measureDatabase(use, load),
+    database: databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics)),
     tables: (await Promise.all(ofCapabilities)).flat(),
   });
 }

@@ -8,11 +8,10 @@ import type { Settings } from './settings/settings.ts';
 /** How this service connects to the database, whatever for. */
 export type DatabaseOptions = Omit<ConnectionOptions, 'poolSize'>;
 
-/** Throws if the settings name no database. */
+/** Without an URL if the settings name no database, which is then not opened. */
 export function databaseOptions(settings: Settings, log: Logger, metrics: ProcessMetrics): DatabaseOptions {
   const { DATABASE_URL, DATABASE_URL_FILE: path, DATABASE_DEADLINE_MS: deadlineMs } = settings;
-  if (DATABASE_URL === undefined) throw new Error('DATABASE_URL: is required');
-  const url = DATABASE_URL.reveal();
+  const url = DATABASE_URL?.reveal() ?? '';
   const onProblem = (problem: string) => log.warn({ event: 'database_url_file_unusable', problem });
   return {
     url: path === undefined ? url : followDatabaseUrl(path, url, readTextFileNow, onProblem),

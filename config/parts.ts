@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { InjectionToken } from 'tsyringe';
+import type { DependencyContainer, InjectionToken } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
@@ -126,7 +126,9 @@ export const PARTS = {
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
   /** Aborted when a signal asks the process to stop: a start that would wait for long is given up. */
   stopRequested: token<AbortSignal>('AbortSignal'),
-  /** Returns ports that do the same and are traced. */
+  /** Returns ports that do the same and are observed, if anything observes them. */
+  observe: token<ObservedPorts>('observe'),
+  /** What observes the steps of a request. */
   observedPorts: token<ObservedPorts>('ObservedPorts'),
   /** Members that each line of the log gets while a request is answered. */
   logMembers: token<() => object>('logMembers'),
@@ -154,8 +156,8 @@ export const PARTS = {
 
 /** Lists of the core that capabilities add to: each is registered any number of times, and read with `get.all`. */
 export const LISTS = {
-  /** Resolves when the dependency is open. Rejects if it cannot be used at all. */
-  openers: token<() => Promise<Dependency>>('opener'),
+  /** Resolves when the dependency is open, and its parts are registered. Rejects if it cannot be used at all. */
+  openers: token<(parts: DependencyContainer) => Promise<Dependency>>('opener'),
   /** Dependencies that need not be opened. */
   dependencies: token<Dependency>('Dependency'),
   /** What has to be ready before the public port opens. */

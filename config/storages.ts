@@ -23,9 +23,7 @@ interface StorageNeeds {
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly log: DatabaseLog;
-  /** Throws if the settings name no database. */
-  readonly database: () => DatabaseOptions;
-  readonly measure: NonNullable<DatabaseOptions['measure']>;
+  readonly database: DatabaseOptions;
   /** The tables that capabilities read beside those of the core. */
   readonly tables: readonly TableDefinition[];
 }
@@ -63,20 +61,20 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
     };
   },
 
-  async sqlite({ configuration: { settings }, role, log, measure }) {
+  async sqlite({ configuration: { settings }, role, log, database }) {
     if (role === 'primary') return undefined;
     const { openClientRepository } = await import('../adapters/sqlite/open-client-repository.ts');
     return openClientRepository(
       resolve(settings.DATABASE_FILE ?? ''),
       log,
-      measure('client repository', ONE_CONNECTION),
+      database.measure?.('client repository', ONE_CONNECTION),
     );
   },
 
   async postgres({ configuration: { settings }, role, log, database, tables }) {
     if (role === 'primary') return undefined;
     const { openClientRepository } = await import('../adapters/postgres/open-client-repository.ts');
-    const options = { ...database(), poolSize: settings.DATABASE_POOL_SIZE };
+    const options = { ...database, poolSize: settings.DATABASE_POOL_SIZE };
     const { adapter, ...opened } = await openClientRepository(options, log, tables);
     return { ...opened, clients: adapter };
   },

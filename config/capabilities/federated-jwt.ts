@@ -13,7 +13,6 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
-import { observedPorts } from '../core/observed-ports.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -69,7 +68,7 @@ export const federatedJwt = define({
         issuers: new TrustedIssuers(issuers),
         issuerKeys: get(PARTS.issuerKeys),
         verifyAssertion: get(PARTS.verifyAssertion),
-        clients: observedPorts(get).federatedClients(
+        clients: get(PARTS.observe).federatedClients(
           federatedClients(get(PARTS.storage), createStateLog(get(PARTS.log))),
         ),
         clock: get(PARTS.clock),

@@ -2,25 +2,22 @@ import { createStateLog } from '../../adapters/log/state-log.ts';
 import { define } from '../capability.ts';
 import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
-import { getFrom } from '../registration.ts';
+import { part } from '../registration.ts';
 
 /** `KEY_DIRECTORY=postgres`: replicas share their public keys in a table, and each accepts the tokens of all. */
 export const keyDirectory = define({
   name: 'key-directory',
   register(parts, { settings, role }) {
     if (settings.KEY_DIRECTORY !== 'postgres' || role === 'worker') return;
-    parts.register(LISTS.openers, {
-      useFactory: (container) => async () => {
-        const get = getFrom(container);
-        // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
-        const { openKeyDirectory } = await import('../../adapters/postgres/key-directory/postgres-key-directory.ts');
-        const log = createStateLog(get(PARTS.log).child({ dependency: 'key directory' }));
-        const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
-        const { adapter, replicas, dependency } = await openKeyDirectory(options, log);
-        container.registerInstance(PARTS.sharedKeyDirectory, adapter);
-        container.registerInstance(PARTS.replicaRegister, replicas);
-        return dependency;
-      },
+    part(parts, LISTS.openers, (get) => async (container) => {
+      // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
+      const { openKeyDirectory } = await import('../../adapters/postgres/key-directory/postgres-key-directory.ts');
+      const log = createStateLog(get(PARTS.log).child({ dependency: 'key directory' }));
+      const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
+      const { adapter, replicas, dependency } = await openKeyDirectory(options, log);
+      container.registerInstance(PARTS.sharedKeyDirectory, adapter);
+      container.registerInstance(PARTS.replicaRegister, replicas);
+      return dependency;
     });
   },
   async tables({ KEY_DIRECTORY }) {

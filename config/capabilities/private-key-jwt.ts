@@ -6,10 +6,9 @@ import type { ClientKeys } from '../../application/ports/client-keys.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
 import { define, type Service } from '../capability.ts';
-import { observedPorts } from '../core/observed-ports.ts';
 import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
-import { type Get, getFrom, part } from '../registration.ts';
+import { type Get, part } from '../registration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -48,7 +47,7 @@ export const privateKeyJwt = define({
     const clientKeys = await clientKeysOf(service);
     part(parts, PARTS.usedAssertions, (get) => get(PARTS.usedAssertionsStore));
     part(parts, PARTS.authenticateByKey, (get) => {
-      const observe = observedPorts(get);
+      const observe = get(PARTS.observe);
       return new AuthenticateByKey({
         clientKeys: observe.clientKeys(clientKeys(get)),
         clients: observe.clients(get(PARTS.clientRepository)),
@@ -73,18 +72,13 @@ export const privateKeyJwt = define({
       part(parts, PARTS.usedAssertionsStore, (get) => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
       return;
     }
-    parts.register(LISTS.openers, {
-      useFactory: (container) => async () => {
-        const get = getFrom(container);
-        const { openUsedAssertions } = await import(
-          '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts'
-        );
-        const log = createStateLog(get(PARTS.log).child({ dependency: 'used assertions' }));
-        const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
-        const { adapter, dependency } = await openUsedAssertions(options, get(PARTS.clock), log);
-        container.registerInstance(PARTS.usedAssertionsStore, adapter);
-        return dependency;
-      },
+    part(parts, LISTS.openers, (get) => async (container) => {
+      const { openUsedAssertions } = await loadUsedAssertions();
+      const log = createStateLog(get(PARTS.log).child({ dependency: 'used assertions' }));
+      const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
+      const { adapter, dependency } = await openUsedAssertions(options, get(PARTS.clock), log);
+      container.registerInstance(PARTS.usedAssertionsStore, adapter);
+      return dependency;
     });
   },
   async tables(settings) {
@@ -93,8 +87,7 @@ export const privateKeyJwt = define({
     const inClientsPool = CLIENT_REPOSITORY === 'postgres' ? [(await loadClientKeys()).CLIENT_KEYS] : [];
     if (KEY_DIRECTORY !== 'postgres') return { inClientsPool };
     const { USED_ASSERTIONS } = await import('../../adapters/postgres/private-key-jwt/used-assertion-table.ts');
-    const { USES_POOL_SIZE } = await import('../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts');
-    return { inClientsPool, inOwnPool: [USED_ASSERTIONS], connections: USES_POOL_SIZE };
+    return { inClientsPool, inOwnPool: [USED_ASSERTIONS], connections: (await loadUsedAssertions()).USES_POOL_SIZE };
   },
 });
 
@@ -125,4 +118,8 @@ async function clientKeysOf({ configuration, settings }: Service): Promise<(get:
 
 function loadClientKeys() {
   return import('../../adapters/postgres/private-key-jwt/postgres-client-keys.ts');
+}
+
+function loadUsedAssertions() {
+  return import('../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts');
 }

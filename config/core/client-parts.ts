@@ -21,7 +21,6 @@ import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
 import { NO_RESOURCES } from '../storages.ts';
-import { observedPorts } from './observed-ports.ts';
 
 /** Clients, their secrets, and the queues in which their credentials are verified. */
 export function registerClientParts(parts: DependencyContainer, { configuration, settings }: Service): void {
@@ -59,7 +58,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     return get.optional(PARTS.storage)?.hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt;
   });
   const authenticateBySecret = (get: Get) => {
-    const observe = observedPorts(get);
+    const observe = get(PARTS.observe);
     return new AuthenticateBySecret({
       clients: observe.clients(get(PARTS.clientRepository)),
       verifiedSecrets: get(PARTS.verifiedSecrets),
@@ -71,7 +70,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.assertionVerifier, () => new NodeCryptoAssertionVerifier());
   part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(parts, PARTS.verifyAssertion, (get) => {
-    const observe = observedPorts(get);
+    const observe = get(PARTS.observe);
     const slots = get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.assertionQueue)));
     return new VerifyAssertion(observe.assertions(get(PARTS.assertionVerifier)), slots);
   });

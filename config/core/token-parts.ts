@@ -12,7 +12,6 @@ import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { keyTimes, tokenPolicyOptions } from '../settings/derived-values.ts';
-import { observedPorts } from './observed-ports.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
@@ -38,7 +37,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
   part(parts, PARTS.keyProvider, (get) => get(PARTS.keyRing));
 
   part(parts, PARTS.issueToken, (get) => {
-    const observe = observedPorts(get);
+    const observe = get(PARTS.observe);
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
       authenticateClient: get(PARTS.authenticateClient),
@@ -58,7 +57,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    const verifier = observedPorts(get).tokens(new JoseTokenVerifier(get(PARTS.keyProvider)));
+    const verifier = get(PARTS.observe).tokens(new JoseTokenVerifier(get(PARTS.keyProvider)));
     return new AuthorizeRequest(verifier, get(PARTS.clock), expected);
   });
 }

@@ -59,8 +59,7 @@ async function openRules(configuration: Configuration) {
       clock: new SystemClock(),
       ids: new RandomIdGenerator(),
       log,
-      database: () => ({ url: DATABASE_URL?.reveal() ?? '', deadlineMs }),
-      measure: () => ({ answered: () => {}, failed: () => {} }),
+      database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
       tables,
     });
     if (storage === undefined) throw new Error('a single process has opened no storage');
