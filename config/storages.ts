@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
-import { InMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
+import { inMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
 import type { DatabaseLog } from '../adapters/postgres/health.ts';
 import type { Runner } from '../adapters/postgres/runner.ts';
 import type { TableDefinition } from '../adapters/postgres/table.ts';
@@ -54,7 +54,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
     const details = clients.flatMap((client) => client.details ?? []);
     return {
       clients: new InMemoryClientRepository(ids, clock, clients),
-      resources: new InMemoryClientResources(clients),
+      resources: inMemoryClientResources(clients),
       hasPlainSecrets: true,
       // All workers have the same registrations.
       ...(role !== 'worker' && { expiring: () => countExpiring(details, clock.now()) }),

@@ -2,8 +2,7 @@ import { followFigures } from '../../application/storage-figures.ts';
 import { CLIENT_SECRETS, CLIENTS, FIND_CLIENTS } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './health.ts';
-import { PostgresClientRepository } from './postgres-client-repository.ts';
-import { CLIENT_RESOURCES, PostgresClientResources } from './postgres-client-resources.ts';
+import { CLIENT_RESOURCES, PostgresClientRepository, postgresClientResources } from './postgres-client-repository.ts';
 import { openTable, type TableDefinition } from './table.ts';
 
 /** How long each table of secrets may be read, for which the deadline of a request is too short. */
@@ -35,7 +34,7 @@ export async function openClientRepository(
   });
   return {
     adapter,
-    resources: new PostgresClientResources(runnerOf(CLIENT_RESOURCES)),
+    resources: postgresClientResources(runnerOf(CLIENT_RESOURCES)),
     runnerOf,
     ...figures,
     dependency: {

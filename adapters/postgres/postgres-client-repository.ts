@@ -1,6 +1,7 @@
 import { logBroken } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
-import { EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
+import type { ClientResources } from '../../application/ports/client-resources.ts';
+import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
 import {
@@ -20,6 +21,7 @@ import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
 import { LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
+import { migratedTable } from './table.ts';
 
 interface CostRecord {
   readonly cost: string;
@@ -87,4 +89,28 @@ export class PostgresClientRepository implements ClientRepository {
     const [row] = (await this.#secretsWithIds.tryRun<{ readonly count: number }>(statement)) ?? [];
     return row?.count;
   }
+}
+
+export const CLIENT_RESOURCES = migratedTable(
+  'client_resources',
+  'optional',
+  ...['client_id', 'registration_id', 'resource'],
+);
+
+/** One round trip by the primary key. */
+const FIND_RESOURCES = {
+  name: 'find_resources',
+  text: `select resource from $schema.client_resources where client_id = $1 and registration_id = $2
+    order by resource limit ${DETAILS_MAX.resources}`,
+} as const;
+
+/** Resources in the table `client_resources`: read at every look-up, never written and never cached. */
+export function postgresClientResources(runner: Runner): ClientResources {
+  return {
+    async findResources({ id, clientId }) {
+      if (!runner.isThere()) return [];
+      const records = await runner.run<{ readonly resource: string }>({ ...FIND_RESOURCES, values: [clientId, id] });
+      return records.map(({ resource }) => resource);
+    },
+  };
 }

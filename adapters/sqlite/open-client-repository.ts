@@ -1,8 +1,7 @@
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
 import { followFigures } from '../../application/storage-figures.ts';
 import { type FileLog, FileReader } from './file-reader.ts';
-import { SqliteClientRepository } from './sqlite-client-repository.ts';
-import { SqliteClientResources } from './sqlite-client-resources.ts';
+import { SqliteClientRepository, sqliteClientResources } from './sqlite-client-repository.ts';
 
 /** The repository on a file, what of it expires soon, and the costs of its secrets. Throws FileUnusable if waiting would not help. */
 export async function openClientRepository(path: string, log: FileLog, times?: StatementTimes) {
@@ -15,7 +14,7 @@ export async function openClientRepository(path: string, log: FileLog, times?: S
   });
   return {
     clients,
-    resources: new SqliteClientResources(file),
+    resources: sqliteClientResources(file),
     file,
     ...figures,
     dependency: {

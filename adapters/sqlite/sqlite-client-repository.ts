@@ -1,6 +1,7 @@
 import { logBroken, lookupOf } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
-import { EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
+import type { ClientResources } from '../../application/ports/client-resources.ts';
+import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { type ClientRegistrationFields, isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 import type { FileLog, FileReader } from './file-reader.ts';
@@ -80,4 +81,16 @@ export class SqliteClientRepository implements ClientRepository {
 /** The driver would bind half a surrogate pair as U+FFFD, which another client id may contain. */
 export function isStorable(clientId: string): boolean {
   return isClientId(clientId) && clientId.isWellFormed();
+}
+
+const FIND_RESOURCES = `select resource from client_resources join clients on registration_id = clients.id
+  where client_id = ? and clients.id = ? order by resource limit ${DETAILS_MAX.resources}`;
+
+/** Resources in the table `client_resources`: read at every look-up, never written and never cached. */
+export function sqliteClientResources(file: FileReader): ClientResources {
+  return {
+    async findResources({ id, clientId }) {
+      return file.read<{ readonly resource: string }>(FIND_RESOURCES, clientId, id).map(({ resource }) => resource);
+    },
+  };
 }

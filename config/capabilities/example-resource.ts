@@ -1,5 +1,5 @@
 import { locationRoute } from '../../adapters/http/example-resource/location-route.ts';
-import { InMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
+import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { define } from '../capability.ts';
 import { LISTS } from '../parts.ts';
 import { EXAMPLE_SETTINGS } from './example-resource/locations-settings.ts';
@@ -10,7 +10,7 @@ export const exampleResource = define({
   settings: EXAMPLE_SETTINGS,
   register(parts, { settings }) {
     if (!settings.EXAMPLE_RESOURCE) return;
-    const catalog = new InMemoryLocationCatalog(PLACES);
+    const catalog = inMemoryLocationCatalog(PLACES);
     parts.register(LISTS.publicRoutes, { useValue: [locationRoute(catalog, settings.LOCATION_FIELD_ORDER)] });
   },
 });

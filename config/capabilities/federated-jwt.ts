@@ -136,14 +136,14 @@ export async function federatedClientsOf({
     case 'memory':
       return (storage) => new InMemoryFederatedClients(storage.clients, clients);
     case 'sqlite': {
-      const { SqliteFederatedClients } = await import(
+      const { sqliteFederatedClients } = await import(
         '../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts'
       );
-      return (storage, log) => new SqliteFederatedClients(storageFile(storage), log);
+      return (storage, log) => sqliteFederatedClients(storageFile(storage), log);
     }
     case 'postgres': {
-      const { CLIENT_SUBJECTS, PostgresFederatedClients } = await loadFederatedClients();
-      return (storage, log) => new PostgresFederatedClients(tableRunner(storage, CLIENT_SUBJECTS), log);
+      const { CLIENT_SUBJECTS, postgresFederatedClients } = await loadFederatedClients();
+      return (storage, log) => postgresFederatedClients(tableRunner(storage, CLIENT_SUBJECTS), log);
     }
     default:
       return () => NO_CLIENTS;

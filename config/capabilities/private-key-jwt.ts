@@ -1,6 +1,6 @@
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import { InMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import type { ClientKeys } from '../../application/ports/client-keys.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
@@ -99,16 +99,16 @@ function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
 async function clientKeysOf({ configuration, settings }: Service): Promise<(get: Get) => ClientKeys> {
   switch (settings.CLIENT_REPOSITORY) {
     case 'memory':
-      return (get) => new InMemoryClientKeys(get(PARTS.clientRepository), configuration.clients);
+      return (get) => inMemoryClientKeys(get(PARTS.clientRepository), configuration.clients);
     case 'sqlite': {
-      const { SqliteClientKeys } = await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts');
-      return (get) => new SqliteClientKeys(storageFile(get(PARTS.storage)), createStateLog(get(PARTS.log)));
+      const { sqliteClientKeys } = await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts');
+      return (get) => sqliteClientKeys(storageFile(get(PARTS.storage)), createStateLog(get(PARTS.log)));
     }
     case 'postgres': {
-      const { CLIENT_KEYS, PostgresClientKeys } = await loadClientKeys();
+      const { CLIENT_KEYS, postgresClientKeys } = await loadClientKeys();
       return (get) => {
         const runner = tableRunner(get(PARTS.storage), CLIENT_KEYS);
-        return new PostgresClientKeys(runner, createStateLog(get(PARTS.log)));
+        return postgresClientKeys(runner, createStateLog(get(PARTS.log)));
       };
     }
     default:

@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt';
 import { decodeJwt } from 'jose';
-import { InMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
+import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import type { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { PARTS } from '../../config/parts.ts';
 import { clientsTable } from '../support/clients-table.ts';
@@ -80,7 +80,7 @@ export class ProviderStates {
 
   async #checkLocation(given: StateParameters, expected: 'known' | 'not known'): Promise<void> {
     const code = required(given, 'code');
-    const location = await new InMemoryLocationCatalog(PLACES).findByCode(code);
+    const location = await inMemoryLocationCatalog(PLACES).findByCode(code);
     const actual = location === undefined ? 'not known' : 'known';
     if (actual !== expected) throw new Error(`location ${code} is ${actual}`);
   }

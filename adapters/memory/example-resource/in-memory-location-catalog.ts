@@ -2,16 +2,9 @@ import type { LocationCatalog } from '../../../application/example-resource/loca
 import type { Location } from '../../../domain/example-resource/location.ts';
 
 /** A fixed set of places in this process's memory. */
-export class InMemoryLocationCatalog implements LocationCatalog {
-  readonly #places: ReadonlyMap<string, Location>;
-
-  constructor(places: readonly Location[]) {
-    this.#places = new Map(places.map((place) => [place.code, Object.freeze({ ...place })]));
-  }
-
-  async findByCode(code: string): Promise<Location | undefined> {
-    return this.#places.get(code);
-  }
+export function inMemoryLocationCatalog(places: readonly Location[]): LocationCatalog {
+  const byCode = new Map(places.map((place) => [place.code, Object.freeze({ ...place })]));
+  return { findByCode: async (code) => byCode.get(code) };
 }
 
 /** The places of the example: code, city, region, country, ISO 3166-1 alpha-2 country code. */

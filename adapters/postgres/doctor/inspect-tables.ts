@@ -2,7 +2,7 @@ import { type Finding, fine, note, problem } from '../../../application/ports/in
 import { CLIENT_SECRETS, CLIENTS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
-import { CLIENT_RESOURCES } from '../postgres-client-resources.ts';
+import { CLIENT_RESOURCES } from '../postgres-client-repository.ts';
 import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';

@@ -3,7 +3,6 @@ import {
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
   type FederatedClients,
-  type FederatedIdentity,
 } from '../../../application/ports/federated-clients.ts';
 import { readConditions } from '../../../domain/claim-path.ts';
 import { CLIENTS, type ClientRecord, lookupOf } from '../client-entity.ts';
@@ -45,25 +44,18 @@ const FIND_BY_SUBJECT = {
 } as const;
 
 /** The rules in the table `client_subjects`: read at every look-up, never written and never cached. */
-export class PostgresFederatedClients implements FederatedClients {
-  readonly #runner: Runner;
-  readonly #log: DatabaseLog;
-
-  constructor(runner: Runner, log: DatabaseLog) {
-    this.#runner = runner;
-    this.#log = log;
-  }
-
-  async findBySubject({ issuer, subject, clientId = '' }: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
-    const texts = [issuer, subject, clientId];
-    // The driver would send half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
-    const values = texts.every((text) => text.isWellFormed()) ? texts : [issuer, '', ''];
-    const statement = { ...FIND_BY_SUBJECT, values };
-    const records = await this.#runner.run<SubjectRecord>(statement, SQLSTATE.unstorableText);
-    const candidates = records.flatMap(candidateOf);
-    for (const candidate of candidates) logBroken(this.#log, candidate.clientId, candidate.lookup);
-    return candidates;
-  }
+export function postgresFederatedClients(runner: Runner, log: DatabaseLog): FederatedClients {
+  return {
+    async findBySubject({ issuer, subject, clientId = '' }) {
+      const texts = [issuer, subject, clientId];
+      // The driver would send half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
+      const values = texts.every((text) => text.isWellFormed()) ? texts : [issuer, '', ''];
+      const records = await runner.run<SubjectRecord>({ ...FIND_BY_SUBJECT, values }, SQLSTATE.unstorableText);
+      const candidates = records.flatMap(candidateOf);
+      for (const candidate of candidates) logBroken(log, candidate.clientId, candidate.lookup);
+      return candidates;
+    },
+  };
 }
 
 /** The candidate that a row means. None if the column of ids ignores case or spaces, and the row is of another client. */

@@ -66,27 +66,22 @@ export const FIND_KEYS = {
 const UNKNOWN: FoundKeys = { registrationId: undefined, keys: [] };
 
 /** Keys in the table `client_keys`: read at every look-up, never written and never cached. */
-export class PostgresClientKeys implements ClientKeys {
-  readonly #lookUps: LookUps<KeysRecord>;
-  readonly #log: DatabaseLog;
-
-  constructor(runner: Runner, log: DatabaseLog) {
-    this.#lookUps = new LookUps(runner, FIND_KEYS);
-    this.#log = log;
-  }
-
-  async findKeys(clientId: string): Promise<FoundKeys> {
-    const record = (await this.#lookUps.find(clientId)).find((row) => row.clientId === clientId);
-    if (record === undefined) return UNKNOWN;
-    const keys = readKeys(record);
-    if (record.registrationId === null) return UNKNOWN;
-    if (record.rows !== '1') return { registrationId: record.registrationId, keys: [] };
-    const usable = keys.flatMap((key) => {
-      if (!key.ok) this.#log({ event: 'registration_broken', client_id: clientId, field: 'jwk', rule: key.problem });
-      return key.ok ? key.value : [];
-    });
-    return { registrationId: record.registrationId, keys: usable };
-  }
+export function postgresClientKeys(runner: Runner, log: DatabaseLog): ClientKeys {
+  const lookUps = new LookUps<KeysRecord>(runner, FIND_KEYS);
+  return {
+    async findKeys(clientId) {
+      const record = (await lookUps.find(clientId)).find((row) => row.clientId === clientId);
+      if (record === undefined) return UNKNOWN;
+      const keys = readKeys(record);
+      if (record.registrationId === null) return UNKNOWN;
+      if (record.rows !== '1') return { registrationId: record.registrationId, keys: [] };
+      const usable = keys.flatMap((key) => {
+        if (!key.ok) log({ event: 'registration_broken', client_id: clientId, field: 'jwk', rule: key.problem });
+        return key.ok ? key.value : [];
+      });
+      return { registrationId: record.registrationId, keys: usable };
+    },
+  };
 }
 
 /** The keys of a record. Each is checked, since a row that was changed by hand may contain anything. */

@@ -1,10 +1,5 @@
 import { logBroken, lookupOf } from '../../../application/client-lookup.ts';
-import {
-  FEDERATED_CANDIDATES_MAX,
-  type FederatedCandidate,
-  type FederatedClients,
-  type FederatedIdentity,
-} from '../../../application/ports/federated-clients.ts';
+import { FEDERATED_CANDIDATES_MAX, type FederatedClients } from '../../../application/ports/federated-clients.ts';
 import { readConditions } from '../../../domain/claim-path.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import type { FileLog, FileReader } from '../file-reader.ts';
@@ -15,24 +10,18 @@ const FIND_BY_SUBJECT = `select ${FIELDS}, claims from client_subjects join clie
   where issuer = ?1 and subject = ?2 and (?3 = '' or client_id = ?3) order by client_id limit ${FEDERATED_CANDIDATES_MAX}`;
 
 /** The rules in the table `client_subjects`: read at every look-up, never written and never cached. */
-export class SqliteFederatedClients implements FederatedClients {
-  readonly #file: FileReader;
-  readonly #log: FileLog;
-
-  constructor(file: FileReader, log: FileLog) {
-    this.#file = file;
-    this.#log = log;
-  }
-
-  async findBySubject({ issuer, subject, clientId = '' }: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
-    const texts = [issuer, subject, clientId];
-    // The driver would bind half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
-    const values = texts.every((text) => text.isWellFormed()) ? texts : [issuer, '', ''];
-    const records = this.#file.read<ClientRegistrationFields & { readonly claims: string }>(FIND_BY_SUBJECT, ...values);
-    return records.map(({ claims, ...fields }) => {
-      const lookup = lookupOf(fields);
-      logBroken(this.#log, fields.clientId, lookup);
-      return { clientId: fields.clientId, lookup, claims: readConditions(claims) };
-    });
-  }
+export function sqliteFederatedClients(file: FileReader, log: FileLog): FederatedClients {
+  return {
+    async findBySubject({ issuer, subject, clientId = '' }) {
+      const texts = [issuer, subject, clientId];
+      // The driver would bind half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
+      const values = texts.every((text) => text.isWellFormed()) ? texts : [issuer, '', ''];
+      const records = file.read<ClientRegistrationFields & { readonly claims: string }>(FIND_BY_SUBJECT, ...values);
+      return records.map(({ claims, ...fields }) => {
+        const lookup = lookupOf(fields);
+        logBroken(log, fields.clientId, lookup);
+        return { clientId: fields.clientId, lookup, claims: readConditions(claims) };
+      });
+    },
+  };
 }

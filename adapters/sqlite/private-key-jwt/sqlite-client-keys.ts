@@ -1,4 +1,4 @@
-import type { ClientKeys, FoundKeys } from '../../../application/ports/client-keys.ts';
+import type { ClientKeys } from '../../../application/ports/client-keys.ts';
 import { type ClientKey, DETAILS_MAX } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { readPublicJwk } from '../../../domain/public-jwk.ts';
@@ -22,24 +22,18 @@ interface KeyRecord {
 }
 
 /** Keys in the table `client_keys`: read at every look-up, never written and never cached. */
-export class SqliteClientKeys implements ClientKeys {
-  readonly #file: FileReader;
-  readonly #log: FileLog;
-
-  constructor(file: FileReader, log: FileLog) {
-    this.#file = file;
-    this.#log = log;
-  }
-
-  async findKeys(clientId: string): Promise<FoundKeys> {
-    const records = isStorable(clientId) ? this.#file.read<KeyRecord>(FIND_KEYS, clientId) : [];
-    const keys = records.flatMap(({ jwk, expires_at, own }) => {
-      // A row that was changed by hand may contain anything.
-      const read = readPublicJwk(parseJson(jwk ?? ''));
-      if (own !== 1) return [];
-      if (!read.ok) this.#log({ event: 'registration_broken', client_id: clientId, field: 'jwk', rule: read.problem });
-      return read.ok ? ({ jwk: read.value, ...(expires_at !== null && { expires_at }) } satisfies ClientKey) : [];
-    });
-    return { registrationId: records[0]?.registrationId ?? undefined, keys };
-  }
+export function sqliteClientKeys(file: FileReader, log: FileLog): ClientKeys {
+  return {
+    async findKeys(clientId) {
+      const records = isStorable(clientId) ? file.read<KeyRecord>(FIND_KEYS, clientId) : [];
+      const keys = records.flatMap(({ jwk, expires_at, own }) => {
+        // A row that was changed by hand may contain anything.
+        const read = readPublicJwk(parseJson(jwk ?? ''));
+        if (own !== 1) return [];
+        if (!read.ok) log({ event: 'registration_broken', client_id: clientId, field: 'jwk', rule: read.problem });
+        return read.ok ? ({ jwk: read.value, ...(expires_at !== null && { expires_at }) } satisfies ClientKey) : [];
+      });
+      return { registrationId: records[0]?.registrationId ?? undefined, keys };
+    },
+  };
 }

@@ -9,7 +9,7 @@ import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { createStateLog } from '../../../adapters/log/state-log.ts';
 import {
-  InMemoryLocationCatalog,
+  inMemoryLocationCatalog,
   PLACES,
 } from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
@@ -37,7 +37,7 @@ export async function startResourceServer(
   const server = new HttpServer({
     rejectionDelay: new RejectionDelay(),
     load: new LoadLimit(LOAD_LIMITS),
-    routes: [locationRoute(new InMemoryLocationCatalog(PLACES), settings.LOCATION_FIELD_ORDER)],
+    routes: [locationRoute(inMemoryLocationCatalog(PLACES), settings.LOCATION_FIELD_ORDER)],
     authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(keys), clock, {
       issuer: settings.TOKEN_ISSUER,
       audience: settings.TOKEN_AUDIENCE,

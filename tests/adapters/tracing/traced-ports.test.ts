@@ -7,8 +7,8 @@ import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-a
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { InMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
-import { InMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { inMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
+import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
@@ -78,13 +78,13 @@ describeTokenVerifier('JoseTokenVerifier, traced,', async () => {
 });
 describeClientKeys('InMemoryClientKeys, traced,', async (clients) => {
   const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients);
-  return requested(ports.clientKeys(new InMemoryClientKeys(repository, clients)), 'findKeys');
+  return requested(ports.clientKeys(inMemoryClientKeys(repository, clients)), 'findKeys');
 });
 describeClientResources('InMemoryClientResources, traced,', async (clients) => {
   const registered = clients.map(({ clientId, resources }) => {
     return { ...A_CLIENT, clientId, details: { ...NO_DETAILS, resources } };
   });
-  const clientResources = requested(ports.clientResources(new InMemoryClientResources(registered)), 'findResources');
+  const clientResources = requested(ports.clientResources(inMemoryClientResources(registered)), 'findResources');
   return { clientResources, idOf: () => 'any', close: async () => {} };
 });
 describeFederatedClients('InMemoryFederatedClients, traced,', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { InMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
@@ -46,7 +46,7 @@ function world(limits = { perClient: 10, total: 20 }) {
     REGISTERED_CLIENT,
   ];
   const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
-  const keys = new InMemoryClientKeys(repository, clients);
+  const keys = inMemoryClientKeys(repository, clients);
   const verifier = new NodeCryptoAssertionVerifier();
   const store = new InMemoryUsedAssertions(clock, limits);
   const authenticate = new AuthenticateByKey({

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  InMemoryLocationCatalog,
+  inMemoryLocationCatalog,
   PLACES,
 } from '../../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { describeLocationCatalog } from '../../../contracts/location-catalog.ts';
 
-describeLocationCatalog('InMemoryLocationCatalog', (places) => new InMemoryLocationCatalog(places));
+describeLocationCatalog('InMemoryLocationCatalog', (places) => inMemoryLocationCatalog(places));
 
 describe('the places of the example', () => {
   it('are at least 20, each with a code of its own and every field filled', () => {

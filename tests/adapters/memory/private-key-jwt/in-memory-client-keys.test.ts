@@ -1,11 +1,9 @@
 import { InMemoryClientRepository } from '../../../../adapters/memory/in-memory-client-repository.ts';
-import { InMemoryClientKeys } from '../../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { inMemoryClientKeys } from '../../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { RandomIdGenerator } from '../../../../adapters/system/system.ts';
 import { describeClientKeys } from '../../../contracts/client-keys.ts';
 import { FixedClock } from '../../../support/fixed-clock.ts';
 
-describeClientKeys(
-  'InMemoryClientKeys',
-  async (clients) =>
-    new InMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients), clients),
+describeClientKeys('InMemoryClientKeys', async (clients) =>
+  inMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients), clients),
 );

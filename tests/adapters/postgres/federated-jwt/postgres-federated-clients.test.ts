@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   CLIENT_SUBJECTS,
-  PostgresFederatedClients,
+  postgresFederatedClients,
 } from '../../../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
@@ -27,7 +27,7 @@ afterAll(() => database.drop());
 async function open(log: (line: DatabaseLine) => void = () => {}, url = database.url) {
   const options = { url, poolSize: 2, deadlineMs: 10_000 };
   const { runnerOf, dependency } = await openClientRepository(options, log, [CLIENT_SUBJECTS]);
-  return { clients: new PostgresFederatedClients(runnerOf(CLIENT_SUBJECTS), log), close: () => dependency.close() };
+  return { clients: postgresFederatedClients(runnerOf(CLIENT_SUBJECTS), log), close: () => dependency.close() };
 }
 
 async function fresh(log?: (line: DatabaseLine) => void) {

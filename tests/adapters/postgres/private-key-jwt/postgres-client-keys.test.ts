@@ -7,7 +7,7 @@ import { openClientRepository } from '../../../../adapters/postgres/open-client-
 import {
   CLIENT_KEYS,
   FIND_KEYS,
-  PostgresClientKeys,
+  postgresClientKeys,
 } from '../../../../adapters/postgres/private-key-jwt/postgres-client-keys.ts';
 import type { FoundKeys } from '../../../../application/ports/client-keys.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
@@ -50,7 +50,7 @@ async function open(tables: Parameters<typeof openClientRepository>[2] = [CLIENT
   const log = (line: DatabaseLine) => lines.push(line);
   const { runnerOf, dependency } = await openClientRepository(options, log, tables);
   opened.push(dependency);
-  return new PostgresClientKeys(runnerOf(tables[0] ?? CLIENTS), log);
+  return postgresClientKeys(runnerOf(tables[0] ?? CLIENTS), log);
 }
 
 /** Adds a client with its keys, as the program that manages clients does. */

@@ -1,4 +1,4 @@
-import { SqliteFederatedClients } from '../../../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts';
+import { sqliteFederatedClients } from '../../../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts';
 import { openClientRepository } from '../../../../adapters/sqlite/open-client-repository.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { A_CLIENT } from '../../../contracts/client-repository.ts';
@@ -9,7 +9,7 @@ describeFederatedClients('SqliteFederatedClients', async () => {
   const file = await createSqliteFile();
   const opened = await openClientRepository(file.path, () => {});
   return {
-    clients: new SqliteFederatedClients(opened.file, () => {}),
+    clients: sqliteFederatedClients(opened.file, () => {}),
     add: (clientId, subjects) => file.add({ ...A_CLIENT, clientId, details: { ...NO_DETAILS, subjects } }),
     async close() {
       await opened.dependency.close();

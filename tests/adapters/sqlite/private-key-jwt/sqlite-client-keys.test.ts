@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { openClientRepository } from '../../../../adapters/sqlite/open-client-repository.ts';
-import { SqliteClientKeys } from '../../../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts';
+import { sqliteClientKeys } from '../../../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { describeClientKeys } from '../../../contracts/client-keys.ts';
 import { generateSigningKey } from '../../../support/assertions.ts';
@@ -16,7 +16,7 @@ async function openKeys(file: SqliteFile) {
   const lines: object[] = [];
   const { file: reader, dependency } = await openClientRepository(file.path, () => {});
   open.push(dependency.close, file.remove);
-  return { keys: new SqliteClientKeys(reader, (line) => lines.push(line)), lines };
+  return { keys: sqliteClientKeys(reader, (line) => lines.push(line)), lines };
 }
 
 describeClientKeys('SqliteClientKeys', async (clients) => {
