@@ -3,8 +3,7 @@ import { type Refusal, type RefusalReason, refused } from '../domain/refusal.ts'
 import { type Result, success } from '../domain/result.ts';
 import { type StoredSecret, secretIdOf } from '../domain/stored-secret.ts';
 import type { Caller } from './ports/caller.ts';
-import type { ClientAuthentication } from './ports/client-authentication.ts';
-import type { SecretCredentials } from './ports/client-credentials.ts';
+import type { ClientAuthentication, SecretCredentials } from './ports/client-credentials.ts';
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
 import type { SlotRequest, VerificationSlots } from './ports/verification-slots.ts';

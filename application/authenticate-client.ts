@@ -3,10 +3,10 @@ import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, refusedOpenly } from '../domain/refusal.ts';
 import type { Result } from '../domain/result.ts';
 import type { Caller } from './ports/caller.ts';
-import type { ClientAuthentication } from './ports/client-authentication.ts';
 import type {
   AssertionCredentials,
   AssertionType,
+  ClientAuthentication,
   ClientCredentials,
   SecretCredentials,
 } from './ports/client-credentials.ts';

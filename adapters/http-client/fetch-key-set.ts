@@ -1,5 +1,4 @@
-import type { KeyFactory } from '../../application/ports/key-factory.ts';
-import type { KeyHandle } from '../../application/ports/key-provider.ts';
+import type { KeyFactory, KeyHandle } from '../../application/ports/key-provider.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { KEY_TYPES, readTokenKey } from '../../domain/token-key.ts';
 import { readAnswer } from './read-answer.ts';

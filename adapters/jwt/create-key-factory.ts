@@ -2,8 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } fr
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import type { KeyFactory, KeyPair } from '../../application/ports/key-factory.ts';
-import type { KeyHandle } from '../../application/ports/key-provider.ts';
+import type { KeyFactory, KeyHandle, KeyPair } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
 import { ALGORITHMS, isUsableKey } from './algorithms.ts';
 import type { KeyFile } from './read-key-file.ts';

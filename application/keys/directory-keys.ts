@@ -4,8 +4,7 @@ import { onceAtATime } from '../once-at-a-time.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { DirectoryAnswer, KeyDirectory } from '../ports/key-directory.ts';
-import type { KeyFactory } from '../ports/key-factory.ts';
-import type { KeyHandle } from '../ports/key-provider.ts';
+import type { KeyFactory, KeyHandle } from '../ports/key-provider.ts';
 import { type TrustedKey, TrustedKeys } from './trusted-keys.ts';
 
 export interface DirectoryKeysParts {

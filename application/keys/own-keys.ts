@@ -1,8 +1,7 @@
 import type { KeySchedule } from '../../domain/key-schedule.ts';
 import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
-import type { KeyFactory, KeyPair } from '../ports/key-factory.ts';
-import type { KeyHandle } from '../ports/key-provider.ts';
+import type { KeyFactory, KeyHandle, KeyPair } from '../ports/key-provider.ts';
 import type { KeyPeriod } from '../ports/telemetry.ts';
 import type { Publication } from './directory-keys.ts';
 import type { TrustedKey } from './trusted-keys.ts';

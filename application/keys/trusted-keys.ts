@@ -1,8 +1,7 @@
 import type { TokenKey } from '../../domain/token-key.ts';
 import type { Clock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyFactory } from '../ports/key-factory.ts';
-import type { KeyHandle } from '../ports/key-provider.ts';
+import type { KeyFactory, KeyHandle } from '../ports/key-provider.ts';
 
 /** A public key, and the time until which one of its tokens may be valid, in seconds of this machine's monotonic clock. */
 export interface TrustedKey {

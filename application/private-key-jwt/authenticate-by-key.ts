@@ -10,7 +10,7 @@ import { type Refusal, refused, refusedOpenly } from '../../domain/refusal.ts';
 import { type Result, success } from '../../domain/result.ts';
 import type { PresentedAssertion } from '../authenticate-client.ts';
 import type { Caller } from '../ports/caller.ts';
-import type { ClientAuthentication } from '../ports/client-authentication.ts';
+import type { ClientAuthentication } from '../ports/client-credentials.ts';
 import type { ClientKeys } from '../ports/client-keys.ts';
 import type { ClientRepository } from '../ports/client-repository.ts';
 import type { Clock } from '../ports/clock.ts';

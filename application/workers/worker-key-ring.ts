@@ -5,8 +5,7 @@ import { jwksOf, TrustedKeys } from '../keys/trusted-keys.ts';
 import { onceAtATime } from '../once-at-a-time.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyFactory } from '../ports/key-factory.ts';
-import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
+import type { KeyFactory, KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 
 interface WorkerKeyRingParts {
   readonly factory: Pick<KeyFactory, 'read'>;

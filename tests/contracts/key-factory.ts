@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import type { KeyFactory } from '../../application/ports/key-factory.ts';
+import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import type { TokenAlgorithm, TokenKey } from '../../domain/token-key.ts';
 import { isSignedBy, PUBLIC_MEMBERS } from '../support/token-algorithms.ts';
 

@@ -3,7 +3,7 @@ import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { AuditLog } from '../../application/ports/audit-log.ts';
 import type { MonotonicClock } from '../../application/ports/clock.ts';
 import type { KeyDirectory } from '../../application/ports/key-directory.ts';
-import type { KeyFactory } from '../../application/ports/key-factory.ts';
+import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import { KeySchedule, type KeyTimes } from '../../domain/key-schedule.ts';
 import { FixedClock } from './fixed-clock.ts';
 import { InMemoryAuditLog } from './in-memory-audit-log.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readPublicKey, readSigningKey } from '../../adapters/jwt/create-key-factory.ts';
-import type { KeyFactory } from '../../application/ports/key-factory.ts';
+import type { KeyFactory } from '../../application/ports/key-provider.ts';
 
 /** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */
 export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';

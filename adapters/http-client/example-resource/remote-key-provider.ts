@@ -1,7 +1,6 @@
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { KeyFactory } from '../../../application/ports/key-factory.ts';
-import type { KeyHandle, VerificationKeys } from '../../../application/ports/key-provider.ts';
+import type { KeyFactory, KeyHandle, VerificationKeys } from '../../../application/ports/key-provider.ts';
 import { fetchKeySet, readKeySet } from '../fetch-key-set.ts';
 
 export interface RemoteKeyOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createKeyFactory, PrivateKeys, readSigningKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import type { KeyPair } from '../../../application/ports/key-factory.ts';
+import type { KeyPair } from '../../../application/ports/key-provider.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 import { isSignedBy, OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';

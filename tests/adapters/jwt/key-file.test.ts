@@ -4,7 +4,7 @@ import { calculateJwkThumbprint } from 'jose';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import type { KeyFactory } from '../../../application/ports/key-factory.ts';
+import type { KeyFactory } from '../../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
