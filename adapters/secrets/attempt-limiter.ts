@@ -56,8 +56,6 @@ export class AttemptLimiter implements ClosableVerificationSlots {
   readonly #burstMs: number;
   /** When all attempts of a pair are available again, in milliseconds. A pair without a time has all of them. */
   readonly #availableAt = new Map<string, number>();
-  /** Attempts beyond the limit that wait. */
-  #waiting = 0;
 
   constructor(slots: ClosableVerificationSlots, options: AttemptLimiterOptions) {
     this.#slots = slots;
@@ -95,10 +93,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
 
     const pace = { waitMs: () => this.#waitMs(pair), take: () => this.#take(pair) };
     const arrivedAt = this.#now();
-    this.#waiting += 1;
-    const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace).finally(() => {
-      this.#waiting -= 1;
-    });
+    const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace);
     if (!isSelected) return 'attempts_exhausted';
     const waitMs = WAIT_MS - (this.#now() - arrivedAt);
     const slot = await this.#slots.acquire({ ...request, waitMs }).catch(exhaustedIfLate);
@@ -139,7 +134,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
     if (availableAt > this.#now()) this.#set(pair, availableAt);
     else this.#availableAt.delete(pair);
-    if (this.#waiting > 0) this.#paced?.wake(pair);
+    this.#paced?.wake(pair);
   }
 
   #set(pair: string, availableAt: number): void {

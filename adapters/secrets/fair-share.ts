@@ -1,5 +1,5 @@
 /** Flows whose work is remembered. With client ids of the greatest length, 10,000 of them need about 4 MB. */
-const FLOWS_MAX = 10_000;
+export const FLOWS_MAX = 10_000;
 
 /**
  * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the next flow is the one for which the least work has been
@@ -18,18 +18,6 @@ export class FairShare<Flow> {
   /** Flows whose work is remembered. */
   get size(): number {
     return this.#finished.size;
-  }
-
-  get max(): number {
-    return this.#flowsMax;
-  }
-
-  /** The next of these flows. */
-  next(waiting: Iterable<Flow>): Flow | undefined {
-    this.moveOn(waiting);
-    let next: Flow | undefined;
-    for (const flow of waiting) if (next === undefined || this.compare(flow, next) < 0) next = flow;
-    return next;
   }
 
   /** Moves the time on to the work that is due among those that wait. What others did not use until then is lost. */

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { verificationFault } from '../../application/ports/verification-slots.ts';
 
 /** Decides when the next attempt of a pair may be selected. */
@@ -25,10 +24,8 @@ interface PacedAttemptsOptions {
  */
 export const PACED_ATTEMPTS: PacedAttemptsOptions = { max: 2_048, waitMs: 1_500, intervalMsMax: 1_400 };
 
-interface Waiting {
-  readonly answer: (isSelected: boolean) => void;
-  readonly fail: (fault: DependencyUnavailable) => void;
-}
+/** An attempt that waits, and whether it is selected. */
+type Waiting = PromiseWithResolvers<boolean>;
 
 /** The attempts of one pair that wait. */
 interface Room {
@@ -77,19 +74,18 @@ export class PacedAttempts {
     if (this.#closed) throw verificationFault('the service stops');
     if (disconnected.aborted) throw verificationFault('the caller has disconnected');
     if (this.#size >= this.#options.max && !this.#evict()) return false;
-    const answered = Promise.withResolvers<boolean>();
-    const attempt: Waiting = { answer: answered.resolve, fail: answered.reject };
+    const attempt = Promise.withResolvers<boolean>();
     const room = this.#rooms.get(pair) ?? { waiting: [], pace, selectedAt: performance.now(), timer: undefined };
     this.#rooms.set(pair, room);
     room.waiting.push(attempt);
     this.#size += 1;
     this.#schedule(pair, room);
 
-    const onDisconnected = () => attempt.fail(verificationFault('the caller has disconnected'));
+    const onDisconnected = () => attempt.reject(verificationFault('the caller has disconnected'));
     disconnected.addEventListener('abort', onDisconnected);
-    const timer = setTimeout(() => attempt.answer(false), this.#options.waitMs);
+    const timer = setTimeout(() => attempt.resolve(false), this.#options.waitMs);
     try {
-      return await answered.promise;
+      return await attempt.promise;
     } finally {
       clearTimeout(timer);
       disconnected.removeEventListener('abort', onDisconnected);
@@ -109,7 +105,7 @@ export class PacedAttempts {
   close(): void {
     this.#closed = true;
     for (const { waiting } of this.#rooms.values())
-      for (const { fail } of waiting) fail(verificationFault('the service stops'));
+      for (const { reject } of waiting) reject(verificationFault('the service stops'));
   }
 
   #schedule(pair: string, room: Room): void {
@@ -123,7 +119,7 @@ export class PacedAttempts {
     room.selectedAt = performance.now();
     do {
       room.pace.take();
-      this.#takeRandom(pair, room)?.answer(true);
+      this.#takeRandom(pair, room)?.resolve(true);
     } while (room.waiting.length > 0 && room.pace.waitMs() <= 0);
     if (room.waiting.length > 0) this.#schedule(pair, room);
   }
@@ -135,7 +131,7 @@ export class PacedAttempts {
       if (entry[1].waiting.length > (largest?.[1].waiting.length ?? 0)) largest = entry;
     }
     if (largest === undefined || largest[1].waiting.length < 2) return false;
-    this.#takeRandom(...largest)?.answer(false);
+    this.#takeRandom(...largest)?.resolve(false);
     return true;
   }
 

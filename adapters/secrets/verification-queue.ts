@@ -8,8 +8,8 @@ import {
   type VerificationSlot,
   verificationFault,
 } from '../../application/ports/verification-slots.ts';
-import type { Waiting } from './overflow-queue.ts';
-import { type QueueName, WaitingVerifications } from './waiting-verifications.ts';
+import { FLOWS_MAX } from './fair-share.ts';
+import { type QueueName, type Waiting, WaitingVerifications } from './waiting-verifications.ts';
 
 export interface VerificationQueueLimits {
   /** Verifications that run at once. */
@@ -44,6 +44,9 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
   unanswered: 4_096,
   waitMs: 2_000,
 };
+
+/** Clients and addresses whose work in the overflow queue is remembered. */
+export const SHARES_MAX = 2 * FLOWS_MAX;
 
 /**
  * Look-ups at once for requests in the overflow queue. In a flood there are thousands of such requests; those whose secret is
@@ -96,7 +99,7 @@ export class VerificationQueue implements ClosableVerificationSlots {
     return { running: this.#running.size, ...this.#waiting.load, unanswered: this.#unanswered.size };
   }
 
-  /** Clients and addresses whose work in the overflow queue is remembered, at most 20,000. */
+  /** Clients and addresses whose work in the overflow queue is remembered, at most {@link SHARES_MAX}. */
   get shares(): number {
     return this.#waiting.shares;
   }
@@ -104,10 +107,6 @@ export class VerificationQueue implements ClosableVerificationSlots {
   /** What bounds `load`; the FIFO queue is bounded by the work in it. */
   get limits(): VerificationQueueLimits {
     return this.#limits;
-  }
-
-  get sharesMax(): number {
-    return this.#waiting.sharesMax;
   }
 
   /** Attempts are not limited here. */

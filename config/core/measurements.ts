@@ -1,6 +1,7 @@
 import { IMPORTED_KEYS_MAX } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { Measure, MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
+import { SHARES_MAX } from '../../adapters/secrets/verification-queue.ts';
 import { availableCores, memoryLimit } from '../../adapters/system/host-limits.ts';
 import { severityOf, statesOf } from '../../application/ports/health-check.ts';
 import type { Verifications } from '../../application/ports/telemetry.ts';
@@ -32,13 +33,13 @@ export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Sett
 function measureAssertions(get: Get, values: MetricValues): void {
   const keys = 'Public keys that have verified an assertion and are kept ready for the next one.';
   values.gauge('auth_assertion_keys', keys, get(PARTS.assertionVerifier).importedKeys, IMPORTED_KEYS_MAX);
-  const { load, limits, shares, sharesMax } = get(PARTS.assertionQueue);
+  const { load, limits, shares } = get(PARTS.assertionQueue);
   const unanswered = 'Requests that wait for the verification of an assertion or for the time of its answer.';
   values.gauge('auth_assertion_verifications_unanswered', unanswered, load.unanswered, limits.unanswered);
   const overflow = 'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
   values.gauge('auth_assertion_verifications_overflow', overflow, load.overflow, limits.overflow);
   const remembered = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
-  values.gauge('auth_assertion_verification_shares', remembered, shares, sharesMax);
+  values.gauge('auth_assertion_verification_shares', remembered, shares, SHARES_MAX);
 }
 
 /** The FIFO queue is bounded by its work: its bound is the number of verifications of the least cost of a refusal. */
@@ -46,12 +47,12 @@ export function verifications(
   get: Get,
   { CLIENT_SECRET_COST: cost }: Settings,
 ): { readonly now: Verifications; readonly bounds: Verifications } {
-  const [{ load, limits, shares, sharesMax }, paced] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts)];
+  const [{ load, limits, shares }, paced] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts)];
   const { concurrent: running, overflow, unanswered, fifoRounds } = limits;
   const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
   return {
     now: { ...load, shares, paced: paced.size },
-    bounds: { running, fifo, overflow, unanswered, shares: sharesMax, paced: paced.max },
+    bounds: { running, fifo, overflow, unanswered, shares: SHARES_MAX, paced: paced.max },
   };
 }
 

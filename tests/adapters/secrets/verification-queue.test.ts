@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   OVERFLOW_LOOK_UPS_MAX,
+  SHARES_MAX,
   VerificationQueue,
   type VerificationQueueLimits,
 } from '../../../adapters/secrets/verification-queue.ts';
@@ -374,7 +375,7 @@ describe('VerificationQueue', () => {
   it('says what bounds it, and how many shares it remembers', async () => {
     const { queue, verify, step, fillFifo } = world();
     expect(queue.limits).toEqual(LIMITS);
-    expect([queue.shares, queue.sharesMax]).toEqual([0, 20_000]);
+    expect([queue.shares, SHARES_MAX]).toEqual([0, 20_000]);
     expect(queue.hasAttemptsLeft()).toBe(true);
     fillFifo();
     void verify('overflow');
