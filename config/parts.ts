@@ -9,7 +9,6 @@ import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-as
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
-import type { MetricsScrape } from '../adapters/prom-client/metrics-scrape.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
@@ -34,6 +33,7 @@ import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { AnswerRoutes } from '../application/ports/processes.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type {
+  Exposition,
   FoundRefusals,
   MetricsSnapshot,
   ProcessFigures,
@@ -142,7 +142,7 @@ export const PARTS = {
   httpServer: token<RequestServer>('RequestServer'),
   publicApplication: token<ApplicationParts & Pick<HttpServerParts, 'timeouts'>>('ApplicationParts of the public port'),
   lifecycle: token<Lifecycle>('Lifecycle'),
-  metricsScrape: token<MetricsScrape>('MetricsScrape'),
+  metricsScrape: token<() => Promise<Exposition>>('metricsScrape'),
   refusalRecords: token<{ find(query: RefusalQuery): readonly RefusalRecord[] }>('RefusalRecords'),
   replicaRegister: token<ReplicaRegister>('ReplicaRegister'),
   /** All routes of the management port. */

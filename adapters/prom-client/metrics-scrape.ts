@@ -12,28 +12,22 @@ interface MetricsScrapeParts {
   readonly workers: () => Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
 }
 
-/** The metrics of the whole service, of all of its processes. Belongs in the process that has the verification queue. */
-export class MetricsScrape {
-  readonly #parts: MetricsScrapeParts;
-  readonly #workers: WorkerTotals<MetricsSnapshot, MetricsSnapshot>;
-
-  constructor(parts: MetricsScrapeParts) {
-    this.#parts = parts;
-    const totalsOf = (snapshot: MetricsSnapshot) => snapshot.filter((metric) => !isOfProcess(metric));
-    const add = (one: MetricsSnapshot, other: MetricsSnapshot): Promise<MetricsSnapshot> =>
-      Registry.aggregate([one, other]).getMetricsAsJSON();
-    this.#workers = new WorkerTotals({ ask: parts.workers, totalsOf, add });
-  }
-
-  /** For a worker that does not answer, the totals of its last answer count, and the gauges of its process are left out. */
-  async scrape(): Promise<Exposition> {
-    const { process, service } = this.#parts;
-    const { answers, totals } = await this.#workers.read();
+/**
+ * Reads the metrics of the whole service, of all of its processes. Belongs in the process that has the verification queue. For
+ * a worker that does not answer, the totals of its last answer count, and the gauges of its process are left out.
+ */
+export function metricsScrape({ process, service, workers }: MetricsScrapeParts): () => Promise<Exposition> {
+  const totalsOf = (snapshot: MetricsSnapshot) => snapshot.filter((metric) => !isOfProcess(metric));
+  const add = (one: MetricsSnapshot, other: MetricsSnapshot): Promise<MetricsSnapshot> =>
+    Registry.aggregate([one, other]).getMetricsAsJSON();
+  const workerTotals = new WorkerTotals({ ask: workers, totalsOf, add });
+  return async () => {
+    const { answers, totals } = await workerTotals.read();
     const ofWorkers = [...answers.values()].map((snapshot = []) => snapshot.filter(isOfProcess));
     const values = new MetricValues();
     await service(values);
     return exposition([await values.snapshot(), await process.snapshot(), ...ofWorkers, ...totals]);
-  }
+  };
 }
 
 function isOfProcess({ values }: MetricsSnapshot[number]): boolean {

@@ -94,19 +94,17 @@ export class VerifiedSecretCache implements VerifiedSecrets {
       add: (stored) => {
         const digests = { presented, stored: this.#digestOf(clientId, stored) };
         const added = { clientId, secretId: copyOf(secretId), ...digests, at: this.#clock.now() };
-        this.#put(added);
+        this.receive(added);
         this.#options.onAdded?.(added);
       },
     };
   }
 
-  /** Adds an entry that another worker has verified. */
-  readonly receive = (entry: VerifiedSecret): void => this.#put(entry);
-
-  #put(entry: VerifiedSecret): void {
+  /** Adds an entry, such as one that another worker has verified. */
+  readonly receive = (entry: VerifiedSecret): void => {
     if (this.#options.lifetimeSeconds === 0) return;
     this.#entries.set(placeOf(entry.clientId, entry.secretId), entry);
-  }
+  };
 
   #stateOf(entry: VerifiedSecret | undefined): ReturnType<CachedVerification['state']> {
     const { lifetimeSeconds } = this.#options;

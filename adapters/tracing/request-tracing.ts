@@ -16,7 +16,6 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { type Sampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { RequestLine } from '../../application/ports/telemetry.ts';
-import { describeRequest, methodName, spanName } from './describe-request.ts';
 import type { SpanQueue } from './span-queue.ts';
 
 /** Milliseconds that the end of the process waits for the last spans. */
@@ -130,6 +129,41 @@ export class RequestTracing implements Dependency {
 
 function contextOf(span: Span): Context {
   return trace.setSpan(ROOT_CONTEXT, span);
+}
+
+/** The methods that `http.request.method` may name; `_OTHER` stands for the rest. */
+const METHODS = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
+
+function methodName(method = ''): string {
+  return METHODS.includes(method) ? method : '_OTHER';
+}
+
+/** The method and the route, if there is one. */
+function spanName(method: string | undefined, route?: string): string {
+  const known = methodName(method).replace('_OTHER', 'HTTP');
+  return route === undefined ? known : `${known} ${route}`;
+}
+
+/**
+ * Sets the attributes of a request's span: those of the semantic conventions for HTTP, and ours, which begin with `auth.`. A
+ * refusal is the fault of the caller, and so no error of the span.
+ */
+function describeRequest(span: Span, line: RequestLine): void {
+  const { method, status } = line;
+  const route = line.route === 'none' ? undefined : line.route;
+  span.updateName(spanName(method, route));
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setAttributes({
+    'http.response.status_code': status,
+    'client.address': line.remote_address,
+    'auth.request_id': line.request_id,
+    ...(route !== undefined && { 'http.route': route }),
+    ...(status >= 500 && { 'error.type': line.reason ?? String(status) }),
+    ...(line.error !== undefined && { 'auth.error': line.error }),
+    ...(line.reason !== undefined && { 'auth.reason': line.reason }),
+    ...(line.client_id !== undefined && { 'auth.client_id': line.client_id }),
+    ...(line.token_id !== undefined && { 'auth.token_id': line.token_id }),
+  });
 }
 
 // version "-" trace-id "-" parent-id "-" trace-flags; a later version may go on after another "-".

@@ -39,8 +39,3 @@ export function runWorker(startWorker: (start: WorkerStart, pipe: PrimaryPipe) =
     functions as WorkerFunctions,
   );
 }
-
-/** Ignores a call that failed because the primary ended: this process ends too. */
-export function ignoreEndOfPrimary(sent: Promise<unknown>): void {
-  sent.catch(() => {});
-}

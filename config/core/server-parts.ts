@@ -10,7 +10,7 @@ import { ownHosts } from '../../adapters/http/parsing/own-hosts.ts';
 import { CONNECTIONS_MAX, HttpServer } from '../../adapters/http/server/http-server.ts';
 import { Lifecycle } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import { MetricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
+import { metricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { connectionsWithin } from '../../adapters/system/open-files.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
@@ -82,7 +82,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
     return [get(PARTS.lifecycle), ...(get.optional(PARTS.workers)?.healthChecks(checks) ?? checks)];
   });
   part(parts, PARTS.metricsScrape, (get) => {
-    return new MetricsScrape({
+    return metricsScrape({
       process: get(PARTS.processMetrics),
       service: measureService(get, settings),
       workers: async () => (await get.optional(PARTS.workers)?.metrics()) ?? new Map(),
@@ -94,8 +94,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       ...[get.optional(PARTS.workers) ?? []].flat(),
       get(PARTS.keyRotation).verification,
     ];
-    const scrape = () => get(PARTS.metricsScrape).scrape();
-    const own = managementRoutes(get(PARTS.healthChecks), verificationChecks, scrape);
+    const own = managementRoutes(get(PARTS.healthChecks), verificationChecks, get(PARTS.metricsScrape));
     return [...own, ...get.all(LISTS.managementRoutes).flat()];
   });
   part(parts, PARTS.managementServer, (get) => {

@@ -121,7 +121,7 @@ describe('the public port with TLS', () => {
   });
 
   it('counts failed handshakes, and tells when the certificate expires', async () => {
-    const { snapshot } = { snapshot: await service.container.resolve(PARTS.metricsScrape).scrape() };
+    const { snapshot } = { snapshot: await service.container.resolve(PARTS.metricsScrape)() };
     expect(Number(/auth_tls_handshakes_failed_total (\d+)/.exec(snapshot.text)?.[1])).toBeGreaterThan(3);
     const expires = Number(
       /auth_tls_certificate_expires_at_seconds\{process="primary"\} (\S+)/.exec(snapshot.text)?.[1],

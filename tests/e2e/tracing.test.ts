@@ -92,7 +92,7 @@ describe('traces of a service with two workers', () => {
       traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',
     });
     expect(answer.status).toBe(200);
-    expect(program.stderr()).not.toMatch(/loaded (?!tracing\/tracing-options\.ts)/);
+    expect(program.stderr()).not.toContain('loaded ');
     expect((await send(plain.managementUrl, '/metrics')).text).not.toContain('auth_trace_');
     expect(program.stdout()).not.toContain('trace_id');
   });

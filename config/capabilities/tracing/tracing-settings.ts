@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SAMPLERS, type TracingOptions } from '../../../adapters/tracing/tracing-options.ts';
+import type { TracingOptions } from '../../../adapters/tracing/connect-tracing.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { type Environment, readEnvironment, settingsGroup } from '../../settings/read-environment.ts';
 import { httpUrl, oneOf, text, wholeNumber } from '../../settings/setting-kinds.ts';
@@ -16,7 +16,7 @@ export const TRACING_SETTINGS = settingsGroup({
     OTEL_EXPORTER_OTLP_TRACES_HEADERS: headerFields().default({}).describe('header fields for the collector: `key=value`, separated by commas, with percent-encoding. They are not printed'),
     OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: oneOf('none', 'gzip').default('none').describe('how spans are compressed'),
     OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: wholeNumber(1, 600_000).default(10_000).describe('milliseconds for one attempt to send a batch'),
-    OTEL_TRACES_SAMPLER: oneOf(...SAMPLERS).default('parentbased_always_on').describe('which requests are recorded'),
+    OTEL_TRACES_SAMPLER: oneOf('always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio').default('parentbased_always_on').describe('which requests are recorded'),
     OTEL_TRACES_SAMPLER_ARG: ratio().default(1).describe('the part that a sampler with a ratio records'),
     OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 600_000).default(5_000).describe('milliseconds after which a batch is sent that is not full'),
     OTEL_BSP_EXPORT_TIMEOUT: wholeNumber(1, 600_000).default(30_000).describe('milliseconds for all attempts. A batch is sent again after 1 s, 1.5 s and so on, if the collector was out of reach or answered 429, 502, 503 or 504'),

@@ -10,7 +10,7 @@ import { SystemClock, SystemMonotonicClock } from '../../../adapters/system/syst
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
 import type { PrimaryPipe, WorkerStart } from '../../../adapters/workers/protocol.ts';
 import { RemoteVerificationSlots } from '../../../adapters/workers/remote-verification-slots.ts';
-import { ignoreEndOfPrimary, type PreparedWorker } from '../../../adapters/workers/run-worker.ts';
+import type { PreparedWorker } from '../../../adapters/workers/run-worker.ts';
 import { reportHealth } from '../../../adapters/workers/worker-health.ts';
 import type { ClosableVerificationSlots } from '../../../application/ports/verification-slots.ts';
 import { WorkerKeyRing } from '../../../application/workers/worker-key-ring.ts';
@@ -62,7 +62,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     parts.registerInstance(PARTS.verificationSlots, limited(slots, settings));
     parts.registerInstance(PARTS.usedAssertions, { use: primary.useAssertions });
     parts.registerInstance(PARTS.routeAnswers, primary.answerRoute);
-    parts.registerInstance(PARTS.onCostFound, (cost) => ignoreEndOfPrimary(pipe.costFound(cost)));
+    parts.registerInstance(PARTS.onCostFound, pipe.costFound);
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
   });
@@ -70,7 +70,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
   const metrics = get(PARTS.processMetrics);
   const verifier = get(PARTS.bcryptVerifier);
   let service: RunningServer | undefined;
-  reportHealth(checksOfProcess(get), (states) => ignoreEndOfPrimary(pipe.health(states)));
+  reportHealth(checksOfProcess(get), pipe.health);
   return {
     async listen() {
       service = await startProcess(container, settings, 'worker', undefined, start.sharedPort);

@@ -53,7 +53,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
       client_assertion,
     });
   const bound = async (name: string) => {
-    const { text } = await service().container.resolve(PARTS.metricsScrape).scrape();
+    const { text } = await service().container.resolve(PARTS.metricsScrape)();
     return total(readSamples(text), name);
   };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MetricsScrape } from '../../../adapters/prom-client/metrics-scrape.ts';
+import { metricsScrape } from '../../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
 import type { MetricsSnapshot } from '../../../application/ports/telemetry.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
@@ -20,8 +20,8 @@ type Answers = ReadonlyMap<number, MetricsSnapshot | undefined>;
 function scrapeOf(...answers: readonly (Answers | Promise<Answers>)[]) {
   const left = [...answers];
   const workers = async () => left.shift() ?? new Map();
-  const scrape = new MetricsScrape({ process: new ProcessMetrics('primary'), service: () => {}, workers });
-  return async () => readSamples((await scrape.scrape()).text);
+  const scrape = metricsScrape({ process: new ProcessMetrics('primary'), service: () => {}, workers });
+  return async () => readSamples((await scrape()).text);
 }
 
 describe('the metrics of workers', () => {
