@@ -104,7 +104,7 @@ export class IssueToken {
       };
       const claims = policy.claimsOf(facts);
       const accessToken = await signer.sign(claims);
-      return { accessToken, claims, scope: grant.scope, expiresInSeconds: policy.lifetimeSeconds };
+      return { accessToken, claims, scope: grant.scope, expiresInSeconds: claims.exp - now };
     };
     const issued = reuse === undefined ? await sign() : await reuse.issue(grant, now, sign);
     if (issued.accessToken.length > TOKEN_LENGTH_MAX) {

@@ -116,14 +116,6 @@ describe('TokenPolicy', () => {
     expect(new TokenPolicy(options).type).toBeUndefined();
   });
 
-  it.each([0, -1, 86_401, 1.5, Number.NaN])('refuses a lifetime of %d seconds', (lifetimeSeconds) => {
-    expect(() => new TokenPolicy({ issuer: 'i', lifetimeSeconds, scopeClaim: 'absent' })).toThrow(RangeError);
-  });
-
-  it('refuses an empty issuer', () => {
-    expect(() => new TokenPolicy({ issuer: '', lifetimeSeconds: 1, scopeClaim: 'absent' })).toThrow(RangeError);
-  });
-
   it('gives a token its resources as the audience, one as a text and several as an array, and changes nothing else', () => {
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, audience: 'a', scopeClaim: 'absent' });
     fc.assert(
