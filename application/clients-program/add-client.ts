@@ -27,29 +27,24 @@ export type AddClientProblem = RegistrationProblem | DetailsProblem | 'client_id
 const WITHOUT_SECRET = { secret: undefined, clientSecret: NO_SECRET, secrets: [] };
 
 /** Registers a client. */
-export class AddClient {
-  readonly #parts: ManagementParts;
-
-  constructor(parts: ManagementParts) {
-    this.#parts = parts;
-  }
-
-  async execute(request: NewClientRequest): Promise<Result<AddedClient, AddClientProblem>> {
-    const { store, ids, clock, checkRule } = this.#parts;
-    const { clientId = ids.uuid(), clientName, scope } = request;
-    const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
-    const registration = ClientRegistration.of({ ...fields, id: 'not stored yet' });
-    if (!registration.ok) return registration;
-    const { secret, clientSecret, secrets } =
-      request.secret === undefined ? WITHOUT_SECRET : await newSecret(this.#parts, request.secret);
-    const details = checkDetails({ ...NO_DETAILS, ...request.details, secrets });
-    if (!details.ok) return details;
-    const weakRule = problemOfRules(details.value.subjects, checkRule);
-    if (weakRule !== undefined) return failure(weakRule);
-    const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
-    const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
-    if (added === undefined) return failure('client_id_taken');
-    const described = describeWithCredentials(added, clock.now());
-    return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
-  }
+export async function addClient(
+  parts: ManagementParts,
+  request: NewClientRequest,
+): Promise<Result<AddedClient, AddClientProblem>> {
+  const { store, ids, clock, checkRule } = parts;
+  const { clientId = ids.uuid(), clientName, scope } = request;
+  const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
+  const registration = ClientRegistration.of({ ...fields, id: 'not stored yet' });
+  if (!registration.ok) return registration;
+  const { secret, clientSecret, secrets } =
+    request.secret === undefined ? WITHOUT_SECRET : await newSecret(parts, request.secret);
+  const details = checkDetails({ ...NO_DETAILS, ...request.details, secrets });
+  if (!details.ok) return details;
+  const weakRule = problemOfRules(details.value.subjects, checkRule);
+  if (weakRule !== undefined) return failure(weakRule);
+  const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
+  const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
+  if (added === undefined) return failure('client_id_taken');
+  const described = describeWithCredentials(added, clock.now());
+  return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
 }

@@ -31,21 +31,15 @@ type RemovedDetail =
   /** Undefined for the secret without an id. */
   | { readonly secret_id: string | undefined };
 
-/** A new secret instead of one that stays valid for a while. Both have an id. */
-interface OverlapRequest {
-  readonly keepOldSeconds: number;
-  readonly cost: number;
-}
-
 /**
- * What to change. A secret without an id replaces all secrets of the client: they are refused from the next request on. After an
- * overlap, the old one expires. A secret with an id stands beside the one that the client has. A disabled client keeps its
- * secret behind a lock.
+ * What to change. A secret without an id replaces all secrets of the client: they are refused from the next request on. One
+ * with an id stands beside the one that the client has, for good or for a while. A disabled client keeps its secret behind a
+ * lock.
  */
 export type ChangeRequest =
   | { readonly add: AddedDetails }
   | { readonly remove: RemovedDetail }
-  | { readonly give: SecretRequest | OverlapRequest | NamedSecretRequest }
+  | { readonly give: SecretRequest | NamedSecretRequest }
   | { readonly state: 'enabled' | 'disabled' }
   | { readonly set: Names };
 
@@ -85,43 +79,39 @@ export interface ManagementParts extends SecretParts {
 
 type Edit = (stored: ChangeableClient) => Result<ClientEdit, ChangeProblem>;
 
-/** Changes a client, from its next request on. Tokens that it holds stay valid until they expire. */
-export class ChangeClient {
-  readonly #parts: ManagementParts;
+/**
+ * Changes a client, from its next request on. Tokens that it holds stay valid until they expire. Refused if the client would
+ * break a rule, such as too many entries or one that is there already.
+ */
+export async function changeClient(
+  parts: ManagementParts,
+  clientId: string,
+  request: ChangeRequest,
+): Promise<Result<ChangedClient, ChangeProblem>> {
+  const { store, clock, checkRule } = parts;
+  const weakRule = 'add' in request ? problemOfRules(request.add.subjects ?? [], checkRule) : undefined;
+  if (weakRule !== undefined) return failure(weakRule);
+  const { secret, edit } = 'give' in request ? await giving(parts, request.give) : { edit: editOf(request) };
+  let changed = false;
+  const found = await store.change(clientId, (stored) => {
+    const edited = edit(stored);
+    changed ||= edited.ok && (edited.value.clientSecret ?? stored.clientSecret) !== stored.clientSecret;
+    return edited;
+  });
+  const described = found.ok ? describeWithCredentials(found.value, clock.now()) : found;
+  if (!described.ok) return described;
+  const isStillLocked =
+    'state' in request && request.state === 'enabled' && described.value.client.state === 'disabled';
+  return isStillLocked && !changed ? failure('hash_missing') : success({ ...described.value, changed, secret });
+}
 
-  constructor(parts: ManagementParts) {
-    this.#parts = parts;
-  }
-
-  /** Refused if the client would break a rule, such as too many entries or one that is there already. */
-  async execute(clientId: string, request: ChangeRequest): Promise<Result<ChangedClient, ChangeProblem>> {
-    const { store, clock, checkRule } = this.#parts;
-    const weakRule = 'add' in request ? problemOfRules(request.add.subjects ?? [], checkRule) : undefined;
-    if (weakRule !== undefined) return failure(weakRule);
-    const { secret, edit } = 'give' in request ? await this.#give(request.give) : { edit: editOf(request) };
-    let changed = false;
-    const found = await store.change(clientId, (stored) => {
-      const edited = edit(stored);
-      changed ||= edited.ok && (edited.value.clientSecret ?? stored.clientSecret) !== stored.clientSecret;
-      return edited;
-    });
-    const described = found.ok ? describeWithCredentials(found.value, clock.now()) : found;
-    if (!described.ok) return described;
-    const isStillLocked =
-      'state' in request && request.state === 'enabled' && described.value.client.state === 'disabled';
-    return isStillLocked && !changed ? failure('hash_missing') : success({ ...described.value, changed, secret });
-  }
-
-  async #give(request: SecretRequest | OverlapRequest | NamedSecretRequest) {
-    const now = this.#parts.clock.now();
-    if ('keepOldSeconds' in request) {
-      const { keepOldSeconds, cost } = request;
-      const added = await newSecret(this.#parts, { name: undefined, expiresAt: undefined, cost });
-      return { secret: added.secret, edit: replacingLater(added.secrets, now, now + keepOldSeconds) };
-    }
-    const { secret, clientSecret, secrets } = await newSecret(this.#parts, request);
-    return { secret, edit: 'secret' in request ? replacingSecrets(clientSecret) : besideOther(secrets, now) };
-  }
+async function giving(parts: ManagementParts, request: SecretRequest | NamedSecretRequest) {
+  const { secret, clientSecret, secrets } = await newSecret(parts, request);
+  if ('secret' in request) return { secret, edit: replacingSecrets(clientSecret) };
+  const now = parts.clock.now();
+  const { keepOldSeconds } = request;
+  const isBeside = keepOldSeconds === undefined;
+  return { secret, edit: isBeside ? besideOther(secrets, now) : replacingLater(secrets, now, now + keepOldSeconds) };
 }
 
 /** The first rule that may not be added, by its position among those that are added. */

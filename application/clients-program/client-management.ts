@@ -1,10 +1,10 @@
 import { closestTo } from '../../domain/edit-distance.ts';
-import type { ClientRange } from '../ports/client-store.ts';
-import { AddClient } from './add-client.ts';
-import { ChangeClient, type ManagementParts } from './change-client.ts';
+import type { ClientRange, ImportEntry } from '../ports/client-store.ts';
+import { addClient, type NewClientRequest } from './add-client.ts';
+import { type ChangeRequest, changeClient, type ManagementParts } from './change-client.ts';
 import { describeClient, describePages, describeWithCredentials } from './describe-client.ts';
-import { ImportClients } from './import-clients.ts';
-import { ListClients } from './list-clients.ts';
+import { type ImportOptions, importClients } from './import-clients.ts';
+import { type ListRequest, listClients } from './list-clients.ts';
 
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
@@ -13,14 +13,15 @@ export function createClientManagement(parts: ManagementParts) {
   const { store, clock } = parts;
   return {
     clock,
-    addClient: new AddClient(parts),
-    listClients: new ListClients(store, clock),
+    addClient: (request: NewClientRequest) => addClient(parts, request),
+    listClients: (request: ListRequest) => listClients(parts, request),
     /** Describes one client: its registration, how it authenticates, and what expires when. */
     showClient: async (clientId: string) => describeWithCredentials(await store.find(clientId), clock.now()),
-    changeClient: new ChangeClient(parts),
+    changeClient: (clientId: string, request: ChangeRequest) => changeClient(parts, clientId, request),
     /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
     removeClient: async (clientId: string) => describeClient(await store.remove(clientId)),
-    importClients: new ImportClients(parts),
+    importClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: ImportOptions) =>
+      importClients(parts, batches, options),
     /** Everything that is stored of clients, page by page. A storage that changes meanwhile is seen as it is when a page is read. */
     exportClients: (range: ClientRange) => describePages(store.export(range)),
     /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */

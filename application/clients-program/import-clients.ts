@@ -10,7 +10,7 @@ import type {
   ImportedFile,
   ImportProblem,
 } from '../ports/client-store.ts';
-import { type ManagementParts, problemOfRules } from './change-client.ts';
+import { type CheckRule, type ManagementParts, problemOfRules } from './change-client.ts';
 
 /** The import ends after so many problems. */
 export const PROBLEMS_MAX = 100;
@@ -30,79 +30,72 @@ export interface ImportedClients extends Pick<ClientImport, 'ids'> {
 
 type ImportParts = Pick<ManagementParts, 'store' | 'encodeSecret' | 'checkRule'>;
 
-/** Registers clients with their details, all or none. Plain secrets are hashed, BCrypt encodings and locks are stored as they are. */
-export class ImportClients {
-  readonly #parts: ImportParts;
+/**
+ * Registers clients with their details, all or none. Plain secrets are hashed, BCrypt encodings and locks are stored as they
+ * are. One batch of entries is held in memory at a time.
+ *
+ * @returns at most PROBLEMS_MAX problems, if there is any.
+ */
+export async function importClients(
+  parts: ImportParts,
+  batches: AsyncIterable<readonly ImportEntry[]>,
+  { cost, existing, file }: ImportOptions,
+): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
+  const clients = await parts.store.startImport();
+  const problems = await addAll(parts, clients, batches, file && cost);
+  if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
+  const saved = await clients.save(file?.(), existing);
+  if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
+  const text = `${MEMBER_NAMES.clientId} is registered already`;
+  return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
+}
 
-  constructor(parts: ImportParts) {
-    this.#parts = parts;
-  }
-
-  /**
-   * One batch of entries is held in memory at a time.
-   *
-   * @returns at most PROBLEMS_MAX problems, if there is any.
-   */
-  async execute(
-    batches: AsyncIterable<readonly ImportEntry[]>,
-    { cost, existing, file }: ImportOptions,
-  ): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
-    const clients = await this.#parts.store.startImport();
-    const problems = await this.#addAll(clients, batches, file && cost);
-    if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
-    const saved = await clients.save(file?.(), existing);
-    if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
-    const text = `${MEMBER_NAMES.clientId} is registered already`;
-    return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
-  }
-
-  /** The problems of the entries. After the first problem, entries are only checked. Without a cost, no secret leaves this process. */
-  async #addAll(
-    clients: ClientImport,
-    batches: AsyncIterable<readonly ImportEntry[]>,
-    cost: number | undefined,
-  ): Promise<readonly ImportProblem[]> {
-    const problems: ImportProblem[] = [];
-    let position = 0;
-    for await (const batch of batches) {
-      const found = batch.flatMap((entry, index) =>
-        entry.ok ? this.#problemsOf(entry.value, position + index) : entry.problem,
-      );
-      problems.push(...found.slice(0, PROBLEMS_MAX));
-      if (problems.length === 0) {
-        const encoded = await Promise.all(
-          batch.flatMap((entry) => (entry.ok ? [this.#encode(entry.value, cost)] : [])),
-        );
-        problems.push(...(await clients.add(encoded)).map(describeRepetition));
-      }
-      if (problems.length >= PROBLEMS_MAX) break;
-      position += batch.length;
+/** The problems of the entries. After the first problem, entries are only checked. Without a cost, no secret leaves this process. */
+async function addAll(
+  { encodeSecret, checkRule }: ImportParts,
+  clients: ClientImport,
+  batches: AsyncIterable<readonly ImportEntry[]>,
+  cost: number | undefined,
+): Promise<readonly ImportProblem[]> {
+  const encode = async (text: string) => {
+    const secret = StoredSecret.parse(text);
+    if (secret.kind !== 'plain') return text;
+    return cost === undefined ? UNMATCHED : encodeSecret(secret.reveal(), cost);
+  };
+  const problems: ImportProblem[] = [];
+  let position = 0;
+  for await (const batch of batches) {
+    const found = batch.flatMap((entry, index) =>
+      entry.ok ? problemsOf(entry.value, position + index, checkRule) : entry.problem,
+    );
+    problems.push(...found.slice(0, PROBLEMS_MAX));
+    if (problems.length === 0) {
+      const valid = batch.flatMap((entry) => (entry.ok ? [withHashes(entry.value, encode)] : []));
+      const repeated = await clients.add(await Promise.all(valid));
+      problems.push(...repeated.map(describeRepetition));
     }
-    return problems;
+    if (problems.length >= PROBLEMS_MAX) break;
+    position += batch.length;
   }
+  return problems;
+}
 
-  async #encode(client: NewClient, cost: number | undefined): Promise<NewClient> {
-    const encode = async (text: string) => {
-      const secret = StoredSecret.parse(text);
-      if (secret.kind !== 'plain') return text;
-      return cost === undefined ? UNMATCHED : this.#parts.encodeSecret(secret.reveal(), cost);
-    };
-    const encodeNamed = async (secret: NamedSecret) => ({ ...secret, encoded: await encode(secret.encoded) });
-    const clientSecret = await encode(client.clientSecret);
-    const { details } = client;
-    if (!details?.secrets) return { ...client, clientSecret };
-    return {
-      ...client,
-      clientSecret,
-      details: { ...details, secrets: await Promise.all(details.secrets.map(encodeNamed)) },
-    };
-  }
+async function withHashes(client: NewClient, encode: (text: string) => Promise<string>): Promise<NewClient> {
+  const encodeNamed = async (secret: NamedSecret) => ({ ...secret, encoded: await encode(secret.encoded) });
+  const clientSecret = await encode(client.clientSecret);
+  const { details } = client;
+  if (!details?.secrets) return { ...client, clientSecret };
+  return {
+    ...client,
+    clientSecret,
+    details: { ...details, secrets: await Promise.all(details.secrets.map(encodeNamed)) },
+  };
+}
 
-  #problemsOf(client: NewClient, position: number): readonly ImportProblem[] {
-    const weak = problemOfRules(client.details?.subjects ?? [], this.#parts.checkRule);
-    const text = weak && `${DETAIL_MEMBERS[weak.kind]} entry ${weak.position} ${weak.rule}`;
-    return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
-  }
+function problemsOf(client: NewClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {
+  const weak = problemOfRules(client.details?.subjects ?? [], checkRule);
+  const text = weak && `${DETAIL_MEMBERS[weak.kind]} entry ${weak.position} ${weak.rule}`;
+  return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
 }
 
 /**

@@ -12,35 +12,35 @@ export interface ListRequest extends ClientRange {
   readonly limit?: number | undefined;
 }
 
-/** Describes clients, including broken ones. */
-export class ListClients {
-  readonly #store: ClientStore;
-  readonly #clock: Clock;
+interface ListParts {
+  readonly store: Pick<ClientStore, 'list' | 'summarize'>;
+  readonly clock: Clock;
+}
 
-  constructor(store: ClientStore, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
+/** Describes clients, including broken ones, in pages that are ordered by client id. One page is held in memory at a time. */
+export async function* listClients(
+  parts: ListParts,
+  { state, limit = Infinity, ...range }: ListRequest,
+): AsyncGenerator<readonly ListedClient[]> {
+  let left = limit;
+  for await (const described of describePages(parts.store.list(range))) {
+    const page = described.filter(({ client }) => state === undefined || client.state === state).slice(0, left);
+    if (page.length > 0) yield await withMethods(parts, page);
+    left -= page.length;
+    if (left === 0) return;
   }
+}
 
-  /** Pages, ordered by client id. One page is held in memory at a time. */
-  async *execute({ state, limit = Infinity, ...range }: ListRequest): AsyncGenerator<readonly ListedClient[]> {
-    let left = limit;
-    for await (const described of describePages(this.#store.list(range))) {
-      const page = described.filter(({ client }) => state === undefined || client.state === state).slice(0, left);
-      if (page.length > 0) yield await this.#withMethods(page);
-      left -= page.length;
-      if (left === 0) return;
-    }
-  }
-
-  async #withMethods(page: readonly DescribedRow[]): Promise<readonly ListedClient[]> {
-    const clients = page.map(({ fields }) => fields);
-    const valid = await this.#store.summarize(clients, this.#clock.now());
-    return page.flatMap(({ client, fields }, index) => {
-      const has = valid[index];
-      if (has === undefined) return [];
-      const secret = has.secret || hasSecretWithoutId(fields.clientSecret);
-      return [{ ...client, authentication_methods: methodsOf({ ...has, secret }) }];
-    });
-  }
+async function withMethods(
+  { store, clock }: ListParts,
+  page: readonly DescribedRow[],
+): Promise<readonly ListedClient[]> {
+  const clients = page.map(({ fields }) => fields);
+  const valid = await store.summarize(clients, clock.now());
+  return page.flatMap(({ client, fields }, index) => {
+    const has = valid[index];
+    if (has === undefined) return [];
+    const secret = has.secret || hasSecretWithoutId(fields.clientSecret);
+    return [{ ...client, authentication_methods: methodsOf({ ...has, secret }) }];
+  });
 }

@@ -17,9 +17,11 @@ export interface SecretRequest {
 /** A secret with an id, to generate. */
 export interface NamedSecretRequest {
   /** For people; the day if it is undefined. */
-  readonly name: string | undefined;
+  readonly name?: string | undefined;
   /** Seconds since the epoch; undefined if it never expires. */
-  readonly expiresAt: number | undefined;
+  readonly expiresAt?: number | undefined;
+  /** How long the valid secret that it replaces stays valid; undefined if it replaces none. */
+  readonly keepOldSeconds?: number | undefined;
   /** BCrypt cost, 4 to 14. */
   readonly cost: number;
 }

@@ -63,8 +63,8 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
     async *run(options, clientId) {
       const request = await requestOf(options, stdin, clock);
       yield* withStorage(open, async (clients) => {
-        const result = await clients.addClient.execute({ clientId, ...request });
-        return answerFor(await accepted(clients, clientId ?? '', result), options);
+        const adding = clients.addClient({ clientId, ...request });
+        return answerFor(await accepted(clients, clientId ?? '', adding), options);
       });
     },
   };

@@ -44,7 +44,7 @@ export async function changed(
   request: ChangeRequest,
   said: string,
 ): Promise<Answer> {
-  const result = await clients.changeClient.execute(clientId, request);
+  const result = await clients.changeClient(clientId, request);
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
     throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Nothing was changed.`);
   }
@@ -65,12 +65,15 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
     `Client ${clientId} has two valid secrets already. Remove one with secrets remove first.`,
 };
 
+type Answered<Value> = Result<Value, AddClientProblem | ChangeProblem>;
+
 /** What a use case returns. Throws its refusal in words. Details and fields that break a rule were given on the command line. */
 export async function accepted<Value>(
   { similarId }: ClientUseCases,
   clientId: string,
-  result: Result<Value, AddClientProblem | ChangeProblem>,
+  answer: Answered<Value> | Promise<Answered<Value>>,
 ): Promise<Value> {
+  const result = await answer;
   if (result.ok) return result.value;
   const { problem } = result;
   if (typeof problem === 'string') {

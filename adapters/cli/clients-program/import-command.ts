@@ -69,7 +69,7 @@ async function* importFile(
 ): AnswerStream {
   const hash = createHash('sha256');
   const chunks = hashed(file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false }), hash);
-  const imported = await importClients.execute(streamClientsFile(chunks), {
+  const imported = await importClients(streamClientsFile(chunks), {
     cost,
     existing: replace ? 'replace' : 'refuse',
     file: dryRun ? undefined : () => ({ name: basename(path), sha256: hash.digest('hex') }),

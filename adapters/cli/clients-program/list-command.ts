@@ -50,7 +50,7 @@ async function* listAsTable({ listClients }: ClientUseCases, options: Options): 
   let messages: string[] = [];
   let count = 0;
   let last: string | undefined;
-  for await (const page of listClients.execute(options)) {
+  for await (const page of listClients(options)) {
     if (count === 0) rows.push(LIST_COLUMNS);
     rows.push(...page.map(listedRow));
     messages.push(...problemsOf(page));
@@ -70,7 +70,7 @@ async function* listAsTable({ listClients }: ClientUseCases, options: Options): 
 /** An array with a line for each client. If a fault ends the list, the array is not closed. */
 async function* listAsJson({ listClients }: ClientUseCases, options: Options): AnswerStream {
   let separator = '[';
-  for await (const page of listClients.execute(options)) {
+  for await (const page of listClients(options)) {
     yield { text: separator + page.map(printableJson).join(',\n') };
     separator = ',\n';
     for (const message of problemsOf(page)) yield { message };

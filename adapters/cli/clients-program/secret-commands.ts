@@ -49,8 +49,7 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
       const secret = secretStdin ? await readSecret(stdin, options) : undefined;
       yield* withStorage(open, async (clients) => {
         const give = keepOldSeconds === undefined ? { secret, cost } : { keepOldSeconds, cost };
-        const result = await clients.changeClient.execute(clientId, { give });
-        const rotated = await accepted(clients, clientId, result);
+        const rotated = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
         const { client, credentials } = rotated;
         const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
         const shown = {
@@ -84,8 +83,8 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     options: [new Option('--name <name>', 'name of the secret, for people'), ...EXPIRY_OPTIONS, COST_OPTION],
     async run(clients, { name, cost, ...options }, clientId) {
       const give = { name, expiresAt: expiryOf(options, clients.clock), cost };
-      const result = await clients.changeClient.execute(clientId, { give });
-      return clientAnswer(await accepted(clients, clientId, result), [`Client ${clientId} has another secret.`]);
+      const client = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
+      return clientAnswer(client, [`Client ${clientId} has another secret.`]);
     },
   },
   {
@@ -96,7 +95,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     examples: [`${PROGRAM_NAME} secrets list billing`],
     options: [],
     async run(clients, _options, clientId) {
-      const { credentials } = await accepted(clients, clientId, await clients.showClient(clientId));
+      const { credentials } = await accepted(clients, clientId, clients.showClient(clientId));
       return secretsAnswer(credentials);
     },
   },

@@ -20,7 +20,7 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
     options: [],
     async run(clients, _options, clientId) {
-      return clientAnswer(await accepted(clients, clientId, await clients.showClient(clientId)));
+      return clientAnswer(await accepted(clients, clientId, clients.showClient(clientId)));
     },
   },
   {
@@ -63,7 +63,7 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
     options: [],
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
     async run(clients, _options, clientId) {
-      const removed = await accepted(clients, clientId, await clients.removeClient(clientId));
+      const removed = await accepted(clients, clientId, clients.removeClient(clientId));
       return answerOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
@@ -75,8 +75,8 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
     examples: [`${PROGRAM_NAME} ${name} billing`],
     options: [],
     async run(clients, _options, clientId) {
-      const result = await clients.changeClient.execute(clientId, { state });
-      const { client, changed: isChanged } = await accepted(clients, clientId, result);
+      const changing = clients.changeClient(clientId, { state });
+      const { client, changed: isChanged } = await accepted(clients, clientId, changing);
       return clientAnswer({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;

@@ -4,8 +4,8 @@ import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifi
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { CheckRule } from '../../../application/clients-program/change-client.ts';
 import {
-  ImportClients,
   type ImportOptions,
+  importClients,
   PROBLEMS_MAX,
 } from '../../../application/clients-program/import-clients.ts';
 import type { ImportEntry } from '../../../application/ports/client-store.ts';
@@ -41,7 +41,7 @@ function importAll(
   async function* entries() {
     for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
   }
-  return new ImportClients({ store, encodeSecret: encodeWithBcrypt, checkRule }).execute(entries(), {
+  return importClients({ store, encodeSecret: encodeWithBcrypt, checkRule }, entries(), {
     cost: COST,
     existing,
     file,
@@ -54,7 +54,7 @@ async function storedIds(): Promise<readonly string[]> {
 
 const bad = (position: number): ImportEntry => failure([{ position, text: 'is bad' }]);
 
-describe('ImportClients', () => {
+describe('importClients', () => {
   it('stores the clients of all batches, and names them', async () => {
     const imported = await importAll([[client('b'), client('a')], [], [client('c')]]);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 3, replaced: 0, locked: 0 } } });
@@ -85,10 +85,8 @@ describe('ImportClients', () => {
       yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
     })();
     const options = { cost: COST, existing: 'refuse', file: undefined } as const;
-    const imported = await new ImportClients({ store: rehearsed, encodeSecret: encodeWithBcrypt, checkRule }).execute(
-      entries,
-      options,
-    );
+    const parts = { store: rehearsed, encodeSecret: encodeWithBcrypt, checkRule };
+    const imported = await importClients(parts, entries, options);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
     expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
   });
@@ -175,8 +173,8 @@ describe('ImportClients', () => {
         yield batch;
       }
     }
-    const useCase = new ImportClients({ store, encodeSecret: encodeWithBcrypt, checkRule });
-    const imported = await useCase.execute(counted(), { cost: COST, existing: 'refuse', file });
+    const parts = { store, encodeSecret: encodeWithBcrypt, checkRule };
+    const imported = await importClients(parts, counted(), { cost: COST, existing: 'refuse', file });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));
     expect(read).toBe(2);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ListClients, type ListRequest } from '../../../application/clients-program/list-clients.ts';
+import { type ListRequest, listClients } from '../../../application/clients-program/list-clients.ts';
 import type { ClientRange, ClientStore, ValidDetails } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { NO_SECRET } from '../../../domain/stored-secret.ts';
@@ -36,18 +36,18 @@ function listing(...pages: readonly (readonly ClientRegistrationFields[])[]) {
     },
     summarize: async (clients, now) => clients.map(({ clientId }) => (now === NOW && VALID[clientId]) || NOTHING),
   };
-  const useCase = new ListClients(store as ClientStore, new FixedClock(NOW));
-  const list = (request: ListRequest = ALL) => collect(useCase.execute(request));
+  const pagesOf = (request: ListRequest) => listClients({ store, clock: new FixedClock(NOW) }, request);
+  const list = (request: ListRequest = ALL) => collect(pagesOf(request));
   const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ client_id }) => client_id);
   const pageSizes = async () => {
     const sizes: number[] = [];
-    for await (const page of useCase.execute(ALL)) sizes.push(page.length);
+    for await (const page of pagesOf(ALL)) sizes.push(page.length);
     return sizes;
   };
   return { list, ids, seen, pageSizes };
 }
 
-describe('ListClients', () => {
+describe('listClients', () => {
   it('describes the clients of all pages in order, each once', async () => {
     const { ids } = listing([stored('a'), stored('b')], [stored('c')], [stored('d'), stored('e')]);
     expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e']);

@@ -61,9 +61,9 @@ async function storedSecret(): Promise<string> {
   return client?.clientSecret ?? '';
 }
 
-describe('AddClient', () => {
+describe('addClient', () => {
   it('stores a client with a hash of its secret, at the given cost, and returns the secret once', async () => {
-    expect(await use.add.execute(NEW)).toEqual({
+    expect(await use.add(NEW)).toEqual({
       ok: true,
       value: { client: ENABLED, credentials: PLAIN, secret: SECRET },
     });
@@ -71,7 +71,7 @@ describe('AddClient', () => {
   });
 
   it('generates the client id and the secret that are not given', async () => {
-    const added = await use.add.execute({
+    const added = await use.add({
       ...NEW,
       clientId: undefined,
       secret: { secret: undefined, cost: COST },
@@ -81,22 +81,22 @@ describe('AddClient', () => {
   });
 
   it('refuses fields that break a rule, and stores nothing', async () => {
-    const refused = await use.add.execute({ ...NEW, scope: '' });
+    const refused = await use.add({ ...NEW, scope: '' });
     expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
     expect(await use.show('c')).toEqual(UNKNOWN);
   });
 
   it('refuses a client id that is taken, and leaves its client as it is', async () => {
-    await use.add.execute(NEW);
+    await use.add(NEW);
     const before = await storedSecret();
-    expect(await use.add.execute({ ...NEW, clientName: 'Another' })).toEqual({ ok: false, problem: 'client_id_taken' });
+    expect(await use.add({ ...NEW, clientName: 'Another' })).toEqual({ ok: false, problem: 'client_id_taken' });
     expect(await storedSecret()).toBe(before);
   });
 });
 
 describe('showClient and removeClient', () => {
   it('describe the client without its secret', async () => {
-    await use.add.execute(NEW);
+    await use.add(NEW);
     expect(await use.show('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
     expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
     expect(await use.show('c')).toEqual(UNKNOWN);
@@ -104,11 +104,11 @@ describe('showClient and removeClient', () => {
   });
 });
 
-describe('ChangeClient that gives a secret', () => {
+describe('changeClient that gives a secret', () => {
   it('replaces the hash, and returns the new secret', async () => {
-    await use.add.execute(NEW);
+    await use.add(NEW);
     const before = await storedSecret();
-    const rotated = await use.change.execute('c', { give: { secret: 'another-secret-of-mine', cost: COST } });
+    const rotated = await use.change('c', { give: { secret: 'another-secret-of-mine', cost: COST } });
     expect(rotated).toEqual({
       ok: true,
       value: { client: ENABLED, credentials: PLAIN, changed: true, secret: 'another-secret-of-mine' },
@@ -117,78 +117,78 @@ describe('ChangeClient that gives a secret', () => {
   });
 
   it('generates a secret that is not given', async () => {
-    await use.add.execute(NEW);
-    const rotated = await use.change.execute('c', { give: { secret: undefined, cost: COST } });
+    await use.add(NEW);
+    const rotated = await use.change('c', { give: { secret: undefined, cost: COST } });
     expect(rotated.ok && rotated.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
   });
 
   it('keeps a disabled client disabled', async () => {
-    await use.add.execute(NEW);
-    await use.change.execute('c', { state: 'disabled' });
-    expect(await use.change.execute('c', { give: { secret: undefined, cost: COST } })).toMatchObject({
+    await use.add(NEW);
+    await use.change('c', { state: 'disabled' });
+    expect(await use.change('c', { give: { secret: undefined, cost: COST } })).toMatchObject({
       value: { client: { state: 'disabled' } },
     });
     expect(await storedSecret()).toMatch(/^!\$2b\$04/);
   });
 
   it('knows no other client', async () => {
-    expect(await use.change.execute('c', { give: { secret: undefined, cost: COST } })).toEqual(UNKNOWN);
+    expect(await use.change('c', { give: { secret: undefined, cost: COST } })).toEqual(UNKNOWN);
   });
 });
 
-describe('ChangeClient that disables and enables', () => {
+describe('changeClient that disables and enables', () => {
   it('lock and unlock the hash, and say whether there was anything to change', async () => {
-    await use.add.execute(NEW);
+    await use.add(NEW);
     const hash = await storedSecret();
     const disabled = { ...ENABLED, state: 'disabled' };
-    expect(await use.change.execute('c', { state: 'disabled' })).toMatchObject({
+    expect(await use.change('c', { state: 'disabled' })).toMatchObject({
       ok: true,
       value: { client: disabled, changed: true },
     });
     expect(await storedSecret()).toBe(`!${hash}`);
-    expect(await use.change.execute('c', { state: 'disabled' })).toMatchObject({
+    expect(await use.change('c', { state: 'disabled' })).toMatchObject({
       ok: true,
       value: { client: disabled, changed: false },
     });
-    expect(await use.change.execute('c', { state: 'enabled' })).toMatchObject({
+    expect(await use.change('c', { state: 'enabled' })).toMatchObject({
       ok: true,
       value: { client: ENABLED, changed: true },
     });
     expect(await storedSecret()).toBe(hash);
-    expect(await use.change.execute('c', { state: 'enabled' })).toMatchObject({
+    expect(await use.change('c', { state: 'enabled' })).toMatchObject({
       ok: true,
       value: { client: ENABLED, changed: false },
     });
   });
 
   it('know no other client', async () => {
-    expect(await use.change.execute('c', { state: 'disabled' })).toEqual(UNKNOWN);
-    expect(await use.change.execute('c', { state: 'enabled' })).toEqual(UNKNOWN);
+    expect(await use.change('c', { state: 'disabled' })).toEqual(UNKNOWN);
+    expect(await use.change('c', { state: 'enabled' })).toEqual(UNKNOWN);
   });
 
   it('cannot enable a client whose lock has no hash behind it', async () => {
-    await use.add.execute(NEW);
+    await use.add(NEW);
     await use.store.change('c', () => success({ clientSecret: '!' }));
-    expect(await use.change.execute('c', { state: 'enabled' })).toEqual({ ok: false, problem: 'hash_missing' });
+    expect(await use.change('c', { state: 'enabled' })).toEqual({ ok: false, problem: 'hash_missing' });
   });
 });
 
-describe('ChangeClient that sets name and scope', () => {
+describe('changeClient that sets name and scope', () => {
   it('replaces what is given and nothing else, of a disabled client too', async () => {
-    await use.add.execute(NEW);
-    await use.change.execute('c', { state: 'disabled' });
-    const renamed = await use.change.execute('c', { set: { clientName: 'Renamed', scope: undefined } });
+    await use.add(NEW);
+    await use.change('c', { state: 'disabled' });
+    const renamed = await use.change('c', { set: { clientName: 'Renamed', scope: undefined } });
     expect(renamed).toMatchObject({ value: { client: { ...ENABLED, state: 'disabled', client_name: 'Renamed' } } });
-    const narrowed = await use.change.execute('c', { set: { clientName: undefined, scope: 'read' } });
+    const narrowed = await use.change('c', { set: { clientName: undefined, scope: 'read' } });
     expect(narrowed).toMatchObject({ value: { client: { client_name: 'Renamed', scope: 'read', state: 'disabled' } } });
   });
 
   it('refuses what no client may have, and changes nothing', async () => {
-    await use.add.execute(NEW);
-    const refused = await use.change.execute('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
+    await use.add(NEW);
+    const refused = await use.change('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
     expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
     expect(await use.show('c')).toMatchObject({ value: { client: ENABLED } });
-    expect(await use.change.execute('unknown', { set: { clientName: 'x', scope: 'read' } })).toEqual(UNKNOWN);
+    expect(await use.change('unknown', { set: { clientName: 'x', scope: 'read' } })).toEqual(UNKNOWN);
   });
 });
 

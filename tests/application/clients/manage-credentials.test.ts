@@ -41,7 +41,7 @@ function secretOf(result: { readonly ok: boolean; readonly value?: { readonly se
 }
 
 function give(request: Extract<ChangeRequest, { readonly give: unknown }>['give']) {
-  return use.changeClient.execute('c', { give: request });
+  return use.changeClient('c', { give: request });
 }
 
 async function shown() {
@@ -50,10 +50,10 @@ async function shown() {
   return client.value.credentials;
 }
 
-describe('AddClient', () => {
+describe('addClient', () => {
   it('gives a client of another method no secret, and shows how it authenticates', async () => {
     const details = { keys: [KEY], resources: ['https://api.example/'] };
-    const added = await use.addClient.execute({ ...PLAIN, secret: undefined, details });
+    const added = await use.addClient({ ...PLAIN, secret: undefined, details });
     expect(added).toMatchObject({
       ok: true,
       value: {
@@ -70,7 +70,7 @@ describe('AddClient', () => {
   });
 
   it('gives a client whose secret expires a secret with an id', async () => {
-    const added = await use.addClient.execute({ ...PLAIN, secret: { ...NAMED, expiresAt: clock.now() + DAY } });
+    const added = await use.addClient({ ...PLAIN, secret: { ...NAMED, expiresAt: clock.now() + DAY } });
     const secret = secretOf(added);
     expect(secret).toMatch(/^[A-Za-z0-9]{10}\.[A-Za-z0-9]{43}$/);
     expect(await columnOf()).toBe(NO_SECRET);
@@ -81,7 +81,7 @@ describe('AddClient', () => {
 
   it('refuses details that break a rule, and stores nothing', async () => {
     const details = { resources: ['not a uri'] };
-    const refused = await use.addClient.execute({ ...PLAIN, secret: undefined, details });
+    const refused = await use.addClient({ ...PLAIN, secret: undefined, details });
     expect(refused).toMatchObject({ ok: false, problem: { kind: 'resources', position: 0 } });
     expect(await use.showClient('c')).toEqual({ ok: false, problem: 'client_unknown' });
   });
@@ -92,21 +92,21 @@ describe('a rule that is too weak for its issuer', () => {
   const problem = { kind: 'subjects', position: 1, rule: 'subject must begin with project_path:' };
 
   it('is not added with a client', async () => {
-    const refused = await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects } });
+    const refused = await use.addClient({ ...PLAIN, secret: undefined, details: { subjects } });
     expect(refused).toEqual({ ok: false, problem });
     expect(await columnOf()).toBeUndefined();
   });
 
   it('is not added to a client', async () => {
-    await use.addClient.execute(PLAIN);
-    expect(await use.changeClient.execute('c', { add: { subjects } })).toEqual({ ok: false, problem });
+    await use.addClient(PLAIN);
+    expect(await use.changeClient('c', { add: { subjects } })).toEqual({ ok: false, problem });
     expect((await shown()).federated_subjects).toEqual([]);
   });
 });
 
-describe('ChangeClient, of secrets with ids', () => {
+describe('changeClient, of secrets with ids', () => {
   it('give a client a second secret beside the first, and remove the first', async () => {
-    await use.addClient.execute(PLAIN);
+    await use.addClient(PLAIN);
     const before = await columnOf();
     const added = await give({ ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
     expect(await columnOf()).toBe(before);
@@ -115,13 +115,13 @@ describe('ChangeClient, of secrets with ids', () => {
       { secret_id: null, name: null, expires_at: null, expired: false },
       { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, expired: false },
     ]);
-    expect((await use.changeClient.execute('c', { remove: { secret_id: undefined } })).ok).toBe(true);
+    expect((await use.changeClient('c', { remove: { secret_id: undefined } })).ok).toBe(true);
     expect(await columnOf()).toBe(NO_SECRET);
     expect((await shown()).secrets).toMatchObject([{ secret_id: secretId }]);
   });
 
   it('refuse a third valid secret, and count none that has expired', async () => {
-    await use.addClient.execute(PLAIN);
+    await use.addClient(PLAIN);
     const added = await give({ ...NAMED, expiresAt: clock.now() + DAY });
     expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
     clock.advance(DAY - 1);
@@ -135,35 +135,35 @@ describe('ChangeClient, of secrets with ids', () => {
 
   it('remove the secret of that id, and no other', async () => {
     const [first, second] = [
-      secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
+      secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
       secretIdOf(secretOf(await give(NAMED))),
     ];
-    expect((await use.changeClient.execute('c', { remove: { secret_id: first } })).ok).toBe(true);
+    expect((await use.changeClient('c', { remove: { secret_id: first } })).ok).toBe(true);
     expect(await shown()).toMatchObject({ secrets: [{ secret_id: second }], keys: [{ key_id: KEY_ID }] });
   });
 
   it('keep a disabled client disabled, and count the secret behind its lock', async () => {
-    await use.addClient.execute(PLAIN);
-    await use.changeClient.execute('c', { state: 'disabled' });
+    await use.addClient(PLAIN);
+    await use.changeClient('c', { state: 'disabled' });
     await give(NAMED);
     expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
-    await use.changeClient.execute('c', { remove: { secret_id: undefined } });
+    await use.changeClient('c', { remove: { secret_id: undefined } });
     expect(await columnOf()).toBe('!*');
-    await use.changeClient.execute('c', { state: 'enabled' });
+    await use.changeClient('c', { state: 'enabled' });
     expect(await columnOf()).toBe(NO_SECRET);
   });
 
   it('know no other client, no other secret, and no unusable name', async () => {
     expect(await give(NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
-    await use.addClient.execute(PLAIN);
+    await use.addClient(PLAIN);
     const unnamed = await give({ ...NAMED, name: '' });
     expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
-    expect(await use.changeClient.execute('c', { remove: { secret_id: 'another' } })).toEqual({
+    expect(await use.changeClient('c', { remove: { secret_id: 'another' } })).toEqual({
       ok: false,
       problem: 'secret_unknown',
     });
-    await use.changeClient.execute('c', { remove: { secret_id: undefined } });
-    expect(await use.changeClient.execute('c', { remove: { secret_id: undefined } })).toEqual({
+    await use.changeClient('c', { remove: { secret_id: undefined } });
+    expect(await use.changeClient('c', { remove: { secret_id: undefined } })).toEqual({
       ok: false,
       problem: 'secret_unknown',
     });
@@ -171,9 +171,9 @@ describe('ChangeClient, of secrets with ids', () => {
   });
 });
 
-describe('ChangeClient that gives a secret instead of old ones', () => {
+describe('changeClient that gives a secret instead of old ones', () => {
   it('removes every other secret of the client at once', async () => {
-    await use.addClient.execute(PLAIN);
+    await use.addClient(PLAIN);
     await give(NAMED);
     await give({ secret: undefined, cost: COST });
     expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
@@ -184,20 +184,20 @@ describe('ChangeClient that gives a secret instead of old ones', () => {
     ['without an id', PLAIN.secret],
     ['with an id', NAMED],
   ])('replaces a secret %s of a client that has a key too', async (_which, secret) => {
-    await use.addClient.execute({ ...PLAIN, secret, details: { keys: [KEY] } });
+    await use.addClient({ ...PLAIN, secret, details: { keys: [KEY] } });
     expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
     expect(await shown()).toMatchObject({ secrets: [{ secret_id: null }], keys: [{ key_id: KEY_ID }] });
   });
 
   it('gives a client a secret whose only secret was removed', async () => {
-    await use.addClient.execute(PLAIN);
-    await use.changeClient.execute('c', { remove: { secret_id: undefined } });
+    await use.addClient(PLAIN);
+    await use.changeClient('c', { remove: { secret_id: undefined } });
     expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
     expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
   });
 
   it('gives no secret to a client that authenticates in another way', async () => {
-    await use.addClient.execute({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
+    await use.addClient({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
     const refused = { ok: false, problem: 'secret_missing' };
     expect(await give({ secret: undefined, cost: COST })).toEqual(refused);
     expect(await give({ keepOldSeconds: DAY, cost: COST })).toEqual(refused);
@@ -205,7 +205,7 @@ describe('ChangeClient that gives a secret instead of old ones', () => {
   });
 
   it('keeps the old secret for the overlap, and no longer than it would be valid anyway', async () => {
-    const first = secretIdOf(secretOf(await use.addClient.execute({ ...PLAIN, secret: NAMED })));
+    const first = secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED })));
     const second = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
     expect((await shown()).secrets).toMatchObject([
       { secret_id: first, expires_at: clock.now() + DAY },
@@ -219,27 +219,27 @@ describe('ChangeClient that gives a secret instead of old ones', () => {
   });
 
   it('refuses an overlap for a secret without an id, which cannot expire', async () => {
-    await use.addClient.execute(PLAIN);
+    await use.addClient(PLAIN);
     const refused = await give({ keepOldSeconds: DAY, cost: COST });
     expect(refused).toEqual({ ok: false, problem: 'secret_without_id' });
   });
 });
 
-describe('ChangeClient that adds and removes entries', () => {
-  beforeEach(() => use.addClient.execute({ ...PLAIN, secret: undefined, details: { keys: [KEY] } }));
+describe('changeClient that adds and removes entries', () => {
+  beforeEach(() => use.addClient({ ...PLAIN, secret: undefined, details: { keys: [KEY] } }));
 
   it('adds and removes keys, subjects and resources, and leaves the rest alone', async () => {
     const add = { subjects: [SUBJECT], resources: ['https://api.example/'] };
-    expect((await use.changeClient.execute('c', { add })).ok).toBe(true);
+    expect((await use.changeClient('c', { add })).ok).toBe(true);
     expect(await shown()).toMatchObject({
       authentication_methods: ['private_key_jwt', 'federated_jwt'],
       keys: [{ key_id: KEY_ID }],
       federated_subjects: add.subjects,
       resources: add.resources,
     });
-    await use.changeClient.execute('c', { remove: { key_id: KEY_ID } });
-    await use.changeClient.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
-    await use.changeClient.execute('c', { remove: { resource: 'https://api.example/' } });
+    await use.changeClient('c', { remove: { key_id: KEY_ID } });
+    await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+    await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
     expect(await shown()).toMatchObject({
       authentication_methods: [],
       keys: [],
@@ -256,10 +256,10 @@ describe('ChangeClient that adds and removes entries', () => {
     const other = { jwk: { ...KEY.jwk, x: 'A'.repeat(43) } };
     const resources = ['https://api.example/', 'https://api.example/v2'];
     const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
-    expect((await use.changeClient.execute('c', { add })).ok).toBe(true);
-    await use.changeClient.execute('c', { remove: { key_id: KEY_ID } });
-    await use.changeClient.execute('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
-    await use.changeClient.execute('c', { remove: { resource: 'https://api.example/' } });
+    expect((await use.changeClient('c', { add })).ok).toBe(true);
+    await use.changeClient('c', { remove: { key_id: KEY_ID } });
+    await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+    await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
     const { keys, ...left } = (await store.find('c')).details;
     expect(keys).toMatchObject([other]);
     expect(left).toEqual({ secrets: [], subjects: others, resources: ['https://api.example/v2'] });
@@ -270,20 +270,20 @@ describe('ChangeClient that adds and removes entries', () => {
     [{ issuer: SUBJECT.issuer, subject: 'another' }],
     [{ resource: 'https://api.example' }],
   ])('does not know %j', async (remove) => {
-    expect(await use.changeClient.execute('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
+    expect(await use.changeClient('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
   });
 
   it('refuses an entry that is there already, and more than the most', async () => {
-    const repeated = await use.changeClient.execute('c', { add: { keys: [KEY] } });
+    const repeated = await use.changeClient('c', { add: { keys: [KEY] } });
     expect(repeated).toMatchObject({ ok: false, problem: { kind: 'keys', position: 1, rule: 'is repeated' } });
     const resources = Array.from({ length: DETAILS_MAX.resources + 1 }, (_, number) => `https://${number}.example/`);
-    const tooMany = await use.changeClient.execute('c', { add: { resources } });
+    const tooMany = await use.changeClient('c', { add: { resources } });
     expect(tooMany).toMatchObject({ ok: false, problem: { kind: 'resources', position: undefined } });
   });
 
   it('shows a key that has expired, and that it authenticates nothing', async () => {
-    await use.changeClient.execute('c', { remove: { key_id: KEY_ID } });
-    await use.changeClient.execute('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
+    await use.changeClient('c', { remove: { key_id: KEY_ID } });
+    await use.changeClient('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
     expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
     clock.advance(DAY);
     expect(await shown()).toMatchObject({ authentication_methods: [], keys: [{ key_id: KEY_ID, expired: true }] });
