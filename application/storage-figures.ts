@@ -1,5 +1,6 @@
 import type { ExpiringCredentials } from '../domain/client-details.ts';
 import { PeriodicTask } from './periodic-task.ts';
+import type { Dependency } from './ports/health-check.ts';
 
 /** Between two counts of what expires within 30 days, which changes slowly: nobody who reads the metrics waits for the storage. */
 const EXPIRING_COUNTED_EVERY_MS = 60_000;
@@ -45,8 +46,8 @@ interface FigureReaders {
   findCosts(): Promise<readonly number[] | undefined>;
 }
 
-/** Counts from now on, and reads the costs when it is asked to, until `close`. */
-export function followFigures({ countExpiring, findCosts }: FigureReaders) {
+/** Counts from now on, and reads the costs when it is asked to, until the storage is closed. */
+export function followFigures(storage: Dependency, { countExpiring, findCosts }: FigureReaders) {
   let expiring: Partial<ExpiringCredentials> = {};
   const counting = new PeriodicTask(async () => {
     expiring = await countExpiring();
@@ -66,8 +67,13 @@ export function followFigures({ countExpiring, findCosts }: FigureReaders) {
       await Promise.race([reading.start(), waited]);
       clearTimeout(timer);
     },
-    close(): void {
-      for (const task of tasks) task.close();
+    dependency: {
+      name: storage.name,
+      readiness: () => storage.readiness(),
+      async close(): Promise<void> {
+        for (const task of tasks) task.close();
+        await storage.close();
+      },
     },
   };
 }

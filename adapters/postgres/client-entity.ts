@@ -118,15 +118,12 @@ export function secretOf(record: SecretRecord | undefined): StoredSecret | undef
 /** Both statements are one transaction. Before PostgreSQL 13, the deadline of a request is the limit of both. */
 const within = (milliseconds: number) => `set local statement_timeout = ${milliseconds};`;
 
-/** The BCrypt costs of all stored secrets, as two digits. Reads the whole table: once, when the service starts. */
-export const findCosts = (milliseconds: number) => ({
-  text: `${within(milliseconds)} select distinct pg_catalog.substr(${CLIENTS.columns.clientSecret}::text, 5, 2) as "cost" from $schema.clients
-    where ${CLIENTS.columns.clientSecret}::text like '$2_$__$%'`,
-});
+const ENCODED = { clients: CLIENTS.columns.clientSecret, client_secrets: 'encoded' } as const;
 
-/** The same of the secrets with ids. */
-export const findCostsWithIds = (milliseconds: number) => ({
-  text: `${within(milliseconds)} select distinct pg_catalog.substr(encoded, 5, 2) as "cost" from $schema.client_secrets where encoded like '$2_$__$%'`,
+/** The BCrypt costs of all secrets in a table, as two digits. Reads the whole table: once, when the service starts. */
+export const findCosts = (table: keyof typeof ENCODED, milliseconds: number) => ({
+  text: `${within(milliseconds)} select distinct pg_catalog.substr(${ENCODED[table]}::text, 5, 2) as "cost" from $schema.${table}
+    where ${ENCODED[table]}::text like '$2_$__$%'`,
 });
 
 /** How many rows are counted at most, so that a count takes some milliseconds. */
@@ -150,20 +147,13 @@ export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
 });
 
 /** A row as a registration's fields; a null reads as an empty text. */
-export function fieldsOf({
-  id,
-  clientId,
-  clientSecret,
-  clientName,
-  scope,
-  named,
-}: ClientRecord): ClientRegistrationFields {
+export function fieldsOf(record: ClientRecord): ClientRegistrationFields {
   return {
-    id: id ?? '',
-    clientId: clientId ?? '',
-    clientSecret: selectSecret(clientSecret ?? '', named ?? undefined),
-    clientName: clientName ?? '',
-    scope: scope ?? '',
+    id: record.id ?? '',
+    clientId: record.clientId ?? '',
+    clientSecret: selectSecret(record.clientSecret ?? '', record.named ?? undefined),
+    clientName: record.clientName ?? '',
+    scope: record.scope ?? '',
   };
 }
 

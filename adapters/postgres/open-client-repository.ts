@@ -28,7 +28,7 @@ export async function openClientRepository(
   const adapter = new PostgresClientRepository(runner, runnerOf(CLIENT_SECRETS), log);
   // Requests wait for the only connection, and still find their answers in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
-  const { close, ...figures } = followFigures({
+  const figures = followFigures(table, {
     countExpiring: () => adapter.countExpiring(),
     findCosts: () => adapter.findCosts(costsMs),
   });
@@ -37,12 +37,5 @@ export async function openClientRepository(
     resources: postgresClientResources(runnerOf(CLIENT_RESOURCES)),
     runnerOf,
     ...figures,
-    dependency: {
-      ...table,
-      close() {
-        close();
-        return table.close();
-      },
-    },
   };
 }

@@ -12,7 +12,6 @@ import {
   FIND_SECRET,
   FIND_SECRET_BY_ID,
   findCosts,
-  findCostsWithIds,
   lookupOf,
   type SecretRecord,
   secretOf,
@@ -22,10 +21,6 @@ import type { DatabaseLog } from './health.ts';
 import { LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
 import { migratedTable } from './table.ts';
-
-interface CostRecord {
-  readonly cost: string;
-}
 
 /**
  * Registrations in the table `clients`, which another program manages: read at every look-up, never written and never
@@ -71,8 +66,10 @@ export class PostgresClientRepository implements ClientRepository {
 
   /** The BCrypt costs that stored secrets have; undefined if it takes longer to read one of the tables. */
   async findCosts(milliseconds: number): Promise<readonly number[] | undefined> {
-    const ofClients = await this.#clients.tryRun<CostRecord>(findCosts(milliseconds), milliseconds);
-    const ofSecrets = await this.#secretsWithIds.tryRun<CostRecord>(findCostsWithIds(milliseconds), milliseconds);
+    const read = (runner: Runner, table: 'clients' | 'client_secrets') =>
+      runner.tryRun<{ readonly cost: string }>(findCosts(table, milliseconds), milliseconds);
+    const ofClients = await read(this.#clients, 'clients');
+    const ofSecrets = await read(this.#secretsWithIds, 'client_secrets');
     if (ofClients === undefined || ofSecrets === undefined) return undefined;
     const costs = [...ofClients, ...ofSecrets].map(({ cost }) => Number(cost));
     return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);

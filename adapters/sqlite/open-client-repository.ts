@@ -8,7 +8,7 @@ export async function openClientRepository(path: string, log: FileLog, times?: S
   const file = await FileReader.open(path, log, times);
   const clients = new SqliteClientRepository(file, log);
   // While the file cannot be read, it says so itself.
-  const { close, ...figures } = followFigures({
+  const figures = followFigures(file, {
     countExpiring: () => clients.countExpiring().catch(() => ({})),
     findCosts: () => clients.findCosts().catch(() => undefined),
   });
@@ -17,13 +17,5 @@ export async function openClientRepository(path: string, log: FileLog, times?: S
     resources: sqliteClientResources(file),
     file,
     ...figures,
-    dependency: {
-      name: file.name,
-      readiness: () => file.readiness(),
-      close() {
-        close();
-        return file.close();
-      },
-    },
   };
 }

@@ -17,6 +17,11 @@ const IS_IMPORTED = `clients.${CLIENT_ID}::text = imported.${CLIENT_ID} collate 
 
 const DETAIL_COLUMNS = DETAIL_KINDS.join(', ');
 
+/** Parameters 2 and following: an array of texts for each column and each kind. */
+const GIVEN_TEXTS = [CLIENT_ID, CLIENT_SECRET, CLIENT_NAME, SCOPE, ...DETAIL_KINDS].map(
+  (_, index) => `pg_catalog.unnest($${index + 2}::text[])`,
+);
+
 /** The next clients in the order of their ids. Parameters: the last client id before, or null; and how many. */
 const BATCH = `batch as materialized (select * from ${IMPORTED} as imported
     where $1::text is null or imported.${CLIENT_ID} > $1 order by imported.${CLIENT_ID} limit $2)`;
@@ -45,15 +50,7 @@ export const IMPORT_STATEMENTS = {
 
   /** Parameters: arrays of positions, of the columns, and of the entries of each kind as JSON. Leaves out ids that are there already. */
   add: `insert into ${IMPORTED} (position, ${GIVEN_COLUMNS}, ${DETAIL_COLUMNS})
-    select * from rows from (pg_catalog.unnest($1::bigint[]), ${[
-      2,
-      3,
-      4,
-      5,
-      ...DETAIL_KINDS.map((_, index) => 6 + index),
-    ]
-      .map((parameter) => `pg_catalog.unnest($${parameter}::text[])`)
-      .join(', ')}) as given on conflict do nothing`,
+    select * from rows from (pg_catalog.unnest($1::bigint[]), ${GIVEN_TEXTS.join(', ')}) as given on conflict do nothing`,
 
   /** Parameters: arrays of client ids and positions. The clients that were left out. */
   repeated: `select given.position::text as "position", imported.position::text as "first"

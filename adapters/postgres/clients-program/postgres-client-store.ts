@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import type {
   ChangeableClient,
@@ -20,7 +20,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
 import { type Connection, openConnection, type Warn } from '../connection.ts';
 import { storeFault } from '../fault.ts';
-import { commitRecorded } from '../recorded-commit.ts';
+import { commitRecorded, withConnection } from '../recorded-commit.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
 import { CLIENT_STATEMENTS as SQL } from './client-statements.ts';
@@ -110,10 +110,8 @@ export class PostgresClientStore implements ClientStore {
     return this.#transaction(async (connection, note) => {
       const [added] = await query(connection, SQL.insert, [clientId, clientSecret, clientName, scope]);
       if (added === undefined) return undefined;
-      const row = { clientId, id: added.id };
-      const stored = details
-        ? await (await DetailRows.on(connection)).replace(row, NO_DETAILS, { ...NO_DETAILS, ...details })
-        : NO_DETAILS;
+      const rows = await DetailRows.on(connection);
+      const stored = await rows.replace({ clientId, id: added.id }, NO_DETAILS, { ...NO_DETAILS, ...details });
       note({ after: { client: added, details: stored } });
       return { clients: [added], details: stored };
     });
@@ -121,9 +119,13 @@ export class PostgresClientStore implements ClientStore {
 
   async startImport(): Promise<ClientImport> {
     await this.#import?.close();
-    const connection = await this.#connect();
-    this.#import = await PostgresClientImport.start(connection, this.#recorder);
-    return this.#import;
+    try {
+      const connection = await (await this.#pool()).connect();
+      this.#import = await PostgresClientImport.start(connection, this.#recorder);
+      return this.#import;
+    } catch (fault) {
+      throw storeFault(fault);
+    }
   }
 
   change<Problem>(
@@ -202,26 +204,18 @@ export class PostgresClientStore implements ClientStore {
   }
 
   async #withConnection<Outcome>(work: (connection: PoolClient) => Promise<Outcome>): Promise<Outcome> {
-    const connection = await this.#connect();
     try {
-      const outcome = await work(connection);
-      connection.release();
-      return outcome;
+      return await withConnection(await this.#pool(), work);
     } catch (fault) {
-      // Closing the connection ends the transaction.
-      connection.release(true);
       throw storeFault(fault);
     }
   }
 
-  async #connect(): Promise<PoolClient> {
-    try {
-      this.#prepared ??= warnOfSchemas(this.#connection).then(() => probeTable(CLIENTS, this.#connection).prepare());
-      await this.#prepared;
-      return await this.#connection.pool.connect();
-    } catch (fault) {
-      throw storeFault(fault);
-    }
+  /** After the table was created if it was missing. */
+  async #pool(): Promise<Pool> {
+    this.#prepared ??= warnOfSchemas(this.#connection).then(() => probeTable(CLIENTS, this.#connection).prepare());
+    await this.#prepared;
+    return this.#connection.pool;
   }
 }
 

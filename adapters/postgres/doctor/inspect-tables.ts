@@ -30,47 +30,16 @@ export async function* inspectTables(
   }
 }
 
-/** What creates each table that is missing, and gives the role of the service what it needs. */
-function migrateFor(role: string): string {
-  return `npm run migrate -- --grant-to ${role}, with the DATABASE_URL of a role that may create tables`;
-}
-
 async function inspectTable(
   connection: Connection,
   session: Session,
   table: TableDefinition,
   isRunning: boolean,
 ): Promise<Finding> {
-  const { role, schema, mayCreate } = session;
+  const { role } = session;
   const { name } = table;
-  const grant = `${grantOf('service', name, role)};`;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
-  const without = OPTIONAL.get(table);
-  if (!found?.exists && without !== undefined) {
-    return note(`the table ${name} does not exist: ${without}`, migrateFor(role));
-  }
-  if (!found?.exists && table.schema === undefined) {
-    return problem(`the table ${name} does not exist`, `${migrateFor(role)}`);
-  }
-  if (!found?.exists && mayCreate && isRunning) {
-    return problem(
-      `the table ${name} does not exist`,
-      `restart the service, which then creates it, or ${migrateFor(role)}`,
-    );
-  }
-  if (!found?.exists && mayCreate) {
-    return note(
-      `the table ${name} does not exist: the service creates it when it starts, and owns it`,
-      `to give the role fewer rights, first ${migrateFor(role)}`,
-    );
-  }
-  if (!found?.exists) {
-    const text = `the role ${role} finds no table ${name} in the schema ${schema ?? 'of its search_path'}, and may not create it`;
-    return problem(
-      text,
-      `${migrateFor(role)}; if it is there: grant usage on schema ${schema ?? 'public'} to ${role};`,
-    );
-  }
+  if (!found?.exists) return inspectMissing(session, table, isRunning);
   try {
     await probeTable(table, connection).check();
     if (found.hidden) return hiddenRows(role, name);
@@ -80,8 +49,25 @@ async function inspectTable(
     const isShape = / lacks the column /.test(fault.message);
     const change =
       'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
-    return problem(fault.message, isShape ? change : grant);
+    return problem(fault.message, isShape ? change : `${grantOf('service', name, role)};`);
   }
+}
+
+function inspectMissing({ role, schema, mayCreate }: Session, table: TableDefinition, isRunning: boolean): Finding {
+  const migrate = `npm run migrate -- --grant-to ${role}, with the DATABASE_URL of a role that may create tables`;
+  const text = `the table ${table.name} does not exist`;
+  const without = OPTIONAL.get(table);
+  if (without !== undefined) return note(`${text}: ${without}`, migrate);
+  if (table.schema === undefined) return problem(text, migrate);
+  if (mayCreate && isRunning) return problem(text, `restart the service, which then creates it, or ${migrate}`);
+  if (mayCreate) {
+    const cure = `to give the role fewer rights, first ${migrate}`;
+    return note(`${text}: the service creates it when it starts, and owns it`, cure);
+  }
+  return problem(
+    `the role ${role} finds no table ${table.name} in the schema ${schema ?? 'of its search_path'}, and may not create it`,
+    `${migrate}; if it is there: grant usage on schema ${schema ?? 'public'} to ${role};`,
+  );
 }
 
 function hiddenRows(role: string, table: string): Finding {

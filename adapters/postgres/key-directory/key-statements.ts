@@ -1,8 +1,7 @@
 import type { SharedKey } from '../../../application/ports/key-directory.ts';
 import { EXACT_NOW, NOW } from '../database-time.ts';
 import type { Statement } from '../runner.ts';
-import { keyRowOf, publisherOf } from './key-rows.ts';
-import { SIGNING_KEYS } from './key-tables.ts';
+import { keyRowOf, publisherOf, SIGNING_KEYS } from './key-tables.ts';
 
 /**
  * How long a tombstone is kept after the revocation, and after the last attempt to publish the key again, in seconds: 30

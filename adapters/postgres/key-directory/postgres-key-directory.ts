@@ -4,9 +4,8 @@ import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../health.ts';
 import type { Runner, Statement } from '../runner.ts';
 import { alwaysReady, openTable } from '../table.ts';
-import { type KeyRow, readKeyRow, readPublisher } from './key-rows.ts';
 import { publishKeys, READ_KEYS } from './key-statements.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
+import { type KeyRow, readKeyRow, readPublisher, SIGNING_KEY_STATES, SIGNING_KEYS } from './key-tables.ts';
 import { ReplicaRegister } from './replica-register.ts';
 
 /** An answer as it is read, all columns as text; without keys they are null. */

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { PeriodicTask } from '../../../application/periodic-task.ts';
 import type { ReplicaRecord } from '../../../application/ports/telemetry.ts';
 import { NOW } from '../database-time.ts';
+import { holdsGrant } from '../privileges.ts';
 import type { Runner } from '../runner.ts';
 
 /** Between two reports of this replica, in milliseconds. */
@@ -13,13 +14,8 @@ const KEPT_SECONDS = 3_600;
 
 const SHOWN_MAX = 100;
 
-/** Whether the table is there, and this role may use it. */
-const IS_USABLE = `select ${['select', 'insert', 'update', 'delete']
-  .map(
-    (right) =>
-      `coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('$schema.service_replicas'), '${right}'), false)`,
-  )
-  .join(' and ')} as "usable"`;
+/** Whether this role may use the table; null if it is missing. */
+const IS_USABLE = `select ${holdsGrant('service', 'service_replicas', 'current_user', '')} as "usable"`;
 
 /** Writes the row of this replica, deletes those of replicas that have ended, and reads the others. */
 const REPORT = `with own as (
@@ -64,7 +60,7 @@ export class ReplicaRegister {
   }
 
   async #report(offset: number | undefined): Promise<readonly ReplicaRecord[]> {
-    const [found] = (await this.#runner.tryRun<{ readonly usable: boolean }>({ text: IS_USABLE })) ?? [];
+    const [found] = (await this.#runner.tryRun<{ readonly usable: boolean | null }>({ text: IS_USABLE })) ?? [];
     if (!found?.usable) return [];
     const values = [this.#name, offset === undefined ? '' : String(Math.round(offset * 1_000))];
     const rows = await this.#runner.tryRun<ReplicaRow>({ text: REPORT, values });

@@ -4,10 +4,9 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
 import { type Connection, openConnection, type Warn } from '../connection.ts';
 import { loggableFault } from '../fault.ts';
-import { readPublisher } from '../key-directory/key-rows.ts';
 import { LIST_KEYS, revokeKey } from '../key-directory/key-statements.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
-import { commitRecorded } from '../recorded-commit.ts';
+import { readPublisher, SIGNING_KEY_STATES, SIGNING_KEYS } from '../key-directory/key-tables.ts';
+import { commitRecorded, withConnection } from '../recorded-commit.ts';
 import { runStatement } from '../runner.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
@@ -46,22 +45,16 @@ export class PostgresKeyRecords implements KeyRecords {
   async revoke(kid: string): Promise<KeyRecord | undefined> {
     const before = (await this.list()).find((key) => key.kid === kid);
     const change = before?.revokedAt === undefined ? before : undefined;
-    return this.#run(async () => {
-      const connection = await this.#connection.pool.connect();
-      try {
+    return this.#run(() =>
+      withConnection(this.#connection.pool, async (connection) => {
         await connection.query('begin');
         // Several statements have several results, although the types do not say so.
         const results: QueryResult<KeyRow> | readonly QueryResult<KeyRow>[] = await connection.query(revokeKey(kid));
         const [row] = [results].flat().at(-1)?.rows ?? [];
         await commitRecorded(connection, change, this.#recorder);
-        connection.release();
         return row && recordOf(row);
-      } catch (fault) {
-        // Closing the connection ends the transaction.
-        connection.release(true);
-        throw fault;
-      }
-    });
+      }),
+    );
   }
 
   close(): Promise<void> {
