@@ -85,15 +85,3 @@ const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 
 /** The resources of a storage that has none. */
 export const NO_RESOURCES: ClientResources = { findResources: async () => [] };
-
-/** The file of a storage in SQLite. */
-export function storageFile({ file }: OpenedStorage): FileReader {
-  if (file === undefined) throw new Error('only a storage in SQLite has a file');
-  return file;
-}
-
-/** What runs the statements on a table of a storage in PostgreSQL. */
-export function tableRunner({ runnerOf }: OpenedStorage, table: TableDefinition): Runner {
-  if (runnerOf === undefined) throw new Error('only a storage in PostgreSQL has tables');
-  return runnerOf(table);
-}

@@ -7,6 +7,7 @@ import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-i
 import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { IssuerKeyCache } from '../../adapters/memory/federated-jwt/issuer-key-cache.ts';
+import { sqliteFederatedClients } from '../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import type { FederatedClients } from '../../application/ports/federated-clients.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -19,12 +20,10 @@ import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
 import { text, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type OpenedStorage, storageFile, tableRunner } from '../storages.ts';
+import type { OpenedStorage } from '../storages.ts';
 
 /** A trusted issuer and the source of its keys. */
 type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
-
-const NO_CLIENTS: FederatedClients = { findBySubject: async () => [] };
 
 // biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 const SETTINGS = settingsGroup({
@@ -128,26 +127,13 @@ function problemsOfRules(clients: readonly NewClient[], trusted: TrustedIssuers)
 }
 
 /** Finds the rules in the storage of the clients. A storage that nothing here knows has none. */
-export async function federatedClientsOf({
-  settings: { CLIENT_REPOSITORY: repository },
-  clients,
-}: Pick<Configuration, 'settings' | 'clients'>): Promise<(storage: OpenedStorage, log: StateLog) => FederatedClients> {
-  switch (repository) {
-    case 'memory':
-      return (storage) => new InMemoryFederatedClients(storage.clients, clients);
-    case 'sqlite': {
-      const { sqliteFederatedClients } = await import(
-        '../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts'
-      );
-      return (storage, log) => sqliteFederatedClients(storageFile(storage), log);
-    }
-    case 'postgres': {
-      const { CLIENT_SUBJECTS, postgresFederatedClients } = await loadFederatedClients();
-      return (storage, log) => postgresFederatedClients(tableRunner(storage, CLIENT_SUBJECTS), log);
-    }
-    default:
-      return () => NO_CLIENTS;
-  }
+export async function federatedClientsOf({ settings, clients: registered }: Configuration) {
+  const postgres = settings.CLIENT_REPOSITORY === 'postgres' ? await loadFederatedClients() : undefined;
+  return ({ clients, file, runnerOf }: OpenedStorage, log: StateLog): FederatedClients => {
+    if (file !== undefined) return sqliteFederatedClients(file, log);
+    if (runnerOf === undefined || postgres === undefined) return new InMemoryFederatedClients(clients, registered);
+    return postgres.postgresFederatedClients(runnerOf(postgres.CLIENT_SUBJECTS), log);
+  };
 }
 
 /** The ORM is loaded only where it is used. */

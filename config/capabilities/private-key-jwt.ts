@@ -1,20 +1,20 @@
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
-import { createStateLog } from '../../adapters/log/state-log.ts';
+import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
+import { sqliteClientKeys } from '../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts';
 import type { ClientKeys } from '../../application/ports/client-keys.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
-import { define, type Service } from '../capability.ts';
+import { define } from '../capability.ts';
 import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
-import { type Get, part } from '../registration.ts';
+import { part } from '../registration.ts';
+import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { storageFile, tableRunner } from '../storages.ts';
-
-const NO_KEYS: ClientKeys = { findKeys: async () => ({ registrationId: undefined, keys: [] }) };
+import type { OpenedStorage } from '../storages.ts';
 
 /** Clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
 export const privateKeyJwt = define({
@@ -39,17 +39,16 @@ export const privateKeyJwt = define({
           given['CLIENT_ASSERTION_AUDIENCE'] && !given['CLIENT_AUTHENTICATION_METHODS']?.includes('private_key_jwt'),
     },
   }),
-  async register(parts, service) {
-    const { settings, role } = service;
+  async register(parts, { configuration, settings, role }) {
     const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
     const { CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: maxLifetimeSeconds } = settings;
     if (!isOn(settings)) return;
-    const clientKeys = await clientKeysOf(service);
+    const clientKeys = await clientKeysOf(configuration);
     part(parts, PARTS.usedAssertions, (get) => get(PARTS.usedAssertionsStore));
     part(parts, PARTS.authenticateByKey, (get) => {
       const observe = get(PARTS.observe);
       return new AuthenticateByKey({
-        clientKeys: observe.clientKeys(clientKeys(get)),
+        clientKeys: observe.clientKeys(clientKeys(get(PARTS.storage), createStateLog(get(PARTS.log)))),
         clients: observe.clients(get(PARTS.clientRepository)),
         verifyAssertion: get(PARTS.verifyAssertion),
         useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
@@ -95,25 +94,14 @@ function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
   return methods.includes('private_key_jwt');
 }
 
-/** The keys in the storage of the clients. A storage that nothing here knows has none. */
-async function clientKeysOf({ configuration, settings }: Service): Promise<(get: Get) => ClientKeys> {
-  switch (settings.CLIENT_REPOSITORY) {
-    case 'memory':
-      return (get) => inMemoryClientKeys(get(PARTS.clientRepository), configuration.clients);
-    case 'sqlite': {
-      const { sqliteClientKeys } = await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts');
-      return (get) => sqliteClientKeys(storageFile(get(PARTS.storage)), createStateLog(get(PARTS.log)));
-    }
-    case 'postgres': {
-      const { CLIENT_KEYS, postgresClientKeys } = await loadClientKeys();
-      return (get) => {
-        const runner = tableRunner(get(PARTS.storage), CLIENT_KEYS);
-        return postgresClientKeys(runner, createStateLog(get(PARTS.log)));
-      };
-    }
-    default:
-      return () => NO_KEYS;
-  }
+/** Finds the keys in the storage of the clients. A storage that nothing here knows has none. */
+async function clientKeysOf({ settings, clients: registered }: Configuration) {
+  const postgres = settings.CLIENT_REPOSITORY === 'postgres' ? await loadClientKeys() : undefined;
+  return ({ clients, file, runnerOf }: OpenedStorage, log: StateLog): ClientKeys => {
+    if (file !== undefined) return sqliteClientKeys(file, log);
+    if (runnerOf === undefined || postgres === undefined) return inMemoryClientKeys(clients, registered);
+    return postgres.postgresClientKeys(runnerOf(postgres.CLIENT_KEYS), log);
+  };
 }
 
 function loadClientKeys() {

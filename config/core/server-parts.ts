@@ -14,7 +14,7 @@ import { metricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { connectionsWithin } from '../../adapters/system/open-files.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
-import type { RequestCounter, RequestLog } from '../../application/ports/telemetry.ts';
+import type { RequestLog } from '../../application/ports/telemetry.ts';
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
@@ -55,11 +55,16 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
   });
   part(parts, PARTS.publicApplication, (get) => {
     const { TRUSTED_PROXIES: trusted } = settings;
+    const counters = [get(PARTS.processMetrics), ...get.all(LISTS.requestCounters)];
     return {
       ...serverParts(get),
       ...(trusted && { clientAddress: clientAddressBehind(trusted) }),
       log: get(PARTS.log),
-      metrics: countedBy([get(PARTS.processMetrics), ...get.all(LISTS.requestCounters)]),
+      metrics: {
+        count: (line) => {
+          for (const counter of counters) counter.count(line);
+        },
+      },
       load: get(PARTS.loadLimit),
       routes: get(PARTS.routes),
       publicPrefix: settings.PUBLIC_METADATA ? WELL_KNOWN : undefined,
@@ -114,12 +119,4 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
 /** What a process needs in order to answer requests, whatever its role. */
 export function checksOfProcess(get: Get): readonly HealthCheck[] {
   return [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks, ...get(PARTS.dependencies)];
-}
-
-function countedBy(counters: readonly RequestCounter[]): RequestCounter {
-  return {
-    count(line) {
-      for (const counter of counters) counter.count(line);
-    },
-  };
 }
