@@ -13,12 +13,11 @@ import { registerClientParts } from './core/client-parts.ts';
 import { measureProcess } from './core/measurements.ts';
 import { registerServerParts } from './core/server-parts.ts';
 import { registerTokenParts } from './core/token-parts.ts';
-import { databaseOptions } from './database-options.ts';
 import { openAudit } from './open-audit.ts';
 import { LISTS, PARTS } from './parts.ts';
 import { type Get, getFrom, part } from './registration.ts';
 import type { Configuration } from './settings/configuration.ts';
-import { STORAGES } from './storages.ts';
+import { databaseOptions, STORAGES } from './storages.ts';
 
 const same = <Port>(port: Port): Port => port;
 

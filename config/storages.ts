@@ -1,10 +1,14 @@
 import { resolve } from 'node:path';
+import type { Logger } from 'pino';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import { inMemoryClientResources } from '../adapters/memory/in-memory-client-resources.ts';
+import type { ConnectionOptions } from '../adapters/postgres/connection.ts';
 import type { DatabaseLog } from '../adapters/postgres/health.ts';
 import type { Runner } from '../adapters/postgres/runner.ts';
 import type { TableDefinition } from '../adapters/postgres/table.ts';
+import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { FileReader } from '../adapters/sqlite/file-reader.ts';
+import { readTextFileNow } from '../adapters/system/read-text-file.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -12,9 +16,24 @@ import type { Dependency } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import { countExpiring, type ExpiringCredentials } from '../domain/client-details.ts';
 import type { ProcessRole } from './capability.ts';
-import type { DatabaseOptions } from './database-options.ts';
 import type { Configuration } from './settings/configuration.ts';
-import type { StorageName } from './settings/settings.ts';
+import { followDatabaseUrl } from './settings/database-url.ts';
+import type { Settings, StorageName } from './settings/settings.ts';
+
+/** How this service connects to the database, whatever for. */
+export type DatabaseOptions = Omit<ConnectionOptions, 'poolSize'>;
+
+/** Without an URL if the settings name no database, which is then not opened. */
+export function databaseOptions(settings: Settings, log: Logger, metrics: ProcessMetrics): DatabaseOptions {
+  const { DATABASE_URL, DATABASE_URL_FILE: path, DATABASE_DEADLINE_MS: deadlineMs } = settings;
+  const url = DATABASE_URL?.reveal() ?? '';
+  const onProblem = (problem: string) => log.warn({ event: 'database_url_file_unusable', problem });
+  return {
+    url: path === undefined ? url : followDatabaseUrl(path, url, readTextFileNow, onProblem),
+    deadlineMs,
+    measure: (use, pool) => metrics.measureDatabase(use, pool),
+  };
+}
 
 /** What a storage needs to be opened. */
 interface StorageNeeds {

@@ -1,8 +1,8 @@
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { define } from '../capability.ts';
-import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
+import { databaseOptions } from '../storages.ts';
 
 /** `KEY_DIRECTORY=postgres`: replicas share their public keys in a table, and each accepts the tokens of all. */
 export const keyDirectory = define({

@@ -7,14 +7,13 @@ import type { ClientKeys } from '../../application/ports/client-keys.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
 import { define } from '../capability.ts';
-import { databaseOptions } from '../database-options.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { OpenedStorage } from '../storages.ts';
+import { databaseOptions, type OpenedStorage } from '../storages.ts';
 
 /** Clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
 export const privateKeyJwt = define({

@@ -23,12 +23,7 @@ interface PublicUrls {
   readonly kid?: string | undefined;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly allow: string | null;
-  /** A member of the JSON object in the body; undefined if there is none. */
-  member(name: string): unknown;
-}
+type Answer = Awaited<ReturnType<typeof ask>>;
 
 /**
  * Whether callers reach this service at its public URL: it has to answer there as this service does, with its own issuer.
@@ -56,7 +51,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
     url = metadataUrl;
     const metadata = await ask(url);
     if (metadata.status !== 200) return elsewhere(url, metadata);
-    if (metadata.member('issuer') !== urls.issuer) {
+    if (metadata.body['issuer'] !== urls.issuer) {
       return problem(
         `the metadata at ${url} has another issuer than TOKEN_ISSUER`,
         'BASE_URL leads to another service, or to one with other settings: correct BASE_URL or TOKEN_ISSUER',
@@ -85,7 +80,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
 
 /** The ids are what an operator compares with the `kid` of a token that a resource server refuses. */
 function describeKeySet(url: string, answer: Answer, kid?: string): Finding {
-  const keys = answer.member('keys');
+  const keys = answer.body['keys'];
   if (answer.status !== 200 || !Array.isArray(keys)) {
     return problem(
       `the metadata answers, but the key set at ${url} has status ${answer.status}`,
@@ -101,14 +96,11 @@ function elsewhere(url: string, { status }: Answer): Finding {
   return problem(`${url} answers with status ${status}, not as this service${redirect}`, ELSEWHERE);
 }
 
-async function ask(url: string): Promise<Answer> {
+/** The body is empty if it is no JSON. */
+async function ask(url: string) {
   const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) });
-  const body = parseJson((await readAnswer(response)).toString());
-  return {
-    status: response.status,
-    allow: response.headers.get('allow'),
-    member: (name) => (typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined),
-  };
+  const body: Readonly<Record<string, unknown>> = Object(parseJson((await readAnswer(response)).toString()));
+  return { status: response.status, allow: response.headers.get('allow'), body };
 }
 
 /** `fetch` hides the code of the system in the cause. */
