@@ -2,7 +2,7 @@ import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
-import { isWritableByOthers, OWNER_WRITES, readTextFile } from '../adapters/system/read-text-file.ts';
+import { OWNER_WRITES, othersMay, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result } from '../domain/result.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import type { Launch, Override } from './capability.ts';
@@ -30,7 +30,7 @@ export async function startFromEnvironment(
   });
   const problems = configuration.ok ? [] : [...configuration.problem];
   for (const name of SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles)) {
-    if (isWritableByOthers(environment[name] ?? '')) problems.push(`${name}: ${OWNER_WRITES}`);
+    if (othersMay('write', environment[name] ?? '')) problems.push(`${name}: ${OWNER_WRITES}`);
   }
   if (configuration.ok) {
     const { settings } = configuration.value;

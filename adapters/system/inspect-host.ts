@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
 import { availableCores, memoryLimit, memoryOf, workersWithin } from './host-limits.ts';
 import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
-import { isReadableByOthers, isWritableByOthers } from './read-text-file.ts';
+import { othersMay } from './read-text-file.ts';
 
 const MB = 1_000_000;
 
@@ -40,8 +40,8 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
 /** Whether only its owner can read and write a file with a key; `harm` is what others could do with it. A file that cannot be read is a problem of the settings. */
 export function inspectKeyFile(path: string, harm: string): readonly Finding[] {
   const whole = resolve(path);
-  if (isWritableByOthers(path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
-  if (isReadableByOthers(path))
+  if (othersMay('write', path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
+  if (othersMay('read', path))
     return [note(`other users can read ${whole}, and with it ${harm}`, `chmod 600 ${whole}`)];
   return [fine(`${whole} is a usable key, and only its owner can read it`)];
 }

@@ -69,26 +69,16 @@ function isPath(text: string): boolean {
   );
 }
 
-/** Group and others. */
-const WRITABLE_BY_OTHERS = 0o022;
-const READABLE_BY_OTHERS = 0o044;
+/** The bits of a file's mode for group and others. */
+const RIGHTS_OF_OTHERS = { write: 0o022, read: 0o044 } as const;
 
 /** The rule of files that others must not change, in words for an operator. */
 export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';
 
-/** Whether other users than the owner may write to a file. False on Windows, whose modes do not say, and where it cannot be read. */
-export function isWritableByOthers(path: string): boolean {
-  return isForOthers(path, WRITABLE_BY_OTHERS);
-}
-
-/** Whether other users than the owner may read it. */
-export function isReadableByOthers(path: string): boolean {
-  return isForOthers(path, READABLE_BY_OTHERS);
-}
-
-function isForOthers(path: string, rights: number): boolean {
+/** Whether other users than the owner have a right to a file. False on Windows, whose modes do not say, and where it cannot be read. */
+export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string): boolean {
   try {
-    return process.platform !== 'win32' && (statSync(path).mode & rights) !== 0;
+    return process.platform !== 'win32' && (statSync(path).mode & RIGHTS_OF_OTHERS[right]) !== 0;
   } catch {
     return false;
   }

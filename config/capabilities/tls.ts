@@ -1,7 +1,7 @@
 import type { InjectionToken } from 'tsyringe';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
-import { isWritableByOthers, OWNER_WRITES, readTextFileNow } from '../../adapters/system/read-text-file.ts';
+import { OWNER_WRITES, othersMay, readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import {
   inspectCertificate,
   readServerCertificate,
@@ -86,6 +86,6 @@ function readFiles(chainFile: string, keyFile: string): Result<ServerCertificate
   const [chain, key] = [readTextFileNow(chainFile), readTextFileNow(keyFile)];
   if (!chain.ok) return failure([`TLS_CERT_FILE: ${chain.problem}`]);
   if (!key.ok) return failure([`TLS_KEY_FILE: ${key.problem}`]);
-  if (isWritableByOthers(keyFile)) return failure([`TLS_KEY_FILE: ${OWNER_WRITES}`]);
+  if (othersMay('write', keyFile)) return failure([`TLS_KEY_FILE: ${OWNER_WRITES}`]);
   return readServerCertificate(chain.value, key.value);
 }
