@@ -4,12 +4,9 @@ import { exportSpans, type OtlpHttpExporterOptions } from './export-spans.ts';
 /** The longest that the collector may take, in milliseconds. */
 const WITHIN_MS = 5_000;
 
-const CURES: Readonly<Record<string, string>> = {
-  401: 'correct OTEL_EXPORTER_OTLP_HEADERS',
-  403: 'correct OTEL_EXPORTER_OTLP_HEADERS',
-  404: 'correct the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; for OTEL_EXPORTER_OTLP_ENDPOINT it is /v1/traces',
-  405: 'correct the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; for OTEL_EXPORTER_OTLP_ENDPOINT it is /v1/traces',
-};
+const HEADERS = 'correct OTEL_EXPORTER_OTLP_HEADERS';
+const PATH = 'correct the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; for OTEL_EXPORTER_OTLP_ENDPOINT it is /v1/traces';
+const CURES: Readonly<Record<string, string>> = { 401: HEADERS, 403: HEADERS, 404: PATH, 405: PATH };
 
 const UNREACHABLE =
   'start the collector, correct OTEL_EXPORTER_OTLP_ENDPOINT, or the network to it; requests are answered without it';

@@ -146,14 +146,8 @@ export class WorkerProcess {
   /** Its answer to a question; undefined if it has not started, has ended, or does not answer within that many milliseconds. */
   async ask<Answer>(call: (pipe: WorkerPipe) => Promise<Answer>, withinMs: number): Promise<Answer | undefined> {
     if (!this.#started) return undefined;
-    const answered = new AbortController();
-    try {
-      return await Promise.race([call(this.#pipe), delay(withinMs, undefined, { signal: answered.signal })]);
-    } catch {
-      return undefined;
-    } finally {
-      answered.abort();
-    }
+    const late = delay(withinMs, undefined, { ref: false });
+    return Promise.race([call(this.#pipe), late]).catch(() => undefined);
   }
 
   /** Resolves when it has the current keys or has ended. */

@@ -12,7 +12,7 @@ import { jwksOf } from './trusted-keys.ts';
 type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
 
 /** The keys at one moment, in seconds; undefined where there is nothing to tell. */
-export interface KeyRingTimes {
+interface KeyRingTimes {
   /** Since the key began to sign; negative until it does. */
   readonly age: number | undefined;
   /** Until the key may not sign any more, unless the directory answers. */

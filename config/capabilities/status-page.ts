@@ -104,13 +104,10 @@ export const statusPage = define({
       void get.optional(PARTS.replicaRegister)?.start(() => get(PARTS.keyRing).clockOffsetSeconds());
     });
     part(parts, LISTS.closables, (get) => get(STATUS));
-    part(parts, LISTS.measurements, (get) => {
-      // Created before the service starts, whose changes it shows.
-      const status = get(STATUS);
-      return (values) => {
-        values.gauge('auth_status_samples', 'Samples in the history of the status.', status.samples, SAMPLES_MAX);
-        values.gauge('auth_status_events', 'Changes that the status shows.', status.events, EVENTS_MAX);
-      };
+    part(parts, LISTS.measurements, (get) => (values) => {
+      const { samples, events } = get(STATUS);
+      values.gauge('auth_status_samples', 'Samples in the history of the status.', samples, SAMPLES_MAX);
+      values.gauge('auth_status_events', 'Changes that the status shows.', events, EVENTS_MAX);
     });
   },
   inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } }, token, kid) {

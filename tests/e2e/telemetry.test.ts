@@ -61,6 +61,7 @@ describe('operators and their scripts find what they know', () => {
   it('in /metrics, /status and the log of a primary and two workers with everything', async () => {
     const { url, managementUrl, program } = everything;
     await untilSampled(managementUrl);
+    await until(async () => (await readStatus(managementUrl)).events.length > 0, 'the start is among the events');
     const workers = new Set<string>();
     await until(async () => {
       await requestToken(url, TOKEN_REQUEST);
