@@ -5,6 +5,8 @@
 type Column = readonly [cell: string, heading: string, classes?: string, link?: string];
 
 interface Table {
+  /** The id and the heading of its section. Without it, the page has the section, which contains more. */
+  readonly section?: readonly [id: string, heading: string];
   readonly columns: readonly Column[];
   /** On a narrow screen, each row is a block. */
   readonly stacks?: true;
@@ -15,16 +17,16 @@ interface Table {
 /** The tables, by the member of the view (`browser/view.js`) that has their rows. */
 // biome-ignore format: one line for each column of a table, so that members, headings and links stand below each other
 const TABLES: Readonly<Record<string, Table>> = {
-  reasons: { empty: 'No request was refused.', columns: [
+  reasons: { section: ['refusals', 'Refusals by reason'], empty: 'No request was refused.', columns: [
     ['reason', 'Reason', 'mono', '#reason-{reason}'],
     ['recent whole', 'Last minute', 'figure'],
     ['total whole', 'Since start', 'figure', '#refused-{reason}'],
   ] },
-  events: { empty: 'Nothing has changed.', columns: [['at when', 'Time'], ['subject', 'What'], ['text', 'Event']] },
-  latencies: { columns: [
+  events: { section: ['events', 'Last events'], empty: 'Nothing has changed.', columns: [['at when', 'Time'], ['subject', 'What'], ['text', 'Event']] },
+  latencies: { section: ['last-minute', 'Latency, last minute'], columns: [
     ['name', 'Answers'], ['p50 milliseconds', 'p50', 'figure'], ['p95 milliseconds', 'p95', 'figure'], ['p99 milliseconds', 'p99', 'figure'],
   ] },
-  verifications: { columns: [['name', 'Verifications'], ['now whole', 'Now', 'figure'], ['most whole', 'At most', 'figure']] },
+  verifications: { section: ['queue', 'Verification queue'], columns: [['name', 'Verifications'], ['now whole', 'Now', 'figure'], ['most whole', 'At most', 'figure']] },
   refusals: { stacks: true, empty: 'No such refusal is kept.', columns: [
     ['client_id', 'Client', 'mono'],
     ['reason', 'Reason', 'mono', '#reason-{reason}'],
@@ -33,7 +35,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     ['request_id', 'Request id', 'mono id', '#request-{request_id}'],
   ] },
   keys: { stacks: true, empty: 'No key.', columns: [['kid', 'kid', 'mono'], ['alg', 'Algorithm'], ['state', 'State'], ['from both', 'From'], ['until both', 'Until']] },
-  workers: { stacks: true, columns: [
+  workers: { section: ['processes', 'Processes'], stacks: true, columns: [
     ['name', 'Process'],
     ['listening yes', 'Listens'],
     ['connections whole', 'Connections', 'figure'],
@@ -41,8 +43,8 @@ const TABLES: Readonly<Record<string, Table>> = {
     ['memory_bytes megabytes', 'Memory', 'figure'],
     ['event_loop_p99 milliseconds', 'Event loop p99', 'figure'],
   ] },
-  checks: { columns: [['name', 'Check'], ['state', 'State'], ['text', 'Note']] },
-  replicas: { columns: [
+  checks: { section: ['checks', 'Checks'], columns: [['name', 'Check'], ['state', 'State'], ['text', 'Note']] },
+  replicas: { section: ['replicas', 'Replicas'], columns: [
     ['name', 'Replica', 'mono'], ['clock_offset_seconds offset', 'Clock offset', 'figure'], ['seen_at distance', 'Keys seen', 'figure'],
   ] },
 };
@@ -62,15 +64,18 @@ export function withParts(page: string): string {
     .replaceAll(/<!-- table (\w+) -->/g, (_comment, name: string) => table(name, TABLES[name] ?? { columns: [] }));
 }
 
-function table(rows: string, { columns, stacks, empty }: Table): string {
+function table(rows: string, { section, columns, stacks, empty }: Table): string {
   const headings = columns.map(([cell, heading, classes, link]) => {
     const more = `${classes ? ` class="${classes}"` : ''}${link ? ` data-link="${link}"` : ''}`;
     return `<th scope="col" data-cell="${cell}"${more}>${heading}</th>`;
   });
-  return `<table data-rows="${rows}"${stacks ? ' class="stacks"' : ''}>
+  const content = `<table data-rows="${rows}"${stacks ? ' class="stacks"' : ''}>
 <thead><tr>${headings.join('')}</tr></thead>
 <tbody></tbody>
 </table>${empty ? `<p class="empty">${empty}</p>` : ''}`;
+  if (section === undefined) return content;
+  const [id, heading] = section;
+  return `<section class="card" aria-labelledby="${id}">\n<h2 id="${id}">${heading}</h2>\n${content}\n</section>`;
 }
 
 function chart([title, format, top, lines]: (typeof CHARTS)[number]): string {
