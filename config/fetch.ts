@@ -1,5 +1,4 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
-import { ResponsePacing } from '../adapters/http/admission/response-pacing.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
 import { PARTS } from './parts.ts';
@@ -62,11 +61,11 @@ export async function openFetchService(
       };
     }
     part(container, PARTS.httpServer, (get) => {
-      const application = { responsePacing: new ResponsePacing(), ...get(PARTS.publicApplication) };
+      const application = get(PARTS.publicApplication);
       const handle = createApplication(application).callback();
       const traced = get.optional(PARTS.aroundRequests)?.(handle) ?? handle;
-      const server = new FetchServer({ ...application, handle: traced, requestMs: application.timeouts.requestMs });
-      get(PARTS.processMetrics).measureHttp(() => server.load);
+      const server = new FetchServer({ handle: traced, requestMs: application.timeouts.requestMs });
+      get(PARTS.processMetrics).measureHttp(server, application);
       opened.server = server;
       return server;
     });

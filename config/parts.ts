@@ -33,6 +33,7 @@ import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { AnswerRoutes } from '../application/ports/processes.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type {
+  Admission,
   Exposition,
   FoundRefusals,
   MetricsSnapshot,
@@ -140,7 +141,9 @@ export const PARTS = {
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
   routes: token<readonly Route[]>('Route[]'),
   httpServer: token<RequestServer>('RequestServer'),
-  publicApplication: token<ApplicationParts & Pick<HttpServerParts, 'timeouts'>>('ApplicationParts of the public port'),
+  publicApplication: token<ApplicationParts & Admission & Pick<HttpServerParts, 'timeouts'>>(
+    'ApplicationParts of the public port',
+  ),
   lifecycle: token<Lifecycle>('Lifecycle'),
   metricsScrape: token<() => Promise<Exposition>>('metricsScrape'),
   refusalRecords: token<{ find(query: RefusalQuery): readonly RefusalRecord[] }>('RefusalRecords'),

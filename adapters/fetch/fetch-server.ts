@@ -16,10 +16,6 @@ interface FetchServerParts {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => unknown;
   /** Milliseconds that a body may take. */
   readonly requestMs: number;
-  /** What bounds the requests in progress, and the responses that wait. */
-  readonly load: { readonly inFlight: number; readonly max: number };
-  readonly rejectionDelay: { readonly waiting: number; readonly max: number };
-  readonly responsePacing: { readonly waiting: number; readonly max: number };
 }
 
 /** Where callers without an address are counted. */
@@ -30,6 +26,15 @@ const UNKNOWN_ADDRESS = '0.0.0.0';
  * HTTP decides, such as limits of header fields and repeated ones, is decided by the web server that calls it.
  */
 export class FetchServer {
+  /** Connections are those of the web server. */
+  readonly load: HttpLoad = {
+    connections: 0,
+    connectionsMax: 0,
+    dropped: 0,
+    pipelined: 0,
+    pipelinedBytes: 0,
+    pipelinedBytesMax: 0,
+  };
   readonly #parts: FetchServerParts;
   #inProgress = 0;
   #isClosed = false;
@@ -40,25 +45,6 @@ export class FetchServer {
 
   get listening(): boolean {
     return !this.#isClosed;
-  }
-
-  /** Connections are those of the web server. */
-  get load(): HttpLoad {
-    const { load, rejectionDelay, responsePacing } = this.#parts;
-    return {
-      connections: 0,
-      connectionsMax: 0,
-      dropped: 0,
-      inProgress: load.inFlight,
-      inProgressMax: load.max,
-      delayed: rejectionDelay.waiting,
-      delayedMax: rejectionDelay.max,
-      waitingResponses: responsePacing.waiting,
-      waitingResponsesMax: responsePacing.max,
-      pipelined: 0,
-      pipelinedBytes: 0,
-      pipelinedBytesMax: 0,
-    };
   }
 
   /** Nothing listens. */

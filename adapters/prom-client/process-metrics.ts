@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { Registry } from '@prometheus-io/client';
 import type {
+  Admission,
   CacheLoad,
   DatabaseName,
   HttpLoad,
@@ -32,7 +33,7 @@ export class ProcessMetrics {
   #statusDelay: EventLoopDelay | undefined;
   readonly #measures: Measure[] = [];
   #databases: DatabaseMetrics | undefined;
-  #http: (() => HttpLoad) | undefined;
+  #http: { readonly load: HttpLoad } | undefined;
 
   /**
    * @param process label `process` of the metrics that describe the process itself.
@@ -61,8 +62,9 @@ export class ProcessMetrics {
   }
 
   /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
-  measureHttp(read: () => HttpLoad): void {
-    this.#http = read;
+  measureHttp(http: { readonly load: HttpLoad }, admission: Admission): void {
+    this.#http = http;
+    this.add((values) => measureHttp(values, http.load, admission));
   }
 
   /** All metrics of the process now. The next event loop delays are those since this call. */
@@ -70,7 +72,6 @@ export class ProcessMetrics {
     const values = new MetricValues(this.#process);
     await this.#measureItself(values);
     if (this.#cache !== undefined) measureCache(values, this.#cache());
-    if (this.#http !== undefined) measureHttp(values, this.#http());
     this.#databases?.measure(values);
     for (const measure of this.#measures) await measure(values);
     return [...(await this.#registry.getMetricsAsJSON()), ...(await values.snapshot())];
@@ -82,7 +83,7 @@ export class ProcessMetrics {
    */
   async figures(tokenRoute: string): Promise<ProcessFigures> {
     this.#statusDelay ??= new EventLoopDelay(STATUS_DELAYS_MS);
-    const [cache, http] = [this.#cache?.(), this.#http?.()];
+    const [cache, http] = [this.#cache?.(), this.#http?.load];
     const lookUps = await this.#databases?.answered('client repository');
     return {
       totals: {
@@ -132,20 +133,20 @@ function measureCache(values: MetricValues, { size, max, lookUps, hits }: CacheL
   values.total('auth_verified_secret_hits_total', found, hits);
 }
 
-function measureHttp(values: MetricValues, load: HttpLoad): void {
+function measureHttp(values: MetricValues, http: HttpLoad, { load, rejectionDelay, responsePacing }: Admission): void {
   const gauge = (name: string, help: string, value: number, max?: number) =>
     values.gauge(`auth_http_${name}`, help, value, max);
-  gauge('connections', 'Open connections to the public port.', load.connections, load.connectionsMax);
-  gauge('requests_in_progress', 'Requests that are being answered.', load.inProgress, load.inProgressMax);
-  gauge('rejections_delayed', 'Requests whose refusal is delayed.', load.delayed, load.delayedMax);
+  gauge('connections', 'Open connections to the public port.', http.connections, http.connectionsMax);
+  gauge('requests_in_progress', 'Requests that are being answered.', load.inFlight, load.max);
+  gauge('rejections_delayed', 'Requests whose refusal is delayed.', rejectionDelay.waiting, rejectionDelay.max);
   const responses = 'Responses that wait for the next pass of the event loop.';
-  gauge('responses_waiting', responses, load.waitingResponses, load.waitingResponsesMax);
+  gauge('responses_waiting', responses, responsePacing.waiting, responsePacing.max);
   const pipelined = 'Requests that wait for the one before them on their connection.';
-  gauge('pipelined_requests_waiting', pipelined, load.pipelined);
+  gauge('pipelined_requests_waiting', pipelined, http.pipelined);
   const bytes = 'Estimated bytes of the requests that wait for the one before them.';
-  gauge('pipelined_requests_waiting_bytes', bytes, load.pipelinedBytes, load.pipelinedBytesMax);
+  gauge('pipelined_requests_waiting_bytes', bytes, http.pipelinedBytes, http.pipelinedBytesMax);
   const dropped = 'Connections that were closed because there were too many.';
-  values.total('auth_http_connections_dropped_total', dropped, load.dropped);
+  values.total('auth_http_connections_dropped_total', dropped, http.dropped);
 }
 
 function cpuSeconds(): number {

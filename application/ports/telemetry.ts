@@ -93,26 +93,26 @@ export interface ReplicaRecord {
   readonly seen_at: number | null;
 }
 
-/** What a public port holds at one moment, the most that it can hold, and what it has refused to hold. */
+/** The connections of a public port at one moment, what waits on them, the most that it can hold, and what it has refused to hold. */
 export interface HttpLoad {
   readonly connections: number;
   readonly connectionsMax: number;
   /** Connections closed since the start because there were too many. */
   readonly dropped: number;
-  /** Requests that are being answered, without those that upload their body or wait. */
-  readonly inProgress: number;
-  /** Fewer while the event loop is late. */
-  readonly inProgressMax: number;
-  /** Requests whose refusal is delayed. */
-  readonly delayed: number;
-  readonly delayedMax: number;
-  /** Responses that wait for the next pass of the event loop. */
-  readonly waitingResponses: number;
-  readonly waitingResponsesMax: number;
   /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
   readonly pipelined: number;
   readonly pipelinedBytes: number;
   readonly pipelinedBytesMax: number;
+}
+
+/** What bounds the requests that a process answers at the same time. */
+export interface Admission {
+  /** Requests that are being answered, without those that upload their body or wait. Fewer are possible while the event loop is late. */
+  readonly load: { readonly inFlight: number; readonly max: number };
+  /** Requests whose refusal is delayed. */
+  readonly rejectionDelay: { readonly waiting: number; readonly max: number };
+  /** Responses that wait for the next pass of the event loop. */
+  readonly responsePacing: { readonly waiting: number; readonly max: number };
 }
 
 /** What a database is used for, by the names that `/readyz` has. */

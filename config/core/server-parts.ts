@@ -1,6 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
+import { ResponsePacing } from '../../adapters/http/admission/response-pacing.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
 import { WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
 import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
@@ -66,19 +67,21 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
         },
       },
       load: get(PARTS.loadLimit),
+      responsePacing: new ResponsePacing(),
       routes: get(PARTS.routes),
       publicPrefix: settings.PUBLIC_METADATA ? WELL_KNOWN : undefined,
       onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock)),
     };
   });
   part(parts, PARTS.httpServer, (get) => {
+    const application = get(PARTS.publicApplication);
     const server = new HttpServer({
-      ...get(PARTS.publicApplication),
+      ...application,
       connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
       around: get.optional(PARTS.aroundRequests),
       layers: get.all(LISTS.connectionLayers),
     });
-    get(PARTS.processMetrics).measureHttp(() => server.load);
+    get(PARTS.processMetrics).measureHttp(server, application);
     return server;
   });
 

@@ -3,7 +3,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
 import { PipelinedRequests } from '../admission/pipelined-requests.ts';
-import { ResponsePacing } from '../admission/response-pacing.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, endConnection, refuseTunnel } from './parser-errors.ts';
@@ -71,7 +70,6 @@ export class HttpServer {
   readonly #server: Server;
   readonly #sockets: ListeningSockets;
   readonly #handle: RequestHandler;
-  readonly #parts: Pick<Required<ApplicationParts>, 'load' | 'rejectionDelay' | 'responsePacing'>;
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections on which HTTP has not begun. They count too. */
   readonly #arriving = new Set<Socket>();
@@ -81,10 +79,8 @@ export class HttpServer {
   #retired = false;
 
   constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, layers = [], around, ...parts }: HttpServerParts) {
-    const application = { responsePacing: new ResponsePacing(), ...parts };
-    const handle = createApplication(application).callback();
+    const handle = createApplication(parts).callback();
     this.#handle = around?.(handle) ?? handle;
-    this.#parts = application;
     this.#connectionsMax = connectionsMax;
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,
@@ -133,17 +129,10 @@ export class HttpServer {
   }
 
   get load(): HttpLoad {
-    const { load, rejectionDelay, responsePacing } = this.#parts;
     return {
       connections: this.#connections.size + this.#arriving.size,
       connectionsMax: this.#connectionsMax,
       dropped: this.#dropped,
-      inProgress: load.inFlight,
-      inProgressMax: load.max,
-      delayed: rejectionDelay.waiting,
-      delayedMax: rejectionDelay.max,
-      waitingResponses: responsePacing.waiting,
-      waitingResponsesMax: responsePacing.max,
       pipelined: this.#pipelined.waiting,
       pipelinedBytes: this.#pipelined.bytes,
       pipelinedBytesMax: this.#pipelined.maxBytes,

@@ -203,7 +203,8 @@ describe('the reserved places of a server', () => {
     const routes = ['/held', '/quick'].map((path) => {
       return { path, access: { kind: 'public' }, methods: { GET: answer } } as const;
     });
-    const server = createHttpServer(routes, { load: new LoadLimit({ ...LIMITS, inFlight: 10 }, ON_TIME) });
+    const load = new LoadLimit({ ...LIMITS, inFlight: 10 }, ON_TIME);
+    const server = createHttpServer(routes, { load });
     const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
     const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
     const statuses = async (text: string) => {
@@ -211,7 +212,7 @@ describe('the reserved places of a server', () => {
       return [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
     };
     const others = Array.from({ length: 9 }, () => statuses(get('/held')));
-    await until(() => server.load.inProgress === 9, 'nine of ten places are taken');
+    await until(() => load.inFlight === 9, 'nine of ten places are taken');
     expect(await statuses(get('/quick').repeat(3))).toEqual(['200', '200', '200', '503']);
     expect(await statuses('')).toEqual(['200']);
     held.resolve();

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import { HTTP_TIMEOUTS, type HttpServer } from '../../../adapters/http/server/http-server.ts';
 import { createHttpServer } from '../../support/http-server.ts';
@@ -18,10 +19,12 @@ describe('an answer that the client does not read', () => {
   let server: HttpServer;
   let port: number;
   let answerHeld: PromiseWithResolvers<void>;
+  let load: LoadLimit;
   const sockets: Socket[] = [];
 
   async function start(unreadMs = LIMIT_MS): Promise<void> {
     answerHeld = Promise.withResolvers();
+    load = new LoadLimit(LOAD_LIMITS);
     const handlers = {
       '/large': async (ctx: Exchange) => {
         ctx.body = Buffer.alloc(LARGE_BYTES);
@@ -37,7 +40,7 @@ describe('an answer that the client does not read', () => {
     };
     server = createHttpServer(
       Object.entries(handlers).map(([path, GET]) => ({ path, access: { kind: 'public' }, methods: { GET } })),
-      { timeouts: { ...HTTP_TIMEOUTS, unreadMs } },
+      { load, timeouts: { ...HTTP_TIMEOUTS, unreadMs } },
     );
     ({ port } = await server.listen({ port: 0, host: '127.0.0.1' }));
   }
@@ -96,7 +99,8 @@ describe('an answer that the client does not read', () => {
     await sendUnread(GET('/held').repeat(3));
     expect(server.load).toMatchObject({ connections: 1, pipelined: 3 });
     await until(() => server.load.connections === 0, 'the client is disconnected');
-    expect(server.load).toMatchObject({ inProgress: 0, pipelined: 0, pipelinedBytes: 0 });
+    expect(load.inFlight).toBe(0);
+    expect(server.load).toMatchObject({ pipelined: 0, pipelinedBytes: 0 });
   });
 
   it('is given up also before the answer to CONNECT', async () => {
@@ -109,7 +113,7 @@ describe('an answer that the client does not read', () => {
   it('is given up also if the service needed longer than the limit for it', async () => {
     await start();
     const { socket } = send(GET('/large-and-held'));
-    await until(() => server.load.inProgress === 1, 'a request waits for its answer');
+    await until(() => load.inFlight === 1, 'a request waits for its answer');
     await awaitDisconnection(1);
     answerHeld.resolve();
     await until(() => socket.readableLength > 0, 'the answer has begun');
@@ -137,7 +141,7 @@ describe('an answer that the client does not read', () => {
   it('is no answer that the service has not sent yet, and no idle connection', async () => {
     await start();
     const waiting = send(GET('/held'));
-    await until(() => server.load.inProgress === 1, 'a request waits for its answer');
+    await until(() => load.inFlight === 1, 'a request waits for its answer');
     await awaitDisconnection(1);
     answerHeld.resolve();
     waiting.read(Number.POSITIVE_INFINITY);
