@@ -1,7 +1,6 @@
 import type { KeyFactory, KeyHandle } from '../../application/ports/key-provider.ts';
-import { parseJson } from '../../domain/parse-json.ts';
 import { KEY_TYPES, readTokenKey } from '../../domain/token-key.ts';
-import { readAnswer } from './read-answer.ts';
+import { readJson } from './read-json.ts';
 
 /** In seconds: how long a key set is cached if the response does not say, and the longest that it is. */
 const MAX_AGE_DEFAULT = 300;
@@ -18,8 +17,7 @@ export async function fetchKeySet(uri: string, signal: AbortSignal) {
     await response.body?.cancel();
     throw new Error(`the key set was answered with status ${response.status}`);
   }
-  const text = (await readAnswer(response)).toString();
-  return { document: parseJson(text), maxAgeSeconds: maxAgeOf(response) };
+  return { document: await readJson(response), maxAgeSeconds: maxAgeOf(response) };
 }
 
 /** How long a response may be cached, in seconds, less its time in other caches (RFC 9111 sections 4.2.1 and 5.2.2). */

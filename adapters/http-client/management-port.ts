@@ -1,8 +1,7 @@
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, problem } from '../../application/ports/inspection.ts';
-import { parseJson } from '../../domain/parse-json.ts';
 import { LOOPBACK } from './health-probe.ts';
-import { readAnswer } from './read-answer.ts';
+import { readJson } from './read-json.ts';
 
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;
@@ -19,8 +18,7 @@ export async function askManagementPort(
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   try {
     const answer = await fetch(url, { headers, signal: AbortSignal.timeout(WITHIN_MS) });
-    const body = parseJson((await readAnswer(answer)).toString());
-    return Reflect.get(body as object, member);
+    return Reflect.get((await readJson(answer)) as object, member);
   } catch {
     return undefined;
   }

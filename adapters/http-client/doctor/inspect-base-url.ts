@@ -1,8 +1,7 @@
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
-import { parseJson } from '../../../domain/parse-json.ts';
 import { isLoopback } from '../health-probe.ts';
 import { inspectKey } from '../management-port.ts';
-import { AnswerTooLong, readAnswer } from '../read-answer.ts';
+import { AnswerTooLong, readJson } from '../read-json.ts';
 
 /** Milliseconds that an answer may take. */
 const WITHIN_MS = 5_000;
@@ -99,7 +98,7 @@ function elsewhere(url: string, { status }: Answer): Finding {
 /** The body is empty if it is no JSON. */
 async function ask(url: string) {
   const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) });
-  const body: Readonly<Record<string, unknown>> = Object(parseJson((await readAnswer(response)).toString()));
+  const body: Readonly<Record<string, unknown>> = Object(await readJson(response));
   return { status: response.status, allow: response.headers.get('allow'), body };
 }
 

@@ -1,3 +1,5 @@
+import { parseJson } from '../../domain/parse-json.ts';
+
 /** The longest answer that is read, in bytes: a key set of hundreds of keys. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
@@ -9,8 +11,11 @@ export class AnswerTooLong extends Error {
   }
 }
 
-/** The body of an answer. Throws AnswerTooLong, and then closes the connection. The signal of the request bounds the time. */
-export async function readAnswer({ body }: Response): Promise<Buffer<ArrayBuffer>> {
+/**
+ * The body of an answer, undefined if it is not JSON. Throws AnswerTooLong, and then closes the connection. The signal of the request
+ * bounds the time.
+ */
+export async function readJson({ body }: Response): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
@@ -18,5 +23,5 @@ export async function readAnswer({ body }: Response): Promise<Buffer<ArrayBuffer
     if (bytes > ANSWER_MAX_BYTES) throw new AnswerTooLong();
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return parseJson(Buffer.concat(chunks).toString());
 }
