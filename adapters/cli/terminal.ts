@@ -23,17 +23,13 @@ export interface AnswerOptions {
 
 /** Writes answers to standard output, and everything else to standard error. */
 export class Terminal {
-  readonly stdin: Input;
-  readonly #stdout: TerminalStreams['stdout'];
-  readonly #stderr: TerminalStreams['stderr'];
+  readonly #streams: TerminalStreams;
   #exitCode: ExitCode = EXIT.done;
 
-  constructor({ stdin, stdout, stderr }: TerminalStreams) {
-    this.stdin = stdin;
-    this.#stdout = stdout;
-    this.#stderr = stderr;
+  constructor(streams: TerminalStreams) {
+    this.#streams = streams;
     // `#write` reports the fault.
-    stdout.on('error', () => {});
+    streams.stdout.on('error', () => {});
   }
 
   get exitCode(): ExitCode {
@@ -42,9 +38,10 @@ export class Terminal {
 
   /** Asks a person. True without one: where a stream is no terminal, a script waits for no answer. */
   async confirms(question: string): Promise<boolean> {
-    if (![this.stdin, this.#stdout, this.#stderr].every(({ isTTY }) => isTTY)) return true;
-    this.#stderr.write(`${printable(question)} [y/N] `);
-    const lines = createInterface({ input: this.stdin });
+    const { stdin, stdout, stderr } = this.#streams;
+    if (![stdin, stdout, stderr].every(({ isTTY }) => isTTY)) return true;
+    stderr.write(`${printable(question)} [y/N] `);
+    const lines = createInterface({ input: stdin });
     const ended = once(lines, 'close').then(() => ['']);
     const [answer] = await Promise.race([once(lines, 'line'), ended]);
     // Otherwise the program would wait for more.
@@ -70,12 +67,12 @@ export class Terminal {
 
   /** The width of help pages in characters. */
   get columns(): number {
-    return this.#stdout.columns ?? COLUMNS_DEFAULT;
+    return this.#streams.stdout.columns ?? COLUMNS_DEFAULT;
   }
 
   /** Writes a help page as the library formatted it. */
   writeHelp(text: string): void {
-    this.#stdout.write(text);
+    this.#streams.stdout.write(text);
   }
 
   /** Writes the library's complaint about the arguments without their values: a user may have tried `--secret=…`. */
@@ -87,7 +84,7 @@ export class Terminal {
   /** A reader that stops early, as `head` does, may have missed a secret: that is a failure. */
   #write(text: string): Promise<void> {
     return new Promise((resolve) => {
-      this.#stdout.write(text, (fault) => {
+      this.#streams.stdout.write(text, (fault) => {
         const code = fault && 'code' in fault ? String(fault.code) : '';
         const what = code === 'EPIPE' || code === '' ? 'was closed' : `failed (${code})`;
         if (fault) this.fail(EXIT.refused, [`Standard output ${what} before the whole answer was written.`]);
@@ -104,6 +101,6 @@ export class Terminal {
 
   /** Writes lines to standard error. */
   say(messages: readonly string[]): void {
-    for (const message of messages) this.#stderr.write(`${printable(message)}\n`);
+    for (const message of messages) this.#streams.stderr.write(`${printable(message)}\n`);
   }
 }

@@ -12,6 +12,7 @@ import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secr
 import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
 import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } from './describe-client.ts';
+import { DETAIL_KINDS } from './detail-tables.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
@@ -152,26 +153,20 @@ function including({ keys = [], subjects = [], resources = [] }: AddedDetails): 
 }
 
 function without(entry: RemovedDetail): Edit {
+  const isOther = (one: object) => Object.entries(entry).some(([member, value]) => Reflect.get(one, member) !== value);
   return ({ clientSecret, details }) => {
     if ('secret_id' in entry && entry.secret_id === undefined) {
       if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
       return success({ clientSecret: replaceSecret(clientSecret, NO_SECRET) });
     }
-    const left = withoutEntry(details, entry);
-    const kinds = ['secrets', 'keys', 'subjects', 'resources'] as const;
-    if (kinds.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
+    const left = {
+      secrets: details.secrets.filter(isOther),
+      keys: details.keys.filter(isOther),
+      subjects: details.subjects.filter(isOther),
+      resources: details.resources.filter((resource) => isOther({ resource })),
+    };
+    if (DETAIL_KINDS.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
     return failure('secret_id' in entry ? 'secret_unknown' : 'entry_unknown');
-  };
-}
-
-/** The details without the entry that has these members. */
-function withoutEntry({ secrets, keys, subjects, resources }: ClientDetails, entry: RemovedDetail): ClientDetails {
-  const isOther = (one: object) => Object.entries(entry).some(([member, value]) => Reflect.get(one, member) !== value);
-  return {
-    secrets: secrets.filter(isOther),
-    keys: keys.filter(isOther),
-    subjects: subjects.filter(isOther),
-    resources: resources.filter((resource) => isOther({ resource })),
   };
 }
 

@@ -1,9 +1,8 @@
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
-import { type Rows, rowsOf, tableOf } from '../document-answer.ts';
 import type { Answer } from '../outcome.ts';
-import { printable, shortened } from '../printable.ts';
-import { textTable } from '../text-table.ts';
+import { shortened } from '../printable.ts';
+import { membersOf, memberTable, type Rows, textTable } from '../text-table.ts';
 
 /** The columns of a list. */
 export const LIST_COLUMNS = [
@@ -40,7 +39,7 @@ export function clientAnswer({ client, credentials, secret }: ShownClient, messa
   ];
   return {
     document: { ...shown, ...credentials },
-    text: () => tableOf([...rowsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
+    text: () => memberTable([...membersOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
     messages: [...messages, ...once, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
   };
 }
@@ -48,14 +47,14 @@ export function clientAnswer({ client, credentials, secret }: ShownClient, messa
 /** The secrets of a client. */
 export function secretsAnswer({ secrets }: CredentialsDocument): Answer {
   const rows = secrets.map((secret) => [secret.secret_id ?? '(no id)', secret.name ?? '', describeExpiry(secret)]);
-  const table = [['secret_id', 'name', 'validity'], ...rows.map((row) => row.map(printable))];
+  const table = [['secret_id', 'name', 'validity'], ...rows];
   return { document: secrets, text: () => textTable(table, { heading: true }), messages: [] };
 }
 
 /** The row of a client in a list. */
 export function listedRow({ authentication_methods, ...client }: ListedClient): readonly string[] {
   const shown = { ...client, authentication_methods: authentication_methods.join(', ') };
-  return LIST_COLUMNS.map((column) => printable(shortened(String(shown[column] ?? ''), CELL_MAX)));
+  return LIST_COLUMNS.map((column) => shortened(String(shown[column] ?? ''), CELL_MAX));
 }
 
 /** What is wrong with clients of a list, which is not part of its table, and what follows: a line for each. */

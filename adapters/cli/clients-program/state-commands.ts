@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import { answerOf } from '../document-answer.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import type { AnswerOptions } from '../terminal.ts';
+import { answerOf } from '../text-table.ts';
 import { clientAnswer } from './client-answer.ts';
 import { accepted, type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 

@@ -1,11 +1,9 @@
 import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
 import { closestTo } from '../../../domain/edit-distance.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
-import { answerOf } from '../document-answer.ts';
 import { EXIT, Problem } from '../outcome.ts';
-import { printable } from '../printable.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
-import { textTable } from '../text-table.ts';
+import { answerOf, textTable } from '../text-table.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
 
 const NAME = 'npm run keys --';
@@ -102,6 +100,6 @@ function timeOf(seconds: number | undefined): string | null {
 
 function tableOf(documents: readonly ReturnType<typeof documentOf>[]): string {
   if (documents.length === 0) return '';
-  const rows = documents.map((key) => COLUMNS.map((column) => printable(String(key[column] ?? ''))));
+  const rows = documents.map((key) => COLUMNS.map((column) => String(key[column] ?? '')));
   return textTable([[...COLUMNS], ...rows], { heading: true });
 }
