@@ -82,7 +82,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
 
   async sqlite({ configuration: { settings }, role, log, database }) {
     if (role === 'primary') return undefined;
-    const { openClientRepository } = await import('../adapters/sqlite/open-client-repository.ts');
+    const { openClientRepository } = await import('../adapters/sqlite/sqlite-client-repository.ts');
     return openClientRepository(
       resolve(settings.DATABASE_FILE ?? ''),
       log,
@@ -92,7 +92,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
 
   async postgres({ configuration: { settings }, role, log, database, tables }) {
     if (role === 'primary') return undefined;
-    const { openClientRepository } = await import('../adapters/postgres/open-client-repository.ts');
+    const { openClientRepository } = await import('../adapters/postgres/postgres-client-repository.ts');
     const options = { ...database, poolSize: settings.DATABASE_POOL_SIZE };
     const { adapter, ...opened } = await openClientRepository(options, log, tables);
     return { ...opened, clients: adapter };

@@ -1,10 +1,13 @@
 import { logBroken } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import type { ClientResources } from '../../application/ports/client-resources.ts';
+import { followFigures } from '../../application/storage-figures.ts';
 import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
 import {
+  CLIENT_SECRETS,
+  CLIENTS,
   type ClientRecord,
   countExpiring,
   FIND_CLIENT_BY_SECRET,
@@ -16,11 +19,12 @@ import {
   type SecretRecord,
   secretOf,
 } from './client-entity.ts';
+import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
 import { LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
-import { migratedTable } from './table.ts';
+import { migratedTable, openTable, type TableDefinition } from './table.ts';
 
 /**
  * Registrations in the table `clients`, which another program manages: read at every look-up, never written and never
@@ -109,5 +113,40 @@ export function postgresClientResources(runner: Runner): ClientResources {
       const records = await runner.run<{ readonly resource: string }>({ ...FIND_RESOURCES, values: [clientId, id] });
       return records.map(({ resource }) => resource);
     },
+  };
+}
+
+/** How long each table of secrets may be read, for which the deadline of a request is too short. */
+const WHOLE_TABLE_MS = 60_000;
+
+/** The look-up of an id that no client can have. */
+const FIND_NO_CLIENT = { ...FIND_CLIENTS, values: [['']] };
+
+/**
+ * The repository, with one pool for all look-ups, what of it expires soon, and the costs of its secrets. Throws if a table
+ * cannot be used. If the database cannot be reached, resolves and continues to try.
+ *
+ * @param more further tables that look-ups read; `runnerOf` has what runs their statements.
+ */
+export async function openClientRepository(
+  options: ConnectionOptions,
+  log: DatabaseLog,
+  more: readonly TableDefinition[] = [],
+) {
+  const details = [CLIENT_SECRETS, CLIENT_RESOURCES, ...more];
+  const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
+  const { runner, runnerOf } = table;
+  const adapter = new PostgresClientRepository(runner, runnerOf(CLIENT_SECRETS), log);
+  // Requests wait for the only connection, and still find their answers in time.
+  const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
+  const figures = followFigures(table, {
+    countExpiring: () => adapter.countExpiring(),
+    findCosts: () => adapter.findCosts(costsMs),
+  });
+  return {
+    adapter,
+    resources: postgresClientResources(runnerOf(CLIENT_RESOURCES)),
+    runnerOf,
+    ...figures,
   };
 }

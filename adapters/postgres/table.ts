@@ -1,5 +1,5 @@
 import type { EntitySchema } from '@mikro-orm/core';
-import type { Dependency, HealthCheck, Readiness } from '../../application/ports/health-check.ts';
+import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
@@ -215,10 +215,17 @@ function assertUsable({ name: table, columns, access }: TableDefinition, found: 
   }
 }
 
-/** For tables without which the service can do most of its work: a fault is a note. */
-export function alwaysReady({ readiness }: HealthCheck): () => Readiness {
-  return () => {
-    const state = readiness();
-    return state.ready ? state : { ready: true, note: state.reason };
+/** Tables without which the service can do most of its work: a fault is a note. What `stop` ends has used them. */
+export function alwaysReady({ name, readiness, close }: Dependency, stop: () => void): Dependency {
+  return {
+    name,
+    readiness() {
+      const state = readiness();
+      return state.ready ? state : { ready: true, note: state.reason };
+    },
+    async close() {
+      stop();
+      await close();
+    },
   };
 }

@@ -1,10 +1,12 @@
 import { logBroken, lookupOf } from '../../application/client-lookup.ts';
 import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
 import type { ClientResources } from '../../application/ports/client-resources.ts';
+import type { StatementTimes } from '../../application/ports/telemetry.ts';
+import { followFigures } from '../../application/storage-figures.ts';
 import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
 import { type ClientRegistrationFields, isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
-import type { FileLog, FileReader } from './file-reader.ts';
+import { type FileLog, FileReader } from './file-reader.ts';
 
 /** The columns of a registration, by its fields. */
 export const FIELDS = `clients.id || '' as "id", clients.client_id as "clientId", client_secret as "clientSecret",
@@ -93,4 +95,16 @@ export function sqliteClientResources(file: FileReader): ClientResources {
       return file.read<{ readonly resource: string }>(FIND_RESOURCES, clientId, id).map(({ resource }) => resource);
     },
   };
+}
+
+/** The repository on a file, what of it expires soon, and the costs of its secrets. Throws FileUnusable if waiting would not help. */
+export async function openClientRepository(path: string, log: FileLog, times?: StatementTimes) {
+  const file = await FileReader.open(path, log, times);
+  const clients = new SqliteClientRepository(file, log);
+  // While the file cannot be read, it says so itself.
+  const figures = followFigures(file, {
+    countExpiring: () => clients.countExpiring().catch(() => ({})),
+    findCosts: () => clients.findCosts().catch(() => undefined),
+  });
+  return { clients, resources: sqliteClientResources(file), file, ...figures };
 }

@@ -69,13 +69,6 @@ export async function openKeyDirectory(options: Omit<ConnectionOptions, 'poolSiz
   const keysOptions = { ...options, poolSize: KEYS_POOL_SIZE };
   const table = await openTable('key directory', SIGNING_KEYS, keysOptions, log, undefined, SIGNING_KEY_STATES);
   const replicas = new ReplicaRegister(table.runner);
-  const close = () => {
-    replicas.close();
-    return table.close();
-  };
-  return {
-    adapter: new PostgresKeyDirectory(table.runner),
-    replicas,
-    dependency: { ...table, readiness: alwaysReady(table), close },
-  };
+  const dependency = alwaysReady(table, () => replicas.close());
+  return { adapter: new PostgresKeyDirectory(table.runner), replicas, dependency };
 }

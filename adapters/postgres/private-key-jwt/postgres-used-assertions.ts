@@ -155,9 +155,5 @@ export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolS
   const table = await openTable('used assertions', USED_ASSERTIONS, { ...options, poolSize: USES_POOL_SIZE }, log);
   const adapter = new PostgresUsedAssertions(table.runner, clock);
   adapter.start();
-  const close = () => {
-    adapter.close();
-    return table.close();
-  };
-  return { adapter, dependency: { ...table, readiness: alwaysReady(table), close } };
+  return { adapter, dependency: alwaysReady(table, () => adapter.close()) };
 }

@@ -1,7 +1,9 @@
 import type { ConnectionOptions } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLog } from '../../../adapters/postgres/health.ts';
-import { openClientRepository } from '../../../adapters/postgres/open-client-repository.ts';
-import type { PostgresClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import {
+  openClientRepository,
+  type PostgresClientRepository,
+} from '../../../adapters/postgres/postgres-client-repository.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 
 /** A repository and the table that it reads. */

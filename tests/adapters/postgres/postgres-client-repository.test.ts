@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { FIND_CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { openClientRepository } from '../../../adapters/postgres/open-client-repository.ts';
+import { openClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
 import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { openClientRepository } from '../../../adapters/postgres/open-client-repository.ts';
+import { openClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { type ClientWithResources, describeClientResources } from '../../contracts/client-resources.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { openClientRepository } from '../../../adapters/sqlite/open-client-repository.ts';
+import { openClientRepository } from '../../../adapters/sqlite/sqlite-client-repository.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 

@@ -1,4 +1,4 @@
-import { openClientRepository } from '../../../adapters/sqlite/open-client-repository.ts';
+import { openClientRepository } from '../../../adapters/sqlite/sqlite-client-repository.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { describeClientResources } from '../../contracts/client-resources.ts';

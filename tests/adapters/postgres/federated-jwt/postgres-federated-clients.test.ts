@@ -5,7 +5,7 @@ import {
 } from '../../../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../../../adapters/postgres/open-client-repository.ts';
+import { openClientRepository } from '../../../../adapters/postgres/postgres-client-repository.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import { describeFederatedClients } from '../../../contracts/federated-clients.ts';
 import { addWorkload } from '../../../support/client-subjects.ts';

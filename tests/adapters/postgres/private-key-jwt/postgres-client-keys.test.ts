@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../../../adapters/postgres/open-client-repository.ts';
+import { openClientRepository } from '../../../../adapters/postgres/postgres-client-repository.ts';
 import {
   CLIENT_KEYS,
   FIND_KEYS,

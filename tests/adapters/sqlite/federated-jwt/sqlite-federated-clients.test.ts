@@ -1,5 +1,5 @@
 import { sqliteFederatedClients } from '../../../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts';
-import { openClientRepository } from '../../../../adapters/sqlite/open-client-repository.ts';
+import { openClientRepository } from '../../../../adapters/sqlite/sqlite-client-repository.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { A_CLIENT } from '../../../contracts/client-repository.ts';
 import { describeFederatedClients } from '../../../contracts/federated-clients.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { openClientRepository } from '../../../../adapters/sqlite/open-client-repository.ts';
 import { sqliteClientKeys } from '../../../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts';
+import { openClientRepository } from '../../../../adapters/sqlite/sqlite-client-repository.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { describeClientKeys } from '../../../contracts/client-keys.ts';
 import { generateSigningKey } from '../../../support/assertions.ts';
