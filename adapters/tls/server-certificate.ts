@@ -79,22 +79,15 @@ export function inspectCertificate(
   const isForHost = isIP(host) === 0 ? leaf.checkHost(host, { subject: 'never' }) : leaf.checkIP(host);
   const leftMs = expiresAt.getTime() - now;
   const until = `TLS_CERT_FILE is valid until ${expiresAt.toISOString()}`;
-  return [
-    ...(isForHost
-      ? []
-      : [
-          problem(
-            `TLS_CERT_FILE is for ${names}, not for ${host}`,
-            'get a certificate for the host of BASE_URL, or correct BASE_URL',
-          ),
-        ]),
-    ...(Date.parse(leaf.validFrom) > now
-      ? [problem('TLS_CERT_FILE is not valid yet', 'correct the clock, or wait')]
-      : []),
-    leftMs <= 0
-      ? problem(`TLS_CERT_FILE has expired: ${until}`, RENEW)
-      : leftMs < SOON_MS
-        ? note(until, RENEW)
-        : fine(until),
-  ];
+  const findings: Finding[] = [];
+  if (!isForHost) {
+    const cure = 'get a certificate for the host of BASE_URL, or correct BASE_URL';
+    findings.push(problem(`TLS_CERT_FILE is for ${names}, not for ${host}`, cure));
+  }
+  if (Date.parse(leaf.validFrom) > now) {
+    findings.push(problem('TLS_CERT_FILE is not valid yet', 'correct the clock, or wait'));
+  }
+  if (leftMs <= 0) findings.push(problem(`TLS_CERT_FILE has expired: ${until}`, RENEW));
+  else findings.push(leftMs < SOON_MS ? note(until, RENEW) : fine(until));
+  return findings;
 }

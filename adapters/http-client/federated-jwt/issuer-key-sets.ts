@@ -28,9 +28,6 @@ export interface IssuerKeySetsOptions {
   readonly now?: () => number;
 }
 
-/** How many key sets are as they should be, are older than that, or are missing. */
-type KeySetCounts = Readonly<Record<'current' | 'stale' | 'absent', number>>;
-
 interface Fetched {
   readonly keys: readonly PublicJwk[];
   readonly fetchedMs: number;
@@ -73,7 +70,8 @@ export class IssuerKeySets implements Dependency {
     return sets;
   }
 
-  counts(): KeySetCounts {
+  /** How many key sets are as they should be, are older than that, or are missing. */
+  counts(): Readonly<Record<'current' | 'stale' | 'absent', number>> {
     const sets = [...this.sets().values()];
     const current = sets.filter((set) => set.current).length;
     return { current, stale: sets.length - current, absent: this.#sources.length - sets.length };
