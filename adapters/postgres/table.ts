@@ -215,7 +215,11 @@ function assertUsable({ name: table, columns, access }: TableDefinition, found: 
   }
 }
 
-/** Tables without which the service can do most of its work: a fault is a note. What `stop` ends has used them. */
+/**
+ * Tables without which the service can do most of its work: a fault is a note.
+ *
+ * @param stop ends what uses them, before they are closed.
+ */
 export function alwaysReady({ name, readiness, close }: Dependency, stop: () => void): Dependency {
   return {
     name,
