@@ -1,7 +1,7 @@
 import { compactVerify, errors } from 'jose';
 import type { VerificationKeys } from '../../application/ports/key-provider.ts';
 import type { TokenDefect, TokenVerifier } from '../../application/ports/token-verifier.ts';
-import { type AccessTokenClaims, isAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
+import { isAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readTokenAlgorithm } from '../../domain/token-key.ts';
 import { algorithmOf } from './algorithms.ts';
@@ -13,19 +13,15 @@ const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Verifies with jose and the trusted key that the token names. */
-export class JoseTokenVerifier implements TokenVerifier {
-  readonly #keys: VerificationKeys;
-
-  constructor(keys: VerificationKeys) {
-    this.#keys = keys;
-  }
-
-  async verify(token: string): Promise<Result<AccessTokenClaims, TokenDefect>> {
-    const payload = await verifyCompactJws(token, this.#keys);
-    if (!payload.ok) return payload;
-    const claims = parseUnambiguously(payload.value);
-    return isAccessTokenClaims(claims) ? success(claims) : failure('token_claims_malformed');
-  }
+export function joseTokenVerifier(keys: VerificationKeys): TokenVerifier {
+  return {
+    async verify(token) {
+      const payload = await verifyCompactJws(token, keys);
+      if (!payload.ok) return payload;
+      const claims = parseUnambiguously(payload.value);
+      return isAccessTokenClaims(claims) ? success(claims) : failure('token_claims_malformed');
+    },
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
@@ -57,7 +57,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    const verifier = get(PARTS.observe).tokens(new JoseTokenVerifier(get(PARTS.keyProvider)));
+    const verifier = get(PARTS.observe).tokens(joseTokenVerifier(get(PARTS.keyProvider)));
     return new AuthorizeRequest(verifier, get(PARTS.clock), expected);
   });
 }

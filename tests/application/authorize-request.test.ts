@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
@@ -14,12 +14,12 @@ const { iss: ISSUER, iat: NOW } = CLAIMS;
 const CALLER = { ok: true, value: { clientId: CLAIMS.sub, tokenId: CLAIMS.jti } };
 
 let signer: NodeCryptoTokenSigner;
-let verifier: JoseTokenVerifier;
+let verifier: TokenVerifier;
 
 beforeAll(async () => {
   const keys = await freshKeyRing();
   signer = new NodeCryptoTokenSigner(keys);
-  verifier = new JoseTokenVerifier(keys);
+  verifier = joseTokenVerifier(keys);
 });
 
 interface Case extends Omit<ExpectedToken, 'issuer'> {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { JoseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
@@ -107,7 +107,7 @@ const scopeTokens = fc.uniqueArray(scopeToken, { minLength: 1, maxLength: 6 });
 describe('IssueToken', () => {
   it('issues a token that the verifier accepts, with the claims that it returns', async () => {
     const { accessToken, claims } = await issued(world());
-    expect(await new JoseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
+    expect(await joseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
   });
 
   it('names the client as subject and audience, and the deployment as issuer', async () => {
@@ -333,7 +333,7 @@ describe('IssueToken, for the resources of the request', () => {
     const outcome = await world().issueToken.execute(requestOf({ resources: RESOURCES }));
     if (!outcome.ok) throw new Error(outcome.problem.reason);
     const { accessToken, claims } = outcome.value;
-    expect(await new JoseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
+    expect(await joseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
   });
 
   it.each([

@@ -6,7 +6,7 @@ import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-se
 import { Lifecycle, type RunningServer, startServer } from '../../../adapters/http/server/running-server.ts';
 import { RemoteKeyProvider } from '../../../adapters/http-client/example-resource/remote-key-provider.ts';
 import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { createStateLog } from '../../../adapters/log/state-log.ts';
 import {
   inMemoryLocationCatalog,
@@ -38,7 +38,7 @@ export async function startResourceServer(
     rejectionDelay: new RejectionDelay(),
     load: new LoadLimit(LOAD_LIMITS),
     routes: [locationRoute(inMemoryLocationCatalog(PLACES), settings.LOCATION_FIELD_ORDER)],
-    authorizeRequest: new AuthorizeRequest(new JoseTokenVerifier(keys), clock, {
+    authorizeRequest: new AuthorizeRequest(joseTokenVerifier(keys), clock, {
       issuer: settings.TOKEN_ISSUER,
       audience: settings.TOKEN_AUDIENCE,
       leewaySeconds: settings.TOKEN_LEEWAY_SECONDS,

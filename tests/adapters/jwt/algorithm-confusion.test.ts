@@ -1,10 +1,11 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign as signDer } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../../application/ports/key-provider.ts';
+import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { encode } from '../../hostile/token-forge.ts';
 import { CLAIMS } from '../../support/claims.ts';
@@ -14,7 +15,7 @@ import { isSignedBy } from '../../support/token-algorithms.ts';
 const trusted = {} as Record<TokenAlgorithm, KeyPair & { readonly privateKey: KeyObject }>;
 /** A key of each type that the service does not trust. */
 const attackers = {} as Record<TokenAlgorithm, SigningKey>;
-let verifier: JoseTokenVerifier;
+let verifier: TokenVerifier;
 
 beforeAll(async () => {
   const made = new Map<string, KeyObject>();
@@ -26,7 +27,7 @@ beforeAll(async () => {
     attackers[algorithm] = await factory.make(algorithm);
   }
   const all = Object.values(trusted);
-  verifier = new JoseTokenVerifier({
+  verifier = joseTokenVerifier({
     verificationKey: async (kid) => all.find((key) => key.kid === kid)?.publicKey,
   });
 });

@@ -2,8 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
 import { FORGED_TOKENS, NO_BEARER_TOKENS } from '../../hostile/forged-tokens.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
 import { CLAIMS } from '../../support/claims.ts';
@@ -12,14 +13,14 @@ import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
 const MALFORMED = { ok: false, problem: 'token_malformed' };
 
-let verifier: JoseTokenVerifier;
+let verifier: TokenVerifier;
 let make: TokenForge;
 
 beforeAll(async () => {
   const made = new Map<string, KeyObject>();
   const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
   const factory = createKeyFactory({ ids: new RandomIdGenerator(), privateKeys });
-  verifier = new JoseTokenVerifier(await freshKeyRing({ factory }));
+  verifier = joseTokenVerifier(await freshKeyRing({ factory }));
   for (const [kid, key] of made) make = new TokenForge(key, kid, CLAIMS.iss);
 });
 

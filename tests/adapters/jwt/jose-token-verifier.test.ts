@@ -1,5 +1,5 @@
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
@@ -7,13 +7,13 @@ import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
 for (const algorithm of OTHER_ALGORITHMS) {
-  describeTokenVerifier(`JoseTokenVerifier with ${algorithm}`, async () => {
+  describeTokenVerifier(`joseTokenVerifier with ${algorithm}`, async () => {
     const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator(), algorithm }) });
-    return { signer: new NodeCryptoTokenSigner(keys), verifier: new JoseTokenVerifier(keys) };
+    return { signer: new NodeCryptoTokenSigner(keys), verifier: joseTokenVerifier(keys) };
   });
 }
 
-describeTokenVerifier('JoseTokenVerifier', async () => {
+describeTokenVerifier('joseTokenVerifier', async () => {
   const keys = await freshKeyRing();
-  return { signer: new NodeCryptoTokenSigner(keys), verifier: new JoseTokenVerifier(keys) };
+  return { signer: new NodeCryptoTokenSigner(keys), verifier: joseTokenVerifier(keys) };
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it } from '@jest/globals';
 import { AlwaysOnSampler, type ReadableSpan } from '@opentelemetry/sdk-trace';
 import bcrypt from 'bcrypt';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
@@ -69,11 +69,11 @@ describeTokenSigner('NodeCryptoTokenSigner, traced,', async () => {
   const keys = await freshKeyRing();
   return { signer: requested(ports.signer(new NodeCryptoTokenSigner(keys)), 'sign'), keys };
 });
-describeTokenVerifier('JoseTokenVerifier, traced,', async () => {
+describeTokenVerifier('joseTokenVerifier, traced,', async () => {
   const keys = await freshKeyRing();
   return {
     signer: new NodeCryptoTokenSigner(keys),
-    verifier: requested(ports.tokens(new JoseTokenVerifier(keys)), 'verify'),
+    verifier: requested(ports.tokens(joseTokenVerifier(keys)), 'verify'),
   };
 });
 describeClientKeys('InMemoryClientKeys, traced,', async (clients) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyRing } from '../../../application/keys/key-ring.ts';
@@ -34,7 +34,7 @@ describe('replicas that share a directory while the algorithm changes', () => {
     clock.advance(PUBLICATION);
     for (const [signing, verifying] of [[before, after] as const, [after, before] as const]) {
       const token = await new NodeCryptoTokenSigner(signing).sign(CLAIMS);
-      expect(await new JoseTokenVerifier(verifying).verify(token)).toEqual({ ok: true, value: CLAIMS });
+      expect(await joseTokenVerifier(verifying).verify(token)).toEqual({ ok: true, value: CLAIMS });
       expect(await algorithmsIn(verifying)).toEqual([from, to].toSorted());
     }
     expect([await algorithmOf(before), await algorithmOf(after)]).toEqual([from, to]);

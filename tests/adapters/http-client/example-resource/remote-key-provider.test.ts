@@ -6,7 +6,7 @@ import {
   RemoteKeyProvider,
 } from '../../../../adapters/http-client/example-resource/remote-key-provider.ts';
 import { readPublicKey } from '../../../../adapters/jwt/create-key-factory.ts';
-import { JoseTokenVerifier } from '../../../../adapters/jwt/jose-token-verifier.ts';
+import { joseTokenVerifier } from '../../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../../adapters/jwt/node-crypto-token-signer.ts';
 import type { KeyRing } from '../../../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
@@ -82,11 +82,11 @@ describeVerificationKeys('RemoteKeyProvider', async () => {
   return { keys, trusted: await ring.signingKey() };
 });
 
-describeTokenVerifier('JoseTokenVerifier by URL', async () => {
+describeTokenVerifier('joseTokenVerifier by URL', async () => {
   const own = await freshKeyRing();
   const { keys, issuer } = await remote();
   issuer.answer = keySetAnswer({ keys: await own.publicKeys() });
-  return { signer: new NodeCryptoTokenSigner(own), verifier: new JoseTokenVerifier(keys) };
+  return { signer: new NodeCryptoTokenSigner(own), verifier: joseTokenVerifier(keys) };
 });
 
 describe('RemoteKeyProvider', () => {
