@@ -7,7 +7,6 @@ import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-i
 import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { IssuerKeyCache } from '../../adapters/memory/federated-jwt/issuer-key-cache.ts';
-import { sqliteFederatedClients } from '../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import type { FederatedClients } from '../../application/ports/federated-clients.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -128,15 +127,18 @@ function problemsOfRules(clients: readonly NewClient[], trusted: TrustedIssuers)
 
 /** Finds the rules in the storage of the clients. A storage that nothing here knows has none. */
 export async function federatedClientsOf({ settings, clients: registered }: Configuration) {
-  const postgres = settings.CLIENT_REPOSITORY === 'postgres' ? await loadFederatedClients() : undefined;
+  const { CLIENT_REPOSITORY: storage } = settings;
+  const postgres = storage === 'postgres' ? await loadFederatedClients() : undefined;
+  const sqlite =
+    storage === 'sqlite' ? await import('../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts') : undefined;
   return ({ clients, file, runnerOf }: OpenedStorage, log: StateLog): FederatedClients => {
-    if (file !== undefined) return sqliteFederatedClients(file, log);
+    if (file !== undefined && sqlite !== undefined) return sqlite.sqliteFederatedClients(file, log);
     if (runnerOf === undefined || postgres === undefined) return new InMemoryFederatedClients(clients, registered);
     return postgres.postgresFederatedClients(runnerOf(postgres.CLIENT_SUBJECTS), log);
   };
 }
 
-/** The ORM is loaded only where it is used. */
+/** The ORM is loaded only where it is used, as is `node:sqlite`, which older Node.js does not have. */
 function loadFederatedClients() {
   return import('../../adapters/postgres/federated-jwt/postgres-federated-clients.ts');
 }

@@ -2,7 +2,6 @@ import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
-import { sqliteClientKeys } from '../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts';
 import type { ClientKeys } from '../../application/ports/client-keys.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
@@ -95,9 +94,12 @@ function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
 
 /** Finds the keys in the storage of the clients. A storage that nothing here knows has none. */
 async function clientKeysOf({ settings, clients: registered }: Configuration) {
-  const postgres = settings.CLIENT_REPOSITORY === 'postgres' ? await loadClientKeys() : undefined;
+  const { CLIENT_REPOSITORY: storage } = settings;
+  const postgres = storage === 'postgres' ? await loadClientKeys() : undefined;
+  const sqlite =
+    storage === 'sqlite' ? await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts') : undefined;
   return ({ clients, file, runnerOf }: OpenedStorage, log: StateLog): ClientKeys => {
-    if (file !== undefined) return sqliteClientKeys(file, log);
+    if (file !== undefined && sqlite !== undefined) return sqlite.sqliteClientKeys(file, log);
     if (runnerOf === undefined || postgres === undefined) return inMemoryClientKeys(clients, registered);
     return postgres.postgresClientKeys(runnerOf(postgres.CLIENT_KEYS), log);
   };
