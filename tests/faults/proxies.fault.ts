@@ -3,6 +3,7 @@ import { Agent, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DeployedProxy, missingFor, PUBLIC_NAME, REPLICA_HOSTS } from '../support/deployed-proxy.ts';
 import { freePort } from '../support/free-port.ts';
+import { where } from '../support/installed.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -22,11 +23,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const INSTALLED = DRIVEN.filter((name) => {
+/** A test of one of them, which is skipped where its program is missing. */
+function testOf(name: (typeof DRIVEN)[number]) {
   const missing = missingFor(name);
   if (missing !== undefined) process.stderr.write(`deploy/proxies/${name} is not tried, because ${missing}.\n`);
-  return missing === undefined;
-});
+  return where(missing === undefined, it);
+}
 
 interface Answer {
   readonly status: number;
@@ -71,70 +73,72 @@ class Caller implements Disposable {
 }
 
 describe('deploy/proxies', () => {
-  it.each(INSTALLED)(
-    '%s passes on the address of the client, and no request is lost while a replica stops',
-    async (name) => {
-      const backend = { port: await freePort(), managementPort: await freePort() };
-      using proxy = await DeployedProxy.prepare(name, backend);
-      const { certificate: TLS_CERT_FILE, key: TLS_KEY_FILE } = proxy.certificate;
-      const replicas: Program[] = [];
-      try {
-        for (const host of REPLICA_HOSTS) {
-          replicas.push(
-            startReplica(backend, {
-              HOST: host,
-              MANAGEMENT_HOST: host,
-              BASE_URL: `https://${PUBLIC_NAME}`,
-              TRUSTED_PROXIES: '127.0.0.1',
-              KEY_DIRECTORY: 'postgres',
-              KEY_PUBLICATION_SECONDS: '1',
-              DATABASE_URL: database.url,
-              SHUTDOWN_GRACE_MS: '5000',
-              ...(PASSES_ON_CONNECTIONS.test(name) && { PROXY_PROTOCOL: 'true', TLS_CERT_FILE, TLS_KEY_FILE }),
-            }),
-          );
-        }
-        await Promise.all(replicas.map((replica) => replica.printed(/"event":"started"/)));
-        await using _running = proxy.start();
-        using caller = new Caller(proxy);
-        const answerOf = (form: Readonly<Record<string, string>>) =>
-          caller.post(form).catch((error: Error) => ({ status: 0, text: error.message }));
-        await until(async () => (await answerOf(DEMO_TOKEN_REQUEST)).status === 200, 'the proxy passes requests on');
-
-        // The limit for a body is that of the service.
-        expect(await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(15_000) })).toMatchObject({ status: 200 });
-        const tooLarge = await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(20_000) });
-        expect(tooLarge).toMatchObject({ status: 413, text: expect.stringContaining('invalid_request') });
-
-        const failed: Answer[] = [];
-        let [answered, running] = [0, true];
-        const callers = Array.from({ length: CALLERS }, async () => {
-          while (running) {
-            const answer = await answerOf(DEMO_TOKEN_REQUEST);
-            answered += 1;
-            if (answer.status !== 200) failed.push(answer);
+  for (const name of DRIVEN) {
+    testOf(name)(
+      `${name} passes on the address of the client, and no request is lost while a replica stops`,
+      async () => {
+        const backend = { port: await freePort(), managementPort: await freePort() };
+        using proxy = await DeployedProxy.prepare(name, backend);
+        const { certificate: TLS_CERT_FILE, key: TLS_KEY_FILE } = proxy.certificate;
+        const replicas: Program[] = [];
+        try {
+          for (const host of REPLICA_HOSTS) {
+            replicas.push(
+              startReplica(backend, {
+                HOST: host,
+                MANAGEMENT_HOST: host,
+                BASE_URL: `https://${PUBLIC_NAME}`,
+                TRUSTED_PROXIES: '127.0.0.1',
+                KEY_DIRECTORY: 'postgres',
+                KEY_PUBLICATION_SECONDS: '1',
+                DATABASE_URL: database.url,
+                SHUTDOWN_GRACE_MS: '5000',
+                ...(PASSES_ON_CONNECTIONS.test(name) && { PROXY_PROTOCOL: 'true', TLS_CERT_FILE, TLS_KEY_FILE }),
+              }),
+            );
           }
-        });
-        await until(() => answered > 100, 'there is load');
-        replicas[0]?.process.kill('SIGTERM');
-        expect(await replicas[0]?.ended()).toBe(0);
-        const before = answered;
-        await until(() => answered > before + 100, 'the other replica serves');
-        running = false;
-        await Promise.all(callers);
-        expect(failed).toEqual([]);
+          await Promise.all(replicas.map((replica) => replica.printed(/"event":"started"/)));
+          await using _running = proxy.start();
+          using caller = new Caller(proxy);
+          const answerOf = (form: Readonly<Record<string, string>>) =>
+            caller.post(form).catch((error: Error) => ({ status: 0, text: error.message }));
+          await until(async () => (await answerOf(DEMO_TOKEN_REQUEST)).status === 200, 'the proxy passes requests on');
 
-        const addresses = replicas.map((replica) =>
-          [...replica.stdout().matchAll(/"remote_address":"([^"]*)"/g)].map(([, address]) => address),
-        );
-        for (const each of addresses) {
-          expect(each.length).toBeGreaterThan(10);
-          expect(new Set(each)).toEqual(new Set([CALLER]));
+          // The limit for a body is that of the service.
+          expect(await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(15_000) })).toMatchObject({ status: 200 });
+          const tooLarge = await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(20_000) });
+          expect(tooLarge).toMatchObject({ status: 413, text: expect.stringContaining('invalid_request') });
+
+          const failed: Answer[] = [];
+          let [answered, running] = [0, true];
+          const callers = Array.from({ length: CALLERS }, async () => {
+            while (running) {
+              const answer = await answerOf(DEMO_TOKEN_REQUEST);
+              answered += 1;
+              if (answer.status !== 200) failed.push(answer);
+            }
+          });
+          await until(() => answered > 100, 'there is load');
+          replicas[0]?.process.kill('SIGTERM');
+          expect(await replicas[0]?.ended()).toBe(0);
+          const before = answered;
+          await until(() => answered > before + 100, 'the other replica serves');
+          running = false;
+          await Promise.all(callers);
+          expect(failed).toEqual([]);
+
+          const addresses = replicas.map((replica) =>
+            [...replica.stdout().matchAll(/"remote_address":"([^"]*)"/g)].map(([, address]) => address),
+          );
+          for (const each of addresses) {
+            expect(each.length).toBeGreaterThan(10);
+            expect(new Set(each)).toEqual(new Set([CALLER]));
+          }
+        } finally {
+          for (const replica of replicas) await replica[Symbol.asyncDispose]();
         }
-      } finally {
-        for (const replica of replicas) await replica[Symbol.asyncDispose]();
-      }
-    },
-    180_000,
-  );
+      },
+      180_000,
+    );
+  }
 });
