@@ -105,9 +105,13 @@ interface Message {
   readonly fault?: { readonly dependency: string; readonly reason: string; readonly isExhausted: boolean };
 }
 
+/** Of a fault that is none of ours, only its message is sent: the rest of it may be something that no message can carry. */
 function withSentFault(message: Message): Message {
   const { e: fault } = message;
-  if (!(fault instanceof DependencyUnavailable)) return message;
+  if (fault === undefined) return message;
+  if (!(fault instanceof DependencyUnavailable)) {
+    return { ...message, e: new Error(fault instanceof Error ? fault.message : 'unknown fault') };
+  }
   const reason = fault.cause instanceof Error ? fault.cause.message : 'unknown fault';
   const isExhausted = fault instanceof SlotsExhausted;
   return { ...message, e: undefined, fault: { dependency: fault.dependency, reason, isExhausted } };

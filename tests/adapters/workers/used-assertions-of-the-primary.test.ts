@@ -52,6 +52,13 @@ describe('the used assertions of the primary', () => {
     expect(fault).toMatchObject({ dependency: 'used assertions', cause: new Error('timeout') });
   });
 
+  it('throws the message of a fault that no message can carry', async () => {
+    const { remote } = workerOf({ use: () => Promise.reject(new Error('unforeseen', { cause: () => {} })) });
+    const fault = await remote.use(uses).catch((reason: unknown) => reason);
+    expect(fault).toBeInstanceOf(DependencyUnavailable);
+    expect(fault).toMatchObject({ dependency: 'used assertions', cause: new Error('unforeseen') });
+  });
+
   it('throws if the primary ends before it answers', async () => {
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const { remote, pipe } = workerOf({
