@@ -91,8 +91,9 @@ class ArraySplitter {
   }
 
   #endEntry(bytes: Buffer): JsonEntry {
-    const [text, position, line] = [Buffer.concat([this.#begun, bytes]), this.#position, this.#firstLine];
+    const [text, position] = [Buffer.concat([this.#begun, bytes]), this.#position];
     const isMissing = this.#state === 'behind' && this.#isBlank;
+    const line = this.#isBlank && !isMissing ? this.#line : this.#firstLine;
     this.#begun = Buffer.alloc(0);
     this.#position += 1;
     this.#isBlank = true;

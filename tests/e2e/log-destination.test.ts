@@ -24,6 +24,18 @@ describe('a service whose standard output cannot be written', () => {
 });
 
 describe('a program that nobody can read', () => {
+  it('the doctor exits with 1, since its report is lost', async () => {
+    const full = openSync('/dev/full', 'w');
+    const clients = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
+    const settings = { ...clients, BASE_URL: 'http://127.0.0.1:1', PORT: '0', MANAGEMENT_PORT: '0' };
+    await using readable = runProgram('config/doctor.ts', settings);
+    expect(await readable.ended()).toBe(0);
+    await using doctor = runProgramOn(full, 'config/doctor.ts', settings, full);
+    await until(() => doctor.exitCode !== null, 'the program has ended');
+    expect(doctor.exitCode).toBe(1);
+    closeSync(full);
+  });
+
   it.each(['config/main.ts', 'config/demo.ts'])('%s: exits with 1 where it cannot start', async (file) => {
     const full = openSync('/dev/full', 'w');
     await using toFull = runProgramOn(full, file, { WORKERS: 'none' }, full);

@@ -65,6 +65,8 @@ describe('readJsonArray', () => {
     ['[1,\n 2,\n]', 2, 'is missing: a comma before the end of the array, in line 2'],
     ['[1, [}, 3]', 1, 'is not JSON; it begins in line 1'],
     ['\n[1,\n\n [},\n 3]', 1, 'is not JSON; it begins in line 4'],
+    ['\n[,1]', 0, 'is not JSON; it begins in line 2'],
+    ['[1,\n\n,2]', 1, 'is not JSON; it begins in line 3'],
   ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
     for (const size of [1, 100]) {
       expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });
