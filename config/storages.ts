@@ -23,7 +23,7 @@ import type { Settings, StorageName } from './settings/settings.ts';
 /** How this service connects to the database, whatever for. */
 export type DatabaseOptions = Omit<ConnectionOptions, 'poolSize'>;
 
-/** Without an URL if the settings name no database, which is then not opened. */
+/** Without a URL if the settings name no database. What opens one requires DATABASE_URL (`config/settings/settings.ts`). */
 export function databaseOptions(settings: Settings, log: Logger, metrics: ProcessMetrics): DatabaseOptions {
   const { DATABASE_URL, DATABASE_URL_FILE: path, DATABASE_DEADLINE_MS: deadlineMs } = settings;
   const url = DATABASE_URL?.reveal() ?? '';
@@ -66,6 +66,12 @@ export interface OpenedStorage {
 
 /** Opens a storage; undefined if a process of this role needs none. Rejects if it cannot be used at all. */
 type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage | undefined>;
+
+/** What a storage of this kind always has. */
+export function required<Member>(member: Member | undefined): Member {
+  if (member === undefined) throw new Error('this storage does not have what a capability needs of it');
+  return member;
+}
 
 /** How each value of CLIENT_REPOSITORY is opened. */
 export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {

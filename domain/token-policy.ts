@@ -12,7 +12,7 @@ export const LIFETIME_SECONDS_MAX = 86_400;
 export interface TokenPolicyOptions {
   /** Claim `iss`, exactly as tokens contain it. */
   readonly issuer: string;
-  /** `exp - iat`, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX. */
+  /** `exp - iat`, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
   readonly lifetimeSeconds: number;
   /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
   readonly profile?: 'default' | 'rfc9068';

@@ -19,7 +19,7 @@ import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
 import { text, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { OpenedStorage } from '../storages.ts';
+import { type OpenedStorage, required } from '../storages.ts';
 
 /** A trusted issuer and the source of its keys. */
 type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
@@ -125,17 +125,23 @@ function problemsOfRules(clients: readonly NewClient[], trusted: TrustedIssuers)
   );
 }
 
+/** How the rules of clients are found, once their storage is open. */
+type FindRules = (storage: OpenedStorage, log: StateLog) => FederatedClients;
+
 /** Finds the rules in the storage of the clients. A storage that nothing here knows has none. */
-export async function federatedClientsOf({ settings, clients: registered }: Configuration) {
-  const { CLIENT_REPOSITORY: storage } = settings;
-  const postgres = storage === 'postgres' ? await loadFederatedClients() : undefined;
-  const sqlite =
-    storage === 'sqlite' ? await import('../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts') : undefined;
-  return ({ clients, file, runnerOf }: OpenedStorage, log: StateLog): FederatedClients => {
-    if (file !== undefined && sqlite !== undefined) return sqlite.sqliteFederatedClients(file, log);
-    if (runnerOf === undefined || postgres === undefined) return new InMemoryFederatedClients(clients, registered);
-    return postgres.postgresFederatedClients(runnerOf(postgres.CLIENT_SUBJECTS), log);
-  };
+export async function federatedClientsOf({ settings, clients: registered }: Configuration): Promise<FindRules> {
+  switch (settings.CLIENT_REPOSITORY) {
+    case 'postgres': {
+      const { CLIENT_SUBJECTS, postgresFederatedClients } = await loadFederatedClients();
+      return ({ runnerOf }, log) => postgresFederatedClients(required(runnerOf)(CLIENT_SUBJECTS), log);
+    }
+    case 'sqlite': {
+      const sqlite = await import('../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts');
+      return ({ file }, log) => sqlite.sqliteFederatedClients(required(file), log);
+    }
+    default:
+      return ({ clients }) => new InMemoryFederatedClients(clients, registered);
+  }
 }
 
 /** The ORM is loaded only where it is used, as is `node:sqlite`, which older Node.js does not have. */

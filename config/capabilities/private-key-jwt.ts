@@ -12,7 +12,7 @@ import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { databaseOptions, type OpenedStorage } from '../storages.ts';
+import { databaseOptions, type OpenedStorage, required } from '../storages.ts';
 
 /** Clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
 export const privateKeyJwt = define({
@@ -88,21 +88,27 @@ export const privateKeyJwt = define({
   },
 });
 
+/** How the keys of clients are found, once their storage is open. */
+type FindClientKeys = (storage: OpenedStorage, log: StateLog) => ClientKeys;
+
 function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
   return methods.includes('private_key_jwt');
 }
 
 /** Finds the keys in the storage of the clients. A storage that nothing here knows has none. */
-async function clientKeysOf({ settings, clients: registered }: Configuration) {
-  const { CLIENT_REPOSITORY: storage } = settings;
-  const postgres = storage === 'postgres' ? await loadClientKeys() : undefined;
-  const sqlite =
-    storage === 'sqlite' ? await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts') : undefined;
-  return ({ clients, file, runnerOf }: OpenedStorage, log: StateLog): ClientKeys => {
-    if (file !== undefined && sqlite !== undefined) return sqlite.sqliteClientKeys(file, log);
-    if (runnerOf === undefined || postgres === undefined) return inMemoryClientKeys(clients, registered);
-    return postgres.postgresClientKeys(runnerOf(postgres.CLIENT_KEYS), log);
-  };
+async function clientKeysOf({ settings, clients: registered }: Configuration): Promise<FindClientKeys> {
+  switch (settings.CLIENT_REPOSITORY) {
+    case 'postgres': {
+      const { CLIENT_KEYS, postgresClientKeys } = await loadClientKeys();
+      return ({ runnerOf }, log) => postgresClientKeys(required(runnerOf)(CLIENT_KEYS), log);
+    }
+    case 'sqlite': {
+      const { sqliteClientKeys } = await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts');
+      return ({ file }, log) => sqliteClientKeys(required(file), log);
+    }
+    default:
+      return ({ clients }) => inMemoryClientKeys(clients, registered);
+  }
 }
 
 function loadClientKeys() {

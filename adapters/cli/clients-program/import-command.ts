@@ -44,15 +44,15 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
       JSON_OPTION,
     ],
     async *run(options, path = '') {
-      const unreadable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) => {
+      const throwUnreadable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) => {
         throw new Problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
       };
-      const file = await openFile(path).catch(unreadable);
+      const file = await openFile(path).catch(throwUnreadable);
       try {
         yield* withStorage(open, (clients) => importFile(clients, file, path, options, streamClientsFile));
       } catch (fault) {
         if (!isReadFault(fault)) throw fault;
-        unreadable(fault);
+        throwUnreadable(fault);
       } finally {
         await file.close();
       }
