@@ -37,7 +37,7 @@ async function add(client: ClientWithResources): Promise<string> {
   return String(row?.['id']);
 }
 
-describeClientResources('PostgresClientResources', async (clients) => {
+describeClientResources('postgresClientResources', async (clients) => {
   await emptyTables();
   const { clientResources, close } = await open();
   const ids = new Map<string, string>();
@@ -45,7 +45,7 @@ describeClientResources('PostgresClientResources', async (clients) => {
   return { clientResources, close, idOf: (clientId) => ids.get(clientId) ?? 'none' };
 });
 
-describe('PostgresClientResources', () => {
+describe('postgresClientResources', () => {
   beforeEach(emptyTables);
 
   it('reads what is stored now', async () => {

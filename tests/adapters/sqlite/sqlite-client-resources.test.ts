@@ -4,7 +4,7 @@ import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { describeClientResources } from '../../contracts/client-resources.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 
-describeClientResources('SqliteClientResources', async (clients) => {
+describeClientResources('sqliteClientResources', async (clients) => {
   const file = await createSqliteFile();
   for (const { clientId, resources } of clients) {
     await file.add({ ...A_CLIENT, clientId, details: { ...NO_DETAILS, resources } });

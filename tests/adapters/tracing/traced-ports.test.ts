@@ -76,11 +76,11 @@ describeTokenVerifier('joseTokenVerifier, traced,', async () => {
     verifier: requested(ports.tokens(joseTokenVerifier(keys)), 'verify'),
   };
 });
-describeClientKeys('InMemoryClientKeys, traced,', async (clients) => {
+describeClientKeys('inMemoryClientKeys, traced,', async (clients) => {
   const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients);
   return requested(ports.clientKeys(inMemoryClientKeys(repository, clients)), 'findKeys');
 });
-describeClientResources('InMemoryClientResources, traced,', async (clients) => {
+describeClientResources('inMemoryClientResources, traced,', async (clients) => {
   const registered = clients.map(({ clientId, resources }) => {
     return { ...A_CLIENT, clientId, details: { ...NO_DETAILS, resources } };
   });

@@ -5,7 +5,7 @@ import {
 } from '../../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { describeLocationCatalog } from '../../../contracts/location-catalog.ts';
 
-describeLocationCatalog('InMemoryLocationCatalog', (places) => inMemoryLocationCatalog(places));
+describeLocationCatalog('inMemoryLocationCatalog', (places) => inMemoryLocationCatalog(places));
 
 describe('the places of the example', () => {
   it('are at least 20, each with a code of its own and every field filled', () => {

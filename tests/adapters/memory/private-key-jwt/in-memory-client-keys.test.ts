@@ -4,6 +4,6 @@ import { RandomIdGenerator } from '../../../../adapters/system/system.ts';
 import { describeClientKeys } from '../../../contracts/client-keys.ts';
 import { FixedClock } from '../../../support/fixed-clock.ts';
 
-describeClientKeys('InMemoryClientKeys', async (clients) =>
+describeClientKeys('inMemoryClientKeys', async (clients) =>
   inMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients), clients),
 );

@@ -38,9 +38,9 @@ async function fresh(log?: (line: DatabaseLine) => void) {
   return { ...opened, add };
 }
 
-describeFederatedClients('PostgresFederatedClients', () => fresh());
+describeFederatedClients('postgresFederatedClients', () => fresh());
 
-describe('PostgresFederatedClients', () => {
+describe('postgresFederatedClients', () => {
   const identity = { issuer: RULE.issuer, subject: RULE.subject };
 
   test('does not open without the table of a migration, and says what to run', async () => {

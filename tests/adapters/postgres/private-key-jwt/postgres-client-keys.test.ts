@@ -82,7 +82,7 @@ describe('a database with the tables of the service', () => {
   });
   beforeEach(() => database.query('delete from client_keys'));
 
-  describeClientKeys('PostgresClientKeys', async (clients) => {
+  describeClientKeys('postgresClientKeys', async (clients) => {
     const keys = await open();
     for (const client of clients) await add(client);
     return keys;

@@ -5,7 +5,7 @@ import { A_CLIENT } from '../../../contracts/client-repository.ts';
 import { describeFederatedClients } from '../../../contracts/federated-clients.ts';
 import { createSqliteFile } from '../../../support/sqlite-file.ts';
 
-describeFederatedClients('SqliteFederatedClients', async () => {
+describeFederatedClients('sqliteFederatedClients', async () => {
   const file = await createSqliteFile();
   const opened = await openClientRepository(file.path, () => {});
   return {

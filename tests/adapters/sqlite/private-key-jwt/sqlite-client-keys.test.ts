@@ -19,7 +19,7 @@ async function openKeys(file: SqliteFile) {
   return { keys: sqliteClientKeys(reader, (line) => lines.push(line)), lines };
 }
 
-describeClientKeys('SqliteClientKeys', async (clients) => {
+describeClientKeys('sqliteClientKeys', async (clients) => {
   const file = await createSqliteFile();
   for (const client of clients) await file.add(client);
   return (await openKeys(file)).keys;
