@@ -107,30 +107,31 @@ export class ProcessMetrics {
 
   /** These replace the library's default metrics, which come all together and observe every garbage collection. */
   async #measureItself(values: MetricValues): Promise<void> {
-    const delays = 'Seconds by which timers came late since the last scrape: median, 99th percentile and (1) maximum.';
-    values.gauges('quantile', 'auth_event_loop_delay_seconds', delays, this.#delay.read());
-    const memory = 'Bytes of memory that the process holds.';
-    values.gauge('auth_process_resident_memory_bytes', memory, process.memoryUsage.rss());
-    const cpu = 'Seconds of a core that the process used, all of its threads together.';
-    values.total('auth_process_cpu_seconds_total', cpu, cpuSeconds(), { process: this.#process });
-    const started = 'When the process started, in seconds since 1970.';
-    values.gauge('auth_process_start_time_seconds', started, Math.round(performance.timeOrigin) / 1e3);
-    const files = 'Open file descriptors, most of which are connections. On Linux only.';
-    values.gauge('auth_process_open_fds', files, await countOpenFiles(), await readOpenFilesLimit());
+    const delaysHelp =
+      'Seconds by which timers came late since the last scrape: median, 99th percentile and (1) maximum.';
+    values.gauges('quantile', 'auth_event_loop_delay_seconds', delaysHelp, this.#delay.read());
+    const memoryHelp = 'Bytes of memory that the process holds.';
+    values.gauge('auth_process_resident_memory_bytes', memoryHelp, process.memoryUsage.rss());
+    const cpuHelp = 'Seconds of a core that the process used, all of its threads together.';
+    values.total('auth_process_cpu_seconds_total', cpuHelp, cpuSeconds(), { process: this.#process });
+    const startedHelp = 'When the process started, in seconds since 1970.';
+    values.gauge('auth_process_start_time_seconds', startedHelp, Math.round(performance.timeOrigin) / 1e3);
+    const filesHelp = 'Open file descriptors, most of which are connections. On Linux only.';
+    values.gauge('auth_process_open_fds', filesHelp, await countOpenFiles(), await readOpenFilesLimit());
     const { linesLost, bufferedBytes, bufferedBytesMax } = this.#log;
-    const lost = 'Log lines that were lost because standard output could not be written, or not fast enough.';
-    values.total('auth_log_lines_lost_total', lost, linesLost);
-    const buffered = 'Bytes of log lines that wait to be written.';
-    values.gauge('auth_log_buffered_bytes', buffered, bufferedBytes, bufferedBytesMax);
+    const lostHelp = 'Log lines that were lost because standard output could not be written, or not fast enough.';
+    values.total('auth_log_lines_lost_total', lostHelp, linesLost);
+    const bufferedHelp = 'Bytes of log lines that wait to be written.';
+    values.gauge('auth_log_buffered_bytes', bufferedHelp, bufferedBytes, bufferedBytesMax);
   }
 }
 
 function measureCache(values: MetricValues, { size, max, lookUps, hits }: CacheLoad): void {
   values.gauge('auth_verified_secrets', 'Secrets of clients that are cached as verified.', size, max);
-  const lookedUp = 'Presented secrets that were looked up in the cache of verified secrets.';
-  values.total('auth_verified_secret_lookups_total', lookedUp, lookUps);
-  const found = 'Presented secrets that were found in the cache of verified secrets, and needed no verification.';
-  values.total('auth_verified_secret_hits_total', found, hits);
+  const lookedUpHelp = 'Presented secrets that were looked up in the cache of verified secrets.';
+  values.total('auth_verified_secret_lookups_total', lookedUpHelp, lookUps);
+  const foundHelp = 'Presented secrets that were found in the cache of verified secrets, and needed no verification.';
+  values.total('auth_verified_secret_hits_total', foundHelp, hits);
 }
 
 function measureHttp(values: MetricValues, http: HttpLoad, { load, rejectionDelay, responsePacing }: Admission): void {
@@ -139,14 +140,14 @@ function measureHttp(values: MetricValues, http: HttpLoad, { load, rejectionDela
   gauge('connections', 'Open connections to the public port.', http.connections, http.connectionsMax);
   gauge('requests_in_progress', 'Requests that are being answered.', load.inFlight, load.max);
   gauge('rejections_delayed', 'Requests whose refusal is delayed.', rejectionDelay.waiting, rejectionDelay.max);
-  const responses = 'Responses that wait for the next pass of the event loop.';
-  gauge('responses_waiting', responses, responsePacing.waiting, responsePacing.max);
-  const pipelined = 'Requests that wait for the one before them on their connection.';
-  gauge('pipelined_requests_waiting', pipelined, http.pipelined);
-  const bytes = 'Estimated bytes of the requests that wait for the one before them.';
-  gauge('pipelined_requests_waiting_bytes', bytes, http.pipelinedBytes, http.pipelinedBytesMax);
-  const dropped = 'Connections that were closed because there were too many.';
-  values.total('auth_http_connections_dropped_total', dropped, http.dropped);
+  const responsesHelp = 'Responses that wait for the next pass of the event loop.';
+  gauge('responses_waiting', responsesHelp, responsePacing.waiting, responsePacing.max);
+  const pipelinedHelp = 'Requests that wait for the one before them on their connection.';
+  gauge('pipelined_requests_waiting', pipelinedHelp, http.pipelined);
+  const bytesHelp = 'Estimated bytes of the requests that wait for the one before them.';
+  gauge('pipelined_requests_waiting_bytes', bytesHelp, http.pipelinedBytes, http.pipelinedBytesMax);
+  const droppedHelp = 'Connections that were closed because there were too many.';
+  values.total('auth_http_connections_dropped_total', droppedHelp, http.dropped);
 }
 
 function cpuSeconds(): number {

@@ -61,14 +61,14 @@ export const tls = define({
     part(parts, LISTS.connectionLayers, (get) => get(TLS).layer);
     part(parts, LISTS.measurements, (get) => (values) => {
       const { load, expiresAt, failed } = get(TLS);
-      const expiry = 'When the certificate of the public port expires, in seconds since 1970.';
-      values.gauge('auth_tls_certificate_expires_at_seconds', expiry, expiresAt.getTime() / 1_000);
-      const open = 'Open connections with TLS to the public port.';
-      values.gauge('auth_tls_connections', open, load.open, TLS_LIMITS.connections);
-      const handshakes = 'Connections within their TLS handshake.';
-      values.gauge('auth_tls_handshakes', handshakes, load.handshakes, TLS_LIMITS.handshakes);
-      const dropped = 'Connections with TLS that were closed at the limit of connections or of handshakes.';
-      values.total('auth_tls_connections_dropped_total', dropped, load.dropped);
+      const expiryHelp = 'When the certificate of the public port expires, in seconds since 1970.';
+      values.gauge('auth_tls_certificate_expires_at_seconds', expiryHelp, expiresAt.getTime() / 1_000);
+      const openHelp = 'Open connections with TLS to the public port.';
+      values.gauge('auth_tls_connections', openHelp, load.open, TLS_LIMITS.connections);
+      const handshakesHelp = 'Connections within their TLS handshake.';
+      values.gauge('auth_tls_handshakes', handshakesHelp, load.handshakes, TLS_LIMITS.handshakes);
+      const droppedHelp = 'Connections with TLS that were closed at the limit of connections or of handshakes.';
+      values.total('auth_tls_connections_dropped_total', droppedHelp, load.dropped);
       values.total('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', failed);
     });
   },

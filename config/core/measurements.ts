@@ -16,13 +16,13 @@ export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Sett
   return (values) => {
     const slots = get(PARTS.verificationSlots);
     const { pairs, pairsMax } = slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
-    const counted = 'Pairs of client id and address whose failed attempts are counted.';
-    values.gauge('auth_failed_attempt_counts', counted, pairs, pairsMax);
+    const countedHelp = 'Pairs of client id and address whose failed attempts are counted.';
+    values.gauge('auth_failed_attempt_counts', countedHelp, pairs, pairsMax);
     const { linesLost, bufferedBytes, bufferedBytesMax } = get(PARTS.auditOutput).measured;
-    const lost = 'Audit events that were lost because they could not be written, or not fast enough.';
-    values.total('auth_audit_lines_lost_total', lost, linesLost);
-    const buffered = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
-    values.gauge('auth_audit_buffered_bytes', buffered, bufferedBytes, bufferedBytesMax);
+    const lostHelp = 'Audit events that were lost because they could not be written, or not fast enough.';
+    values.total('auth_audit_lines_lost_total', lostHelp, linesLost);
+    const bufferedHelp = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
+    values.gauge('auth_audit_buffered_bytes', bufferedHelp, bufferedBytes, bufferedBytesMax);
     if (usesAssertions(CLIENT_AUTHENTICATION_METHODS)) measureAssertions(get, values);
     const { secrets, keys } = get.optional(PARTS.storage)?.expiring?.() ?? {};
     values.gauge('auth_client_secrets_expiring', 'Valid secrets of clients that expire within 30 days.', secrets);
@@ -31,15 +31,16 @@ export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Sett
 }
 
 function measureAssertions(get: Get, values: MetricValues): void {
-  const keys = 'Public keys that have verified an assertion and are kept ready for the next one.';
-  values.gauge('auth_assertion_keys', keys, get(PARTS.assertionVerifier).importedKeys, IMPORTED_KEYS_MAX);
+  const keysHelp = 'Public keys that have verified an assertion and are kept ready for the next one.';
+  values.gauge('auth_assertion_keys', keysHelp, get(PARTS.assertionVerifier).importedKeys, IMPORTED_KEYS_MAX);
   const { load, limits, shares } = get(PARTS.assertionQueue);
-  const unanswered = 'Requests that wait for the verification of an assertion or for the time of its answer.';
-  values.gauge('auth_assertion_verifications_unanswered', unanswered, load.unanswered, limits.unanswered);
-  const overflow = 'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
-  values.gauge('auth_assertion_verifications_overflow', overflow, load.overflow, limits.overflow);
-  const remembered = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
-  values.gauge('auth_assertion_verification_shares', remembered, shares, SHARES_MAX);
+  const unansweredHelp = 'Requests that wait for the verification of an assertion or for the time of its answer.';
+  values.gauge('auth_assertion_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
+  const overflowHelp =
+    'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
+  values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.overflow);
+  const rememberedHelp = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
+  values.gauge('auth_assertion_verification_shares', rememberedHelp, shares, SHARES_MAX);
 }
 
 /** The FIFO queue is bounded by its work: its bound is the number of verifications of the least cost of a refusal. */
@@ -63,8 +64,8 @@ export function measureService(get: Get, settings: Settings): Measure {
     measureVerifications(get, settings, values);
     measureKeys(get, values);
     values.gauge('auth_host_cores', 'Cores that the service can use.', availableCores());
-    const memory = 'Bytes of memory that the container may use, or that the machine has.';
-    values.gauge('auth_host_memory_bytes', memory, memoryLimit());
+    const memoryHelp = 'Bytes of memory that the container may use, or that the machine has.';
+    values.gauge('auth_host_memory_bytes', memoryHelp, memoryLimit());
     for (const measure of get.all(LISTS.serviceMeasurements)) await measure(values);
   };
 }
@@ -74,8 +75,8 @@ function measureHealth(get: Get, settings: Settings, values: MetricValues): void
   const isReady = states.every(({ ready }) => ready);
   values.gauge('auth_ready', '1 where /readyz answers 200, else 0.', isReady ? 1 : 0);
   const severities = states.map((check) => [check.name, severityOf(check)]);
-  const severity = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
-  values.gauges('check', 'auth_check_severity', severity, Object.fromEntries(severities));
+  const severityHelp = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
+  values.gauges('check', 'auth_check_severity', severityHelp, Object.fromEntries(severities));
   const workers = get.optional(PARTS.workers);
   const listening = workers?.listening ?? Number(get(PARTS.httpServer).listening);
   values.gauge('auth_workers', 'Processes that should answer requests.', workers ? settings.WORKERS : 1);
@@ -84,10 +85,10 @@ function measureHealth(get: Get, settings: Settings, values: MetricValues): void
 
 function measureVerifications(get: Get, settings: Settings, values: MetricValues): void {
   const { now, bounds } = verifications(get, settings);
-  const running = 'BCrypt verifications that run now.';
-  values.gauge('auth_secret_verifications_running', running, now.running, bounds.running);
-  const unanswered = 'Requests that wait for a verification or for the time of its answer.';
-  values.gauge('auth_secret_verifications_unanswered', unanswered, now.unanswered, bounds.unanswered);
+  const runningHelp = 'BCrypt verifications that run now.';
+  values.gauge('auth_secret_verifications_running', runningHelp, now.running, bounds.running);
+  const unansweredHelp = 'Requests that wait for a verification or for the time of its answer.';
+  values.gauge('auth_secret_verifications_unanswered', unansweredHelp, now.unanswered, bounds.unanswered);
   values.gauges(
     'queue',
     'auth_secret_verifications_waiting',
@@ -100,18 +101,18 @@ function measureVerifications(get: Get, settings: Settings, values: MetricValues
     'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
     { overflow: bounds.overflow, paced: bounds.paced },
   );
-  const shares = 'Clients and addresses whose share of the overflow queue is remembered.';
-  values.gauge('auth_secret_verification_shares', shares, now.shares, bounds.shares);
+  const sharesHelp = 'Clients and addresses whose share of the overflow queue is remembered.';
+  values.gauge('auth_secret_verification_shares', sharesHelp, now.shares, bounds.shares);
   const cost = Math.max(...get(PARTS.bcryptVerifier).costs);
   values.gauge('auth_refusal_cost', 'The highest BCrypt cost of a refusal of invalid_client.', cost);
 }
 
 function measureKeys(get: Get, values: MetricValues): void {
   const keyRing = get(PARTS.keyRing);
-  const offset = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
-  values.gauge('auth_clock_offset_seconds', offset, keyRing.clockOffsetSeconds());
-  const offsetMax = 'Beyond this clock offset, in seconds, no key may sign.';
-  values.gauge('auth_clock_offset_seconds_max', offsetMax, CLOCK_OFFSET_SECONDS_MAX);
+  const offsetHelp = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
+  values.gauge('auth_clock_offset_seconds', offsetHelp, keyRing.clockOffsetSeconds());
+  const offsetMaxHelp = 'Beyond this clock offset, in seconds, no key may sign.';
+  values.gauge('auth_clock_offset_seconds_max', offsetMaxHelp, CLOCK_OFFSET_SECONDS_MAX);
   const trusted = new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size;
   values.gauge('auth_trusted_keys', 'Public keys that tokens are verified with, of all replicas.', trusted);
   const { age, lease, rotation, directoryAge } = keyRing.times();
