@@ -261,7 +261,9 @@ describe('the status page', () => {
     await until(async () => (await colorsAt(100)).length > 0, 'the chart is drawn');
     expect(await colorsAt(100)).not.toContain(SHADE);
     for (const ago of [175, 45]) {
-      expect({ ago, colors: await colorsAt(ago) }).toEqual({ ago, colors: expect.arrayContaining([SHADE]) });
+      // A line of the grid may lie over one of these columns, and mixes its color with the shade.
+      const colors = [...(await colorsAt(ago)), ...(await colorsAt(ago + 2))];
+      expect({ ago, colors }).toEqual({ ago, colors: expect.arrayContaining([SHADE]) });
       expect(await colorsAt(ago)).not.toContain(LINE);
     }
     expect(await colorsAt(100)).toContain(LINE);
