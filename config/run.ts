@@ -1,11 +1,10 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
-import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
 import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
-import type { ShutdownMode } from '../application/ports/processes.ts';
 import { failure, type Result } from '../domain/result.ts';
 
-/** Milliseconds beyond the grace and drain times in which every process ends. */
+/** Milliseconds beyond the grace and drain times in which the process ends. */
 const EXIT_MS = 1_850;
 
 /** Milliseconds that a start may still take when a signal stops it. */
@@ -56,11 +55,11 @@ export async function run(
     if (current === 'immediate' || current === mode) return;
     current = mode;
     stopRequested.abort();
-    deadline.arm(START_MS, []);
+    deadline.arm(START_MS);
     // A signal that arrives during the start counts too.
     const started = await starting;
     if (!started.ok) return;
-    deadline.arm(started.value.stopsWithinMs(current) + EXIT_MS, started.value.processIds());
+    deadline.arm(started.value.stopsWithinMs(current) + EXIT_MS);
     await started.value.stop(current);
   }
 

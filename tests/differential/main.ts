@@ -41,7 +41,6 @@ const service = opened.use(
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '0',
-    WORKERS: '1',
   }),
 );
 const peer = opened.use(

@@ -11,7 +11,7 @@ import { requestToken } from '../support/http.ts';
 import { keySetAnswer } from '../support/key-set-server.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 import {
@@ -64,14 +64,14 @@ async function settings(trusted: readonly WorkloadIssuer[], more: Readonly<Recor
   };
 }
 
-async function start(environment: Readonly<Record<string, string>>): Promise<ServiceWithWorkers> {
-  const service = await startServiceWithWorkers(environment);
+async function start(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  const service = await startServiceProcess(environment);
   opened.push(() => service.program[Symbol.asyncDispose]());
   return service;
 }
 
 /** On a new connection, which any worker may get. */
-function present({ url }: ServiceWithWorkers, assertion: string) {
+function present({ url }: ServiceProcess, assertion: string) {
   return requestToken(url, {
     grant_type: 'client_credentials',
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -79,7 +79,7 @@ function present({ url }: ServiceWithWorkers, assertion: string) {
   });
 }
 
-async function statuses(service: ServiceWithWorkers, issuer: WorkloadIssuer, count = 16): Promise<readonly number[]> {
+async function statuses(service: ServiceProcess, issuer: WorkloadIssuer, count = 16): Promise<readonly number[]> {
   const answers = Array.from({ length: count }, () => present(service, issuer.mint(AUDIENCE)));
   return [...new Set((await Promise.all(answers)).map(({ status }) => status))].toSorted();
 }
@@ -89,10 +89,10 @@ function explain(environment: Readonly<Record<string, string>>, assertion: strin
   return runInProcess(manageClients, ['explain'], environment, assertion);
 }
 
-const isServed = (service: ServiceWithWorkers, issuer: WorkloadIssuer) => async () =>
+const isServed = (service: ServiceProcess, issuer: WorkloadIssuer) => async () =>
   (await statuses(service, issuer)).join() === '200';
 
-async function metric({ managementUrl }: ServiceWithWorkers, name: string): Promise<readonly string[]> {
+async function metric({ managementUrl }: ServiceProcess, name: string): Promise<readonly string[]> {
   const text = await (await fetch(`${managementUrl}/metrics`)).text();
   return text.split('\n').filter((line) => line.startsWith(name));
 }
@@ -211,7 +211,6 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
       PORT: '0',
       MANAGEMENT_PORT: '0',
       BASE_URL: AUDIENCE,
-      WORKERS: '1',
     };
     await using program = runProgram('config/main.ts', environment);
     expect(await program.ended()).toBe(1);

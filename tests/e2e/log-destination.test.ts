@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 describe('a service whose standard output cannot be written', () => {
   it('issues tokens in two workers, reports the loss of both, and ends on SIGTERM with all of its processes', async () => {
     const full = openSync('/dev/full', 'w');
-    await using service = await startServiceOn(full, { WORKERS: '2' });
+    await using service = await startServiceOn(full, {});
     // On a new connection each, so that both workers get some.
     for (let count = 0; count < 20; count += 1) {
       expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);

@@ -19,7 +19,6 @@ function runWithLimit(limit: number, port: number): Program {
     CLIENTS_FILE: 'config/demo/clients.json',
     PORT: String(port),
     MANAGEMENT_PORT: '0',
-    WORKERS: '1',
     SHUTDOWN_GRACE_MS: '0',
     SHUTDOWN_DRAIN_MS: '0',
   };

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -51,7 +51,7 @@ async function replay(...urls: readonly string[]): Promise<readonly number[]> {
 const ONE_TOKEN = [200, ...Array<number>(REPLAYS - 1).fill(401)];
 
 /** The workers that refused a replay. */
-function workersOf({ program }: ServiceWithWorkers): ReadonlySet<unknown> {
+function workersOf({ program }: ServiceProcess): ReadonlySet<unknown> {
   const lines = program
     .stdout()
     .split('\n')
@@ -70,7 +70,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('two workers', () => {
   it('accept an assertion once between them, and count it', async () => {
-    const service = await startServiceWithWorkers({ ...METHOD, CLIENTS_FILE: clientsFile });
+    const service = await startServiceProcess({ ...METHOD, CLIENTS_FILE: clientsFile });
     await using program = service.program;
     let tokens = 0;
     // Which worker gets a connection is up to the system.
@@ -109,7 +109,6 @@ describe('two replicas with PostgreSQL', () => {
       ...shared(),
       PORT: String(await freePort()),
       MANAGEMENT_PORT: '0',
-      WORKERS: '1',
     });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toContain('table client_keys does not exist: run npm run migrate');
@@ -118,8 +117,8 @@ describe('two replicas with PostgreSQL', () => {
   it('accept an assertion once between them, and answer 503 while the store is out of reach', async () => {
     await migrateDatabase(database.url);
     const services = await Promise.all([
-      startServiceWithWorkers(shared()),
-      startServiceWithWorkers({ ...shared(), WORKERS: '1' }),
+      startServiceProcess(shared()),
+      startServiceProcess({ ...shared() }),
     ]);
     await using first = services[0].program;
     await using second = services[1].program;

@@ -4,13 +4,13 @@ import { A_CLIENT } from '../contracts/client-repository.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 describe('the cost of refusals, with two workers and registrations in PostgreSQL', () => {
   let database: TestDatabase;
-  let service: ServiceWithWorkers;
+  let service: ServiceProcess;
   const environment = () => ({
     CLIENT_REPOSITORY: 'postgres',
     DATABASE_URL: database.url,
@@ -24,11 +24,11 @@ describe('the cost of refusals, with two workers and registrations in PostgreSQL
   beforeAll(async () => {
     database = await createTestDatabase();
     // The first start creates the table.
-    const first = await startServiceWithWorkers(environment());
+    const first = await startServiceProcess(environment());
     await first.program[Symbol.asyncDispose]();
     await add('cost-5', 5);
     await clientsTable(database).add({ ...A_CLIENT, clientId: 'locked', clientSecret: '!' });
-    service = await startServiceWithWorkers(environment());
+    service = await startServiceProcess(environment());
   }, 120_000);
   afterAll(async () => {
     await service.program[Symbol.asyncDispose]();

@@ -10,7 +10,7 @@ import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
 
@@ -107,7 +107,7 @@ describe('npm run migrate with DATABASE_FILE', () => {
 });
 
 describe('a service with workers and registrations in a file of SQLite', () => {
-  let service: ServiceWithWorkers;
+  let service: ServiceProcess;
   let issuer: WorkloadIssuer;
   let clients: RunClients;
   let environment: Record<string, string>;
@@ -118,7 +118,7 @@ describe('a service with workers and registrations in a file of SQLite', () => {
     environment = { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: path, CLIENT_ASSERTION_ISSUERS_FILE: issuers };
     clients = clientsInProcess('', environment);
     await runInProcess(migrateTables, [], environment);
-    service = await startServiceWithWorkers({
+    service = await startServiceProcess({
       ...environment,
       CLIENT_SECRET_COST: '4',
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',

@@ -72,7 +72,7 @@ describe('npm start', () => {
 
   it('accepts from 32 sockets without workers, on a port that it shares with no other service', async () => {
     const PORT = String(await freePort());
-    const settings = { ...DEMO, WORKERS: '1', PORT };
+    const settings = { ...DEMO, PORT };
     await using program = runProgram('config/main.ts', settings);
     await program.printed(/"event":"started"/);
     await until(() => socketsAt(Number(PORT), 'listening') === 32, 'the system lists 32 sockets');

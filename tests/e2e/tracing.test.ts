@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { requestToken, send } from '../support/http.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 /** Makes a process print the files of tracing that it loads. The metrics library loads the API of OpenTelemetry anyway. */
@@ -15,7 +15,7 @@ const PRINT_LOADED = `data:text/javascript,${encodeURIComponent(`
   } });
 `)}`;
 
-const linesOf = ({ program }: ServiceWithWorkers): readonly Record<string, unknown>[] =>
+const linesOf = ({ program }: ServiceProcess): readonly Record<string, unknown>[] =>
   program
     .stdout()
     .split('\n')
@@ -24,10 +24,10 @@ const linesOf = ({ program }: ServiceWithWorkers): readonly Record<string, unkno
 
 describe('traces of a service with two workers', () => {
   let receiver: OtlpReceiver;
-  let service: ServiceWithWorkers;
+  let service: ServiceProcess;
   beforeAll(async () => {
     receiver = await OtlpReceiver.start();
-    service = await startServiceWithWorkers(receiver.environment, ['--import', PRINT_LOADED]);
+    service = await startServiceProcess(receiver.environment, ['--import', PRINT_LOADED]);
   });
   afterAll(async () => {
     await service.program[Symbol.asyncDispose]();
@@ -62,7 +62,7 @@ describe('traces of a service with two workers', () => {
   });
 
   it('are sent to the end when the service stops', async () => {
-    const stopped = await startServiceWithWorkers({ ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' });
+    const stopped = await startServiceProcess({ ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' });
     await using program = stopped.program;
     const answer = await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
     program.process.kill('SIGTERM');
@@ -73,7 +73,7 @@ describe('traces of a service with two workers', () => {
   it('do not keep the service from ending if the collector hangs', async () => {
     await using hanging = await OtlpReceiver.start();
     hanging.answer = 'hang';
-    const stopped = await startServiceWithWorkers({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
+    const stopped = await startServiceProcess({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
     await using program = stopped.program;
     await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
     await until(() => hanging.bodies.length > 0, 'spans are on their way');
@@ -86,7 +86,7 @@ describe('traces of a service with two workers', () => {
 
   it('need OpenTelemetry only in processes that answer requests, and only if they are asked for', async () => {
     expect(service.program.stderr()).toContain('loaded tracing/request-tracing.ts');
-    const plain = await startServiceWithWorkers({}, ['--import', PRINT_LOADED]);
+    const plain = await startServiceProcess({}, ['--import', PRINT_LOADED]);
     await using program = plain.program;
     const answer = await requestToken(plain.url, DEMO_TOKEN_REQUEST, {
       traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',

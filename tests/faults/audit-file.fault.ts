@@ -9,7 +9,7 @@ import { requestToken, send } from '../support/http.ts';
 import { childrenOf } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const CONNECTIONS = 4;
@@ -47,7 +47,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose disk becomes full 
     'has a line for each token that it answers, and goes on, with AUDIT_REQUIRED=%s',
     async (AUDIT_REQUIRED) => {
       if (!hasPrlimit()) return;
-      const service = await startServiceWithWorkers({ WORKERS, AUDIT_FILE: path, AUDIT_REQUIRED });
+      const service = await startServiceProcess({ WORKERS, AUDIT_FILE: path, AUDIT_REQUIRED });
       await using program = service.program;
       const pids = [program.process.pid ?? 0, ...childrenOf(program.process.pid ?? 0)];
       const answered = new Map<unknown, number>();
@@ -105,7 +105,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose disk becomes full 
 
 describe('the service with two workers, one of which is killed again and again under load', () => {
   it('answers no token without its line, with AUDIT_REQUIRED=true', async () => {
-    const service = await startServiceWithWorkers({ WORKERS: '2', AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+    const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
     await using program = service.program;
     const issued = new Set<unknown>();
     let isOver = false;

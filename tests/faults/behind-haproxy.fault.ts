@@ -13,13 +13,13 @@ import { HAS_HAPROXY } from '../support/haproxy.ts';
 import { send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { followProgram } from '../support/program.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 /** A service behind HAProxy, which connects from 127.0.0.1 and is called by clients at 127.0.0.2. */
 async function behindHaproxy(server: string, settings: Readonly<Record<string, string>>, mode = 'tcp') {
   const folder = mkdtempSync(join(tmpdir(), 'behind-haproxy-'));
-  const service = await startServiceWithWorkers({ TRUSTED_PROXIES: '127.0.0.1', ...settings });
+  const service = await startServiceProcess({ TRUSTED_PROXIES: '127.0.0.1', ...settings });
   const [port, file] = [await freePort(), join(folder, 'haproxy.cfg')];
   writeFileSync(
     file,
@@ -129,7 +129,7 @@ where(HAS_HAPROXY, describe)('behind HAProxy', () => {
   });
 
   it('SIGHUP reaches all workers: each of them serves the new certificate', async () => {
-    const service = await startServiceWithWorkers({ ...TLS, ...copyOf(certificate, key) });
+    const service = await startServiceProcess({ ...TLS, ...copyOf(certificate, key) });
     await using _program = service.program;
     const names = async () => {
       const found = Array.from({ length: 20 }, async () => {

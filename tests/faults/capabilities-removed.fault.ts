@@ -135,7 +135,6 @@ describe('the service without a capability', () => {
         CLIENTS_FILE: join(tree, 'config/demo/clients.json'),
         PORT: port,
         MANAGEMENT_PORT: '0',
-        WORKERS: '1',
       });
       await service.printed(/"event":"started"/);
       const url = `http://127.0.0.1:${port}`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { startProblems } from '../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -34,7 +34,7 @@ describe('DATABASE_URL_FILE', () => {
       client_secret: JSON.parse(clients.stdout()).client_secret as string,
     };
 
-    const { program, url, workerPids } = await startServiceWithWorkers({
+    const { program, url, workerPids } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
       KEY_DIRECTORY: 'postgres',
       KEY_PUBLICATION_SECONDS: '1',

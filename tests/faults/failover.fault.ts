@@ -9,7 +9,7 @@ import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runAt } from '../support/run-at.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const ISSUER = 'http://issuer.test';
@@ -63,7 +63,7 @@ describe('a failover to a standby that is promoted, behind a name that follows t
       client_id: 'a',
       client_secret: String(JSON.parse(added).client_secret),
     };
-    const { program, url, managementUrl } = await startServiceWithWorkers({
+    const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
       KEY_DIRECTORY: 'postgres',
       KEY_PUBLICATION_SECONDS: '1',
@@ -114,7 +114,7 @@ describe('a failover to a standby that lacks the last seconds', () => {
       return running.stdout();
     };
     await run('migrate', []);
-    const { program, url, managementUrl } = await startServiceWithWorkers({
+    const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
       KEY_DIRECTORY: 'postgres',
       KEY_PUBLICATION_SECONDS: '1',

@@ -105,7 +105,7 @@ describe('a service that waits until its key may sign', () => {
 describe('a worker that replaces another', () => {
   it('answers its first requests with tokens', async () => {
     const backend = await freeBackend();
-    program = startReplica(backend, { WORKERS: '2' });
+    program = startReplica(backend, {});
     await program.printed(/"event":"started"/);
     const [pid] = childrenOf(program.process.pid ?? 0);
     let atReplacement: number | undefined;

@@ -38,7 +38,7 @@ function start(
 
 async function tokenOf(program: string, node: string): Promise<unknown> {
   const PORT = String(await freePort());
-  await using demo = start(program, ['demo'], node, { PORT, WORKERS: '2' });
+  await using demo = start(program, ['demo'], node, { PORT });
   await demo.printed(/Stop it with Ctrl-C/);
   const body = new URLSearchParams({
     grant_type: 'client_credentials',

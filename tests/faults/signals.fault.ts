@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { isAlive } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 /** Longer than a test may take: a test that waits for it fails. */
@@ -10,9 +10,9 @@ const NEVER_MS = '300000';
 
 describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
   /** Starts the service with a grace time that only a second signal ends. */
-  const start = () => startServiceWithWorkers({ WORKERS, SHUTDOWN_GRACE_MS: NEVER_MS });
+  const start = () => startServiceProcess({ WORKERS, SHUTDOWN_GRACE_MS: NEVER_MS });
 
-  async function expectSecondSignalEnds({ program, url }: ServiceWithWorkers, second: NodeJS.Signals): Promise<void> {
+  async function expectSecondSignalEnds({ program, url }: ServiceProcess, second: NodeJS.Signals): Promise<void> {
     program.process.kill('SIGTERM');
     await program.printed(/"event":"stopping"/);
     // npm forwards a signal that its process group has got already: so soon, the same signal is no second request.
@@ -44,7 +44,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s', (WORKERS) => {
   });
 
   it('ends with all of its processes after the drain time, however little they respond', async () => {
-    const service = await startServiceWithWorkers({ WORKERS, SHUTDOWN_DRAIN_MS: '0' });
+    const service = await startServiceProcess({ WORKERS, SHUTDOWN_DRAIN_MS: '0' });
     await using program = service.program;
     const pids = [program.process.pid ?? 0, ...service.workerPids()];
     program.process.kill('SIGTERM');

@@ -9,7 +9,7 @@ import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFil
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createSqliteFile, type SqliteFile } from '../support/sqlite-file.ts';
 import { until } from '../support/until.ts';
 
@@ -75,9 +75,9 @@ describe('a million clients in a file of SQLite', () => {
 });
 
 describe('a service with workers whose file is changed under load', () => {
-  let service: ServiceWithWorkers;
+  let service: ServiceProcess;
   beforeEach(async () => {
-    service = await startServiceWithWorkers({
+    service = await startServiceProcess({
       CLIENT_REPOSITORY: 'sqlite',
       DATABASE_FILE: file.path,
       CLIENT_SECRET_COST: '4',

@@ -176,7 +176,7 @@ export const CAPABILITIES: Readonly<Record<string, Capability>> = {
     options: { files: { MANAGEMENT_TOKEN_FILE: 'an-operator-secret-of-38-characters-xx' } },
     answers: {},
   },
-  'one process': { options: { settings: { WORKERS: '1' } }, answers: {} },
+  'one process': { options: { settings: {} }, answers: {} },
 };
 
 /** All of them in one service with workers. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { TokenForge } from './token-forge.ts';
 
 /** The service in processes of its own, with a key that the tests have too. */
@@ -48,7 +48,7 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
   const paths = Object.fromEntries(Object.keys(files).map((name) => [name, join(folder, name)]));
-  const service = await startServiceWithWorkers({
+  const service = await startServiceProcess({
     CLIENT_SECRET_COST: '4',
     BASE_URL: ISSUER,
     ...paths,
@@ -86,7 +86,7 @@ export function startHostileServiceWithTls(): Promise<HostileService> {
   });
 }
 
-function isRunning({ program: { process } }: ServiceWithWorkers): boolean {
+function isRunning({ program: { process } }: ServiceProcess): boolean {
   return process.exitCode === null && process.signalCode === null;
 }
 

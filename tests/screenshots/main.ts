@@ -67,7 +67,6 @@ async function startReplica(): Promise<readonly [string, string]> {
     KEY_PUBLICATION_SECONDS: '20',
     BASE_URL: 'https://auth.example.com',
     TRUSTED_PROXIES: '127.0.0.1/32',
-    WORKERS: '2',
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
     MANAGEMENT_TOKEN: OPERATOR_TOKEN,

@@ -7,7 +7,7 @@ import { problemsOfAuditLine } from './audit-schema.ts';
 import { requestToken, send } from './http.ts';
 import { readSamples, total } from './read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from './replica.ts';
-import { startServiceWithWorkers } from './service-with-workers.ts';
+import { startServiceProcess } from './service-process.ts';
 import { UnreadPipe } from './unread-pipe.ts';
 import { until } from './until.ts';
 
@@ -27,7 +27,7 @@ export function describeAuditFile(WORKERS: string): void {
     it.each(['false', 'true'])(
       'writes each event of every process to the file and none to the log, and loses nothing when the file is renamed before SIGHUP, with AUDIT_REQUIRED=%s',
       async (AUDIT_REQUIRED) => {
-        const service = await startServiceWithWorkers({ WORKERS, AUDIT_FILE: path, AUDIT_REQUIRED });
+        const service = await startServiceProcess({ WORKERS, AUDIT_FILE: path, AUDIT_REQUIRED });
         await using program = service.program;
         const [issued, refused] = [new Set<unknown>(), new Set<unknown>()];
         const files = [path];
@@ -63,7 +63,7 @@ export function describeAuditFile(WORKERS: string): void {
     );
 
     it('keeps the old file, and says so, where the new one cannot be opened', async () => {
-      const service = await startServiceWithWorkers({ WORKERS, AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+      const service = await startServiceProcess({ WORKERS, AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
       await using program = service.program;
       renameSync(path, `${path}.1`);
       // Its target does not exist, and cannot be created.
@@ -79,7 +79,7 @@ export function describeAuditFile(WORKERS: string): void {
 
     it('issues no token without its line if AUDIT_REQUIRED is true, and goes on without a restart', async () => {
       const pipe = new UnreadPipe();
-      const service = await startServiceWithWorkers({ WORKERS, AUDIT_FILE: pipe.path, AUDIT_REQUIRED: 'true' });
+      const service = await startServiceProcess({ WORKERS, AUDIT_FILE: pipe.path, AUDIT_REQUIRED: 'true' });
       await using program = service.program;
       expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
       let text = pipe.read();
@@ -117,7 +117,7 @@ export function describeAuditFile(WORKERS: string): void {
     });
 
     it('issues tokens with a full disk if AUDIT_REQUIRED is false, and counts the lost lines', async () => {
-      const service = await startServiceWithWorkers({ WORKERS, AUDIT_FILE: '/dev/full' });
+      const service = await startServiceProcess({ WORKERS, AUDIT_FILE: '/dev/full' });
       await using program = service.program;
       for (let count = 0; count < 20; count += 1) {
         expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);

@@ -4,7 +4,7 @@ import {
   type AssertionUse,
   USED_ASSERTIONS_LIMITS,
   type UsedAssertionsLoad,
-  type UsedAssertionsStore,
+  type UsedAssertions,
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 
@@ -29,7 +29,7 @@ interface Entry {
  * Used assertions in this process's memory: digests, so that each costs the same, 150 bytes of the heap. Only the clock for
  * durations matters.
  */
-export class InMemoryUsedAssertions implements UsedAssertionsStore {
+export class InMemoryUsedAssertions implements UsedAssertions {
   readonly #clock: Pick<MonotonicClock, 'now'>;
   readonly #limits: typeof USED_ASSERTIONS_LIMITS;
   /** The second at which each entry ends. */
