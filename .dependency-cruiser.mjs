@@ -24,7 +24,6 @@ const PACKAGES_OF_ADAPTERS = {
   system: 'none',
   tls: 'none',
   tracing: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
-  workers: 'birpc',
 };
 
 /** What a setting or a command adds to the core: a file in config/capabilities/, and a folder of its name in each layer that needs one. */

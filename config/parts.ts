@@ -30,11 +30,7 @@ import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
-import type {
-  Admission,
-  ReplicaRecord,
-  RequestCounter,
-} from '../application/ports/telemetry.ts';
+import type { Admission, ReplicaRecord, RequestCounter } from '../application/ports/telemetry.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';

@@ -1,11 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../application/ports/clock.ts';
-import type {
-  CachedVerification,
-  PresentedSecret,
-  VerifiedSecrets,
-} from '../../application/ports/verified-secrets.ts';
+import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
 /** Secrets in the cache; the least recently used one is evicted. About 40 MB. */

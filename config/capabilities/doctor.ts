@@ -9,8 +9,8 @@ import { askRunningService } from '../../adapters/http-client/management-port.ts
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
 import {
   inspectKeyFile,
-  inspectOpenFiles,
   inspectMemory,
+  inspectOpenFiles,
   inspectWritableFile,
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';

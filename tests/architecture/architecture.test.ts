@@ -58,10 +58,6 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/cli/planted.ts',
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
   },
-  'workers-uses-its-own-packages': {
-    file: 'adapters/workers/planted-pino.ts',
-    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
-  },
   'fetch-uses-its-own-packages': {
     file: 'adapters/fetch/planted-pino.ts',
     text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",

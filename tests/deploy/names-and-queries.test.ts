@@ -9,12 +9,12 @@ import { Prometheus } from '../support/prometheus.ts';
 import { groupingLabelsIn, metricsIn } from '../support/promql.ts';
 import { readSamples, type Sample } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import {
   type ServiceWithEverything,
   startServiceWithEverything,
   TOKEN_REQUEST,
 } from '../support/service-with-everything.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const JOB = 'authorization-service';

@@ -116,10 +116,7 @@ describe('two replicas with PostgreSQL', () => {
 
   it('accept an assertion once between them, and answer 503 while the store is out of reach', async () => {
     await migrateDatabase(database.url);
-    const services = await Promise.all([
-      startServiceProcess(shared()),
-      startServiceProcess({ ...shared() }),
-    ]);
+    const services = await Promise.all([startServiceProcess(shared()), startServiceProcess({ ...shared() })]);
     await using first = services[0].program;
     await using second = services[1].program;
     await database.query(

@@ -1,6 +1,6 @@
 import { PeriodicTask } from '../../../application/periodic-task.ts';
-import type { Dependency, Readiness } from '../../../application/ports/health-check.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { Dependency, Readiness } from '../../../application/ports/health-check.ts';
 import type { IssuerKeySet, IssuerKeys } from '../../../application/ports/issuer-keys.ts';
 import type { PublicJwk } from '../../../domain/public-jwk.ts';
 import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';

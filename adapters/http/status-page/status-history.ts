@@ -66,7 +66,10 @@ export class StatusHistory {
     };
   }
 
-  latency({ figures: { totals } }: Reading): { readonly token_issued: StatusLatency; readonly token_refused: StatusLatency } {
+  latency({ figures: { totals } }: Reading): {
+    readonly token_issued: StatusLatency;
+    readonly token_refused: StatusLatency;
+  } {
     const latencyOf = (kind: 'issued' | 'refused') => {
       const quantile = (share: number) => quantileBetween(this.#readings[0]?.figures.totals[kind], totals[kind], share);
       return { p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) };

@@ -3,8 +3,8 @@ import type { MonotonicClock } from '../../../application/ports/clock.ts';
 import {
   type AssertionUse,
   USED_ASSERTIONS_LIMITS,
-  type UsedAssertionsLoad,
   type UsedAssertions,
+  type UsedAssertionsLoad,
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 

@@ -4,8 +4,8 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import {
   type AssertionUse,
   USED_ASSERTIONS_LIMITS,
-  type UsedAssertionsLoad,
   type UsedAssertions,
+  type UsedAssertionsLoad,
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 import type { ConnectionOptions } from '../connection.ts';
