@@ -103,8 +103,8 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     text: "import { pino } from 'pino';\nexport const planted = pino;",
   },
   'prom-client-uses-its-own-packages': {
-    file: 'adapters/prom-client/planted-birpc.ts',
-    text: "import type { BirpcReturn } from 'birpc';\nexport type Planted = BirpcReturn;",
+    file: 'adapters/prom-client/planted-commander.ts',
+    text: "import type { Command } from 'commander';\nexport type Planted = Command;",
   },
   'secrets-uses-its-own-packages': {
     file: 'adapters/secrets/planted-commander.ts',
