@@ -1,0 +1,126 @@
+import type { TokenAlgorithm } from './token-key.ts';
+
+/**
+ * What a seal says about a key. The keys of one algorithm are a chain, by their steps. Times in whole seconds, by the clock
+ * that the ring is kept by.
+ */
+export interface KeyPlan {
+  readonly algorithm: TokenAlgorithm;
+  readonly step: number;
+  readonly signsFrom: number;
+  /** Nothing that it signed is valid any more then. Infinity: for as long as the ring lives. */
+  readonly verifiesUntil: number;
+}
+
+/** A key of the ring whose seal was opened, and what the columns beside the seal narrow. */
+export interface RingKey extends KeyPlan {
+  readonly kid: string;
+  /** From then on it signs nothing, since an operator has asked for a rotation. */
+  readonly endedAt: number | undefined;
+}
+
+/** The key ring as one replica has read it. */
+export interface Ring<Key extends RingKey = RingKey> {
+  /** Those that may sign or verify: no revoked one, and none whose seal is damaged or needs an unknown secret. */
+  readonly keys: readonly Key[];
+  /** Every row, whatever has become of its key. */
+  readonly rows: readonly { readonly algorithm: string | undefined; readonly step: number | undefined }[];
+  /** The algorithms of the keys that need an unknown secret: this replica must add none beside them. */
+  readonly unreadable: readonly string[];
+}
+
+/** How one replica makes and uses keys. Durations in seconds. */
+export interface KeyPolicy {
+  readonly algorithm: TokenAlgorithm;
+  /** How long a key signs; Infinity: it has no successor. */
+  readonly rotationSeconds: number;
+  /** How long a key stands in the ring before it signs: the time in which every verifier gets to know it. */
+  readonly publicationSeconds: number;
+  /** The longest that a token is valid. */
+  readonly tokenLifetimeSeconds: number;
+}
+
+/** For how long after its last token a key verifies, in seconds: for the clocks of replicas, and of verifiers. */
+const LEEWAY_SECONDS = 60;
+
+/** A planned key that is not in the ring so many seconds later must not be added any more: its times are out of date. */
+export const ADDED_WITHIN_SECONDS = 5;
+
+/**
+ * The key that signs at this time: of the algorithm of this replica, the last one whose time has come; or the next one, if
+ * no other is left. The first key of a new algorithm waits for its time, while keys of another one sign.
+ */
+export function signingKeyAt<Key extends RingKey>(ring: Ring<Key>, time: number, policy: KeyPolicy): Key | undefined {
+  const own = currentOf(ableKeys(ring, time, policy), policy.algorithm, time);
+  if (own !== undefined && !waits(own, time)) return own;
+  return currentOfOthers(ring, time, policy) ?? own;
+}
+
+/** The key to add to the ring at this time; undefined if there is none. */
+export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan | undefined {
+  const { algorithm, rotationSeconds, publicationSeconds, tokenLifetimeSeconds } = policy;
+  if (ring.unreadable.includes(algorithm)) return undefined;
+  const able = ableKeys(ring, time, policy);
+  const current = currentOf(able, algorithm, time);
+  const steps = ring.rows.filter((row) => row.algorithm === algorithm).map(({ step = -1 }) => step);
+  const knownToAllAt = Math.ceil(time) + ADDED_WITHIN_SECONDS + publicationSeconds;
+  let signsFrom = Math.floor(time);
+  if (current !== undefined) {
+    const hasSuccessor = able.some((key) => key.algorithm === algorithm && key.step > current.step);
+    const isUnused = waits(current, time) && currentOfOthers(ring, time, policy) !== undefined;
+    if (hasSuccessor || isUnused || rotationSeconds === Infinity) return undefined;
+    signsFrom = Math.max(Math.min(current.signsFrom, Math.floor(time)) + rotationSeconds, knownToAllAt);
+  } else if (steps.length === 0 && currentOfOthers(ring, time, policy) !== undefined) {
+    signsFrom = knownToAllAt;
+  }
+  const verifiesUntil = signsFrom + rotationSeconds + tokenLifetimeSeconds + LEEWAY_SECONDS;
+  return { algorithm, step: Math.max(-1, ...steps) + 1, signsFrom, verifiesUntil };
+}
+
+/** The keys that tokens are verified with at this time, and that are published. */
+export function verifyingKeysAt<Key extends RingKey>({ keys }: Ring<Key>, time: number): readonly Key[] {
+  return keys.filter(({ verifiesUntil }) => time < verifiesUntil);
+}
+
+/** When another key signs in place of the one that signs now, as far as the ring says; undefined if none signs. */
+export function rotationAfter(ring: Ring, time: number, policy: KeyPolicy): number | undefined {
+  const current = signingKeyAt(ring, time, policy);
+  if (current === undefined) return undefined;
+  const successors = ring.keys.filter(({ algorithm, step }) => algorithm === current.algorithm && step > current.step);
+  const starts = successors.map(({ signsFrom }) => signsFrom).filter((signsFrom) => signsFrom > time);
+  return Math.min(endOf(current, policy), ...starts);
+}
+
+/** Until when this replica can sign with the keys that are in the ring; -Infinity if it cannot. */
+export function signsUntil({ keys }: Ring, policy: KeyPolicy): number {
+  return Math.max(-Infinity, ...keys.map((key) => endOf(key, policy)));
+}
+
+/** Whether it is the first key of an algorithm, and its time has not come. */
+function waits({ step, signsFrom }: RingKey, time: number): boolean {
+  return step === 0 && time < signsFrom;
+}
+
+/** From when on a key must not sign: a token has to expire while it can be verified. */
+function endOf({ verifiesUntil, endedAt = Infinity }: RingKey, { tokenLifetimeSeconds }: KeyPolicy): number {
+  return Math.min(endedAt, verifiesUntil - tokenLifetimeSeconds - LEEWAY_SECONDS);
+}
+
+/** The keys that may sign at this time, or later, in order of their steps. */
+function ableKeys<Key extends RingKey>({ keys }: Ring<Key>, time: number, policy: KeyPolicy): readonly Key[] {
+  return keys.filter((key) => time < endOf(key, policy)).toSorted((one, other) => one.step - other.step);
+}
+
+function currentOf<Key extends RingKey>(able: readonly Key[], algorithm: string, time: number): Key | undefined {
+  const chain = able.filter((key) => key.algorithm === algorithm);
+  return chain.findLast(({ signsFrom }) => signsFrom <= time) ?? chain[0];
+}
+
+/** The key of another algorithm that has begun to sign last. */
+function currentOfOthers<Key extends RingKey>(ring: Ring<Key>, time: number, policy: KeyPolicy): Key | undefined {
+  const able = ableKeys(ring, time, policy).filter(({ algorithm }) => algorithm !== policy.algorithm);
+  return able
+    .map(({ algorithm }) => currentOf(able, algorithm, time))
+    .filter((key) => key !== undefined && key.signsFrom <= time)
+    .toSorted((one, other) => (other?.signsFrom ?? 0) - (one?.signsFrom ?? 0))[0];
+}
