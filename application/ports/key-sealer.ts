@@ -1,0 +1,26 @@
+import type { KeyPlan } from '../../domain/key-chain.ts';
+import type { TokenAlgorithm } from '../../domain/token-key.ts';
+import type { KeyPair } from './key-provider.ts';
+
+/** A pair that is in no ring yet. */
+export interface NewKey {
+  readonly kid: string;
+  /** The pair and its plan as one text for the ring, which only the holder of a secret can read. Throws if there is no secret. */
+  seal(plan: KeyPlan): Promise<string>;
+}
+
+export type OpenedSeal =
+  | { readonly state: 'opened'; readonly plan: KeyPlan; readonly pair: KeyPair }
+  /** It is sound as far as can be seen, but needs a secret or a version that this replica does not have. In words for an operator. */
+  | { readonly state: 'locked'; readonly reason: string }
+  /** No secret opens it. */
+  | { readonly state: 'damaged' };
+
+/** Makes the keys of the ring. Their private halves leave this service only sealed. */
+export interface KeySealer {
+  /** A new pair. May take half a second, off the event loop. */
+  make(algorithm: TokenAlgorithm): Promise<NewKey>;
+
+  /** What is sealed, which nobody without a secret can have written or changed. */
+  open(sealed: string): Promise<OpenedSeal>;
+}
