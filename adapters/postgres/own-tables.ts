@@ -16,6 +16,7 @@ export const OWN_TABLES: Readonly<Record<string, Partial<Record<TableUser, reado
   client_resources: { service: READ, clients: ALL },
   signing_keys: { service: ALL, keys: ALL },
   signing_key_states: { service: ALL, keys: ALL },
+  key_ring: { service: ALL, keys: ALL },
   used_assertions: { service: ALL },
   service_replicas: { service: ALL },
   client_credentials_migrations: {},

@@ -14,8 +14,8 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import { isLocked, replaceSecret } from '../../../domain/stored-secret.ts';
 import { storeFault } from '../file-fault.ts';
 import { inTransaction } from '../migrate-file.ts';
+import { commitRecorded } from '../recorded-commit.ts';
 import { replacement as replacementOf, sha256 } from './detail-rows.ts';
-import { commitRecorded } from './recorded-commit.ts';
 
 /** Ids in one page, and positions in the answer to clients whose ids are taken. */
 const PAGE_SIZE = 2_000;

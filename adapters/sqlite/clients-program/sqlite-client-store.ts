@@ -20,9 +20,9 @@ import type { ClientRegistrationFields, NewClient } from '../../../domain/client
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { storeFault } from '../file-fault.ts';
 import { closeKeepingLog, inTransaction, openMigrated } from '../migrate-file.ts';
+import { commitRecorded } from '../recorded-commit.ts';
 import { FIELDS } from '../sqlite-client-repository.ts';
 import { findDetails, measuringReader, replaceDetails, summarizeDetails } from './detail-rows.ts';
-import { commitRecorded } from './recorded-commit.ts';
 import { SqliteClientImport } from './sqlite-client-import.ts';
 
 const PAGE_SIZE = 500;

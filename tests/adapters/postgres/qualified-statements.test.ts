@@ -84,6 +84,7 @@ describe('a new connection', () => {
       'client_secrets',
       'client_subjects',
       'clients',
+      'key_ring',
       'service_replicas',
       'signing_key_states',
       'signing_keys',
