@@ -69,7 +69,6 @@ function registerSurroundings(parts: DependencyContainer, { settings }: Service)
     return createJsonLog(get(PARTS.logDestination), get(PARTS.logBase), get.optional(PARTS.logMembers));
   });
   part(parts, PARTS.observe, (get) => get.optional(PARTS.observedPorts) ?? UNOBSERVED);
-  part(parts, PARTS.stopRequested, () => new AbortController().signal);
   part(parts, PARTS.clock, () => new SystemClock());
   part(parts, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(parts, PARTS.ids, () => new RandomIdGenerator());

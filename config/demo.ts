@@ -24,7 +24,7 @@ let releaseLog = () => {};
 let kept: Awaited<ReturnType<typeof keepClients>> | undefined;
 const service = await run(
   DEMO_PAGE,
-  async (stopRequested) => {
+  async () => {
     const isKept = process.argv.includes('--keep');
     // In memory, clients would be lost that were to be kept.
     if (!isKept && process.env['npm_config_keep']) return failure([KEPT_BY_NPM]);
@@ -48,7 +48,7 @@ const service = await run(
     const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
     const WORKERS = process.env['WORKERS'] || '1';
     const environment = { ...process.env, MANAGEMENT_PORT, WORKERS, ...own };
-    return startFromEnvironment(environment, stopRequested, (parts) => {
+    return startFromEnvironment(environment, (parts) => {
       // What people see first is what they can paste. At a terminal, short lines keep it in sight.
       releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);
     });

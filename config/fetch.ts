@@ -48,7 +48,7 @@ export async function openFetchService(
   const opened: { server?: FetchServer } = {};
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
   const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0', WORKERS: '1' };
-  const started = await startFromEnvironment(environment, undefined, (container) => {
+  const started = await startFromEnvironment(environment, (container) => {
     if (writeLog !== undefined) {
       container.resolve(PARTS.logDestination).write = (line) => {
         try {

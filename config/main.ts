@@ -2,4 +2,4 @@ import { SERVICE_PAGE } from './help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 
-await run(SERVICE_PAGE, (stopRequested) => startFromEnvironment(process.env, stopRequested));
+await run(SERVICE_PAGE, () => startFromEnvironment(process.env));

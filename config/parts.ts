@@ -26,11 +26,12 @@ import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { Dependency, HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
-import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
+import type { KeyRingStore } from '../application/ports/key-ring-store.ts';
+import type { KeySealer } from '../application/ports/key-sealer.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
-import type { Admission, ReplicaRecord, RequestCounter } from '../application/ports/telemetry.ts';
+import type { Admission, RequestCounter } from '../application/ports/telemetry.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
@@ -39,12 +40,6 @@ import type { OpenedStorage } from './storages.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
-}
-
-/** The other replicas, as they last reported themselves. */
-export interface ReplicaRegister {
-  readonly latest: readonly ReplicaRecord[];
-  start(clockOffsetSeconds: () => number | undefined): Promise<void>;
 }
 
 /** The parts that have more than one user, or that a test replaces. Each name has a type, so `resolve` is typed. */
@@ -77,16 +72,14 @@ export const PARTS = {
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   keyFactory: token<KeyFactory>('KeyFactory'),
-  /** The directory of all replicas, if they share one. */
-  sharedKeyDirectory: token<KeyDirectory>('shared KeyDirectory'),
+  /** The ring of all replicas, if they share one. */
+  sharedKeyRing: token<{ readonly store: KeyRingStore; readonly sealer: KeySealer }>('shared KeyRingStore'),
   keyRing: token<KeyRing>('KeyRing'),
   keyRotation: token<KeyRotationTimer>('KeyRotationTimer'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   tokenReuse: token<TokenReuse>('TokenReuse'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
-  /** Aborted when a signal asks the process to stop: a start that would wait for long is given up. */
-  stopRequested: token<AbortSignal>('AbortSignal'),
   /** Returns ports that do the same and are observed, if anything observes them. */
   observe: token<ObservedPorts>('observe'),
   /** What observes the steps of a request. */
@@ -105,7 +98,6 @@ export const PARTS = {
     'ApplicationParts of the public port',
   ),
   lifecycle: token<Lifecycle>('Lifecycle'),
-  replicaRegister: token<ReplicaRegister>('ReplicaRegister'),
   /** All routes of the management port. */
   managementRoutes: token<readonly Route[]>('management Route[]'),
   managementServer: token<HttpServer>('management HttpServer'),

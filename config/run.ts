@@ -35,7 +35,7 @@ export function shutdownModes(now: () => number): (signal: 'SIGTERM' | 'SIGINT')
  */
 export async function run(
   page: ServerPage,
-  start: (stopRequested: AbortSignal) => Promise<Result<RunningServer, readonly string[]>>,
+  start: () => Promise<Result<RunningServer, readonly string[]>>,
   onHangup: 'reopen' | 'stop' = 'reopen',
 ): Promise<RunningServer | undefined> {
   const answer = answerArguments(page, process.argv.slice(2));
@@ -44,8 +44,7 @@ export async function run(
     writeForPeople(answer.exitCode === 0 ? process.stdout : process.stderr, answer.text);
     return undefined;
   }
-  const stopRequested = new AbortController();
-  const starting = start(stopRequested.signal).catch((error: unknown) =>
+  const starting = start().catch((error: unknown) =>
     failure([error instanceof Error ? error.message : 'unknown fault']),
   );
   const deadline = new ExitDeadline();
@@ -54,7 +53,6 @@ export async function run(
   async function stop(mode: ShutdownMode): Promise<void> {
     if (current === 'immediate' || current === mode) return;
     current = mode;
-    stopRequested.abort();
     deadline.arm(START_MS);
     // A signal that arrives during the start counts too.
     const started = await starting;
@@ -72,7 +70,6 @@ export async function run(
   });
   const started = await starting;
   if (started.ok) return started.value;
-  if (stopRequested.signal.aborted) return undefined;
   const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
   writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.cure}\n`);
   process.exitCode = 1;

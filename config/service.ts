@@ -6,7 +6,6 @@ import { OWNER_WRITES, othersMay, readTextFile } from '../adapters/system/read-t
 import { failure, type Result } from '../domain/result.ts';
 import type { Override } from './capability.ts';
 import { buildContainer } from './container.ts';
-import { PARTS } from './parts.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
 import { loadConfiguration, SETTINGS_GROUPS } from './settings/load-configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
@@ -14,11 +13,10 @@ import { startProcess } from './start-process.ts';
 
 /**
  * Starts the service, and resolves when it listens. Fails with every problem of the settings before a port is open.
- * Rejects, with nothing left open, at the signal, and where a port is not available or the table of the clients cannot be used.
+ * Rejects, with nothing left open, where a port is not available or the table of the clients cannot be used.
  */
 export async function startFromEnvironment(
   environment: Environment,
-  stopRequested?: AbortSignal,
   override?: Override,
 ): Promise<Result<RunningServer, readonly string[]>> {
   const configuration = loadConfiguration(environment, (path) => readTextFile(path));
@@ -36,10 +34,6 @@ export async function startFromEnvironment(
   const { value } = configuration;
   const { settings } = value;
   return namePortProblem(listeningPlaces(settings), async () => {
-    const container = await buildContainer(value, (parts) => {
-      if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
-      override?.(parts);
-    });
-    return startProcess(container, settings, environment);
+    return startProcess(await buildContainer(value, override), settings, environment);
   });
 }

@@ -1,6 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { inspectKeyFile, inspectMemory } from '../adapters/system/inspect-host.ts';
+import { othersMay } from '../adapters/system/read-text-file.ts';
 import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.ts';
 import { LISTS, PARTS } from './parts.ts';
 import { getFrom } from './registration.ts';
@@ -38,12 +39,9 @@ export function startProcess(
       const findPort = async () => {
         if (settings.PORT !== 0) port = await findSharedPort(host, settings.PORT);
       };
-      // Before the keys: a start that fails must leave none in a shared directory.
+      // Before the keys: a start that fails must leave none in a shared ring.
       await findPort();
-      await Promise.all([
-        get(PARTS.keyRotation).start(get(PARTS.stopRequested)),
-        ...get.all(LISTS.preparations).map((prepare) => prepare()),
-      ]);
+      await Promise.all([startKeys(container), ...get.all(LISTS.preparations).map((prepare) => prepare())]);
       // Once more: a service that has begun to listen since then would share the port, and each would refuse the other's tokens.
       await findPort();
       for (const start of get.all(LISTS.background)) start();
@@ -66,9 +64,25 @@ export function startProcess(
   });
 }
 
-function doubtsAboutKey({ KEY_FILE }: Settings): readonly string[] {
+/** Rejects if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */
+async function startKeys(container: DependencyContainer): Promise<void> {
+  const get = getFrom(container);
+  await get(PARTS.keyRotation).start();
+  const locked = get(PARTS.keyRing)
+    .unusable()
+    .find(({ state }) => state === 'locked');
+  if (locked === undefined) return;
+  const problem = `KEY_SECRET_FILE: the key ${locked.kid} cannot be opened: ${locked.reason}`;
+  throw new Error(`${problem}: bring that line back, or revoke the key: npm run keys -- revoke -- ${locked.kid}`);
+}
+
+function doubtsAboutKey({ KEY_FILE, KEY_SECRET_FILE }: Settings): readonly string[] {
+  const secret = KEY_SECRET_FILE !== undefined && othersMay('readOutsideGroup', KEY_SECRET_FILE);
   const findings = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
-  return findings.flatMap(({ state, text, cure }) => (state === 'note' ? [`KEY_FILE: ${text}: ${cure}`] : []));
+  return [
+    ...findings.flatMap(({ state, text, cure }) => (state === 'note' ? [`KEY_FILE: ${text}: ${cure}`] : [])),
+    ...(secret ? ['KEY_SECRET_FILE: every user of this machine can read it: chmod o-r'] : []),
+  ];
 }
 
 /** Opens AUDIT_FILE again, and reads what else SIGHUP is about. What was not possible is in the log. */

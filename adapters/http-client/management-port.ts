@@ -42,7 +42,7 @@ export function inspectKey(kid: string, keys: readonly unknown[], where: string)
   if (found === undefined) {
     return problem(
       `the key ${kid} is not among ${where}: ${known.map((key) => String(key.kid)).join(', ') || 'none'}`,
-      'compare iss of the token with TOKEN_ISSUER; several replicas need KEY_DIRECTORY=postgres or a common KEY_FILE; a revoked key, or one that ended, is not trusted any more',
+      'compare iss of the token with TOKEN_ISSUER; several replicas need KEY_DIRECTORY=database or a common KEY_FILE; a revoked key, or one that ended, is not trusted any more',
     );
   }
   const state = typeof found.state === 'string' ? `, ${found.state}` : '';

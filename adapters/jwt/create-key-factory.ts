@@ -9,8 +9,6 @@ import type { KeyFile } from './read-key-file.ts';
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
-  /** RS256 by default. */
-  readonly algorithm?: TokenAlgorithm | undefined;
   /** The key of KEY_FILE, if there is one. */
   readonly file?: KeyFile | undefined;
 }
@@ -19,9 +17,8 @@ interface KeyFactoryParts {
  * Makes key pairs in memory, with UUIDs as key ids. They are never written anywhere and end with the service. With
  * a key file, it returns the one key of that file, which survives restarts; its id never changes.
  */
-export function createKeyFactory({ ids, algorithm = 'RS256', file }: KeyFactoryParts): KeyFactory {
+export function createKeyFactory({ ids, file }: KeyFactoryParts): KeyFactory {
   return {
-    algorithms: { preferred: algorithm, withOlderPeers: file === undefined ? 'RS256' : algorithm },
     read: readPublicKey,
     async make(alg) {
       const [kid, key] = file === undefined ? [ids.uuid(), await generatePrivateKey(alg)] : await fromFile(file, alg);

@@ -62,19 +62,6 @@ const USED_ASSERTIONS = {
   ],
 };
 
-/**
- * The replicas of the service, as the status page of each shows them. Nothing depends on it. Times are in seconds since the epoch, by
- * the clock of the database.
- */
-const SERVICE_REPLICAS = {
-  service_replicas: [
-    `create table $schema.service_replicas (
-    name text collate "C" primary key,
-    clock_offset_ms bigint,
-    seen_at bigint not null)`,
-  ],
-};
-
 /** What a migration does, by the table that it creates or changes. */
 interface Migration {
   readonly name: string;
@@ -88,5 +75,4 @@ interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-client-details', tables: CLIENT_DETAILS },
   { name: '0002-used-assertions', tables: USED_ASSERTIONS },
-  { name: '0003-service-replicas', tables: SERVICE_REPLICAS },
 ];

@@ -14,11 +14,8 @@ export const OWN_TABLES: Readonly<Record<string, Partial<Record<TableUser, reado
   client_keys: { service: READ, clients: ALL },
   client_subjects: { service: READ, clients: ALL },
   client_resources: { service: READ, clients: ALL },
-  signing_keys: { service: ALL, keys: ALL },
-  signing_key_states: { service: ALL, keys: ALL },
   key_ring: { service: ALL, keys: ALL },
   used_assertions: { service: ALL },
-  service_replicas: { service: ALL },
   client_credentials_migrations: {},
 };
 

@@ -1,33 +1,29 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRing } from '../../application/keys/key-ring.ts';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../domain/clock-offset.ts';
 
-/** A change of state of the key directory or of the clock, for the log of the process; not every attempt. */
+/** A change of state of the key ring or of the clock, for the log of the process; not every attempt. */
 export type KeyDirectoryEvent =
   | { readonly event: 'key_directory_unavailable'; readonly fault: unknown }
   | { readonly event: 'key_directory_available' }
+  | { readonly event: 'key_locked' | 'key_damaged'; readonly key_id: string; readonly reason: string }
   | { readonly event: `clock_${ClockState}`; readonly offset_seconds: number };
 
 /** Whether the clock is right, off by more than replicas allow each other, or so far off that the service may not sign. */
 type ClockState = 'right' | 'off' | 'wrong';
 
 interface KeyRotationTimerOptions {
-  /** How long a key is published before it signs. All replicas read the directory at least four times in it. */
+  /** How long a key is published before it signs. All replicas read the ring at least four times in it. */
   readonly publicationSeconds: number;
   /** Must not throw. */
   readonly log: (event: KeyDirectoryEvent) => void;
 }
 
 const READS_PER_PUBLICATION = 4;
-/**
- * The longest between two publications: a revoked key is dropped within 15 s, the time for the query included. Far below the
- * lease of a key. And the longest between two attempts after a failure, or while the clock is wrong.
- */
-const INTERVAL_MS_MAX = 10_000;
+/** The longest between two readings: with the deadline of a query, a revoked key is dropped within 10 s. And between two attempts while no key may sign. */
+const INTERVAL_MS_MAX = 5_000;
 const RETRY_MS_MAX = 1_000;
-const LOOK_EVERY_MS = 50;
 
 /** Advances the key ring in the background, and reports to readiness checks whether a key may sign. */
 export class KeyRotationTimer implements HealthCheck {
@@ -44,6 +40,7 @@ export class KeyRotationTimer implements HealthCheck {
   readonly #intervalMs: number;
   readonly #log: KeyRotationTimerOptions['log'];
   readonly #advancing = new PeriodicTask(() => this.#advance());
+  readonly #unusable = new Set<string>();
   #failed = false;
   #clock: ClockState = 'right';
 
@@ -53,14 +50,9 @@ export class KeyRotationTimer implements HealthCheck {
     this.#log = log;
   }
 
-  /**
-   * Resolves when the first key may sign: at once, or when it has been published for long enough beside the keys of other
-   * replicas. Resolves too if there is none after the first attempt, as the directory is unavailable or the clock is wrong.
-   * @param stopped rejects while the key is published and waits.
-   */
-  async start(stopped?: AbortSignal): Promise<void> {
-    await this.#advancing.start();
-    while ((this.#ring.times().age ?? 0) < 0) await delay(LOOK_EVERY_MS, undefined, { signal: stopped });
+  /** Resolves after the first attempt, mostly with a key that may sign. */
+  start(): Promise<void> {
+    return this.#advancing.start();
   }
 
   readiness(): Readiness {
@@ -69,7 +61,8 @@ export class KeyRotationTimer implements HealthCheck {
     const clock = `the clock is ${Math.abs(offset).toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} that of the key directory`;
     const reason = this.#ring.whyNotSigning();
     if (reason !== undefined) return { ready: false, reason: isOff ? `${reason} (${clock})` : reason };
-    return isOff ? { ready: true, note: clock } : { ready: true };
+    const note = isOff ? clock : this.#ring.note();
+    return note === undefined ? { ready: true } : { ready: true, note };
   }
 
   async close(): Promise<void> {
@@ -87,11 +80,22 @@ export class KeyRotationTimer implements HealthCheck {
     const failed = event.event === 'key_directory_unavailable';
     if (failed !== this.#failed) this.#log(event);
     this.#failed = failed;
+    this.#reportUnusable();
     this.#compareClocks();
-    const isUrgent = this.#failed || this.#clock === 'wrong';
+    const isUrgent = this.#failed || this.#ring.whyNotSigning() !== undefined;
+    if (!failed && this.#ring.isDue()) return 0;
     const intervalMs = isUrgent ? Math.min(RETRY_MS_MAX, this.#intervalMs) : this.#intervalMs;
     // A query may take longer than the interval, and a process may have been stopped for hours.
     return Math.max(0, intervalMs - (performance.now() - begin));
+  }
+
+  #reportUnusable(): void {
+    const unusable = this.#ring.unusable();
+    for (const { kid, state, reason } of unusable) {
+      if (!this.#unusable.has(kid)) this.#log({ event: `key_${state}`, key_id: kid, reason });
+    }
+    this.#unusable.clear();
+    for (const { kid } of unusable) this.#unusable.add(kid);
   }
 
   #compareClocks(): void {

@@ -69,8 +69,8 @@ function isPath(text: string): boolean {
   );
 }
 
-/** The bits of a file's mode for group and others. */
-const RIGHTS_OF_OTHERS = { write: 0o022, read: 0o044 } as const;
+/** The bits of a file's mode for group and others; `readOutsideGroup`: for others alone. */
+const RIGHTS_OF_OTHERS = { write: 0o022, read: 0o044, readOutsideGroup: 0o004 } as const;
 
 /** The rule of files that others must not change, in words for an operator. */
 export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';

@@ -1,169 +1,300 @@
-import type { ClockWindow } from '../../domain/clock-offset.ts';
+import { type ClockWindow, clockWindow } from '../../domain/clock-offset.ts';
+import {
+  ADDED_WITHIN_SECONDS,
+  type KeyPolicy,
+  nextKeyAt,
+  rotationAfter,
+  signingKeyAt,
+  signsUntil,
+  verifyingKeysAt,
+} from '../../domain/key-chain.ts';
 import type { TokenKey } from '../../domain/token-key.ts';
 import { onceAtATime } from '../once-at-a-time.ts';
+import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
+import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
+import type { KeyRingStore } from '../ports/key-ring-store.ts';
+import type { KeySealer, NewKey } from '../ports/key-sealer.ts';
 import type { KeyPeriod } from '../ports/telemetry.ts';
-import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
-import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
-import { jwksOf, type TrustedKey } from './trusted-keys.ts';
+import { type OpenedKey, OpenedKeys, type UnusableKey } from './opened-keys.ts';
 
-const CLOCK_WRONG = 'the clock of this machine differs too much from that of the key directory';
-
-type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
+interface KeyRingParts {
+  readonly store: KeyRingStore;
+  readonly sealer: KeySealer;
+  readonly policy: KeyPolicy;
+  readonly clock: MonotonicClock;
+  readonly auditLog: AuditLog;
+}
 
 /** The keys at one moment, in seconds; undefined where there is nothing to tell. */
 interface KeyRingTimes {
-  /** Since the key began to sign; negative until it does. */
+  /** Since the key began to sign. */
   readonly age: number | undefined;
-  /** Until the key may not sign any more, unless the directory answers. */
+  /** Until no key that is known may sign any more. */
   readonly lease: number | undefined;
-  /** Until the next key is due to sign; negative if it is late. */
+  /** Until the next key signs. */
   readonly rotation: number | undefined;
-  /** Since the query whose answer has the keys that are trusted. */
+  /** Since the ring was read. */
   readonly directoryAge: number | undefined;
 }
 
+const CLOCK_WRONG = 'the clock of this machine differs too much from that of the key directory';
+
+/** The ring is read every 5 s. After a longer time without an attempt, the process was stopped, and keys may have been revoked since. */
+const GAP_SECONDS = 10;
+
+/** What was read so recently has every key that signs: one that signs at once waits as long, after it was added. */
+const RECENT_SECONDS = 0.2;
+
+/** How long an unknown key is not looked up again after the ring could not be read; nor the time, while the clock is wrong. */
+const FAILED_SECONDS = 5;
+const CLOCK_SECONDS = 1;
+
+/** The longest that a reader may cache the key set. The rest of the publication time is for readers that do not ask. */
+const MAX_AGE_SECONDS = 30;
+
 /**
- * The keys that this process signs with, and all keys that it verifies with. They change only in `advance`, which has to
- * be called regularly.
+ * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use. `advance` has
+ * to be called regularly; it reads the ring, and adds the key that is due. What is known stays in use while that fails.
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
-  readonly #own: OwnKeys;
-  readonly #directory: DirectoryKeys;
-  #signing: SigningPeriod | undefined;
-  #clockWindow: ClockWindow | undefined;
+  readonly #opened: OpenedKeys;
+  /** How the clocks compared at the last reading; undefined if the ring is kept by the monotonic clock of this process. */
+  #window: ClockWindow | undefined;
+  #readAt = -Infinity;
+  /** The end of the last attempt: whoever needs the ring while one runs waits for it. */
+  #attemptedAt = -Infinity;
+  #fault: { readonly at: number; readonly fault: unknown } | undefined;
+  #writeFault: unknown;
+  /** A key that was made, and that is in no ring as far as is known. */
+  #made: NewKey | undefined;
+  #lastSigning: string | undefined;
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
-    this.#own = new OwnKeys(parts);
-    this.#directory = new DirectoryKeys(parts);
+    this.#opened = new OpenedKeys(parts.sealer);
   }
 
-  /**
-   * Makes, rotates and publishes the keys that are due, and reads those of other replicas. Calls at the same time share
-   * one run. Throws DependencyUnavailable if the directory is unavailable; call it again then.
-   */
+  /** Reads the ring, and adds the key that is due. Calls at the same time share one run. Throws DependencyUnavailable. */
   readonly advance = onceAtATime<void, void>(() => this.#advance());
 
+  /** Throws DependencyUnavailable. */
+  readonly read = onceAtATime<void, void>(() => this.#read());
+
   async signingKey(): Promise<SigningKey> {
-    const problem = this.whyNotSigning();
-    if (problem === undefined && this.#signing !== undefined) return this.#signing.pair;
-    throw new DependencyUnavailable('signing key', new Error(problem));
+    await this.#catchUp();
+    const key = this.#signing();
+    if (key === undefined) throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()));
+    if (key.kid !== this.#lastSigning) this.#recordSigning(key);
+    return key.pair;
+  }
+
+  async verificationKey(kid: string): Promise<KeyHandle | undefined> {
+    const { clock } = this.#parts;
+    const askedAt = clock.seconds();
+    await this.#catchUp();
+    if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG));
+    const find = () => this.#verifying().find((key) => key.kid === kid)?.pair.publicKey;
+    if (find() !== undefined || this.#opened.isRevoked(kid)) return find();
+    // The second one, if the first had begun before this key was added.
+    for (let tries = 0; tries < 2 && this.#readAt < askedAt - RECENT_SECONDS; tries += 1) {
+      if (this.#fault && clock.seconds() < this.#fault.at + FAILED_SECONDS) break;
+      await this.read().catch(() => {});
+    }
+    const unusable = this.unusable().find((key) => key.kid === kid);
+    const reason = unusable?.state === 'locked' ? unusable.reason : this.whyNotVerifying();
+    const fault = this.#fault?.fault ?? (reason === undefined ? undefined : new Error(reason));
+    // The token may be valid.
+    if (find() === undefined && fault !== undefined) throw new DependencyUnavailable('key directory', fault);
+    return find();
+  }
+
+  async publicKeys(): Promise<readonly TokenKey[]> {
+    await this.#catchUp();
+    const keys = this.#verifying().map(({ pair }) => ({ ...pair.jwk }));
+    // A reader may drop its cached keys when it gets an empty set.
+    if (keys.length === 0) throw new DependencyUnavailable('key set', new Error(this.whyNotVerifying()));
+    return keys.toSorted((one, other) => (one.kid < other.kid ? -1 : 1));
+  }
+
+  maxAgeSeconds(): number {
+    const half = Math.floor(this.#parts.policy.publicationSeconds / 2);
+    const isOld = this.#parts.clock.seconds() - this.#readAt > half;
+    return isOld || this.#isClockWrong() ? 0 : Math.min(MAX_AGE_SECONDS, half);
   }
 
   /** Why no key may sign now, in words for an operator; undefined if one may. */
   whyNotSigning(): string | undefined {
-    const [signing, revoked] = [this.#signing, this.#own.revoked];
-    if (signing === undefined && revoked !== undefined) {
-      return `the key ${revoked} has been revoked, and there is no other`;
-    }
     if (this.#isClockWrong()) return CLOCK_WRONG;
-    if (signing === undefined) return 'no key is published yet';
-    const now = this.#parts.clock.now();
-    if (now < signing.from) return 'the key is published, and waits until every verifier can know it';
-    return now < signing.until ? undefined : 'the key directory has been unavailable for too long';
+    if (this.#signing() !== undefined) return undefined;
+    if (this.#readAt === -Infinity) return 'the key ring could not be read yet';
+    const [unusable] = this.unusable();
+    if (unusable !== undefined) return `the key ${unusable.kid} cannot be opened: ${unusable.reason}`;
+    return 'no key of the ring may sign any more, and none could be added';
   }
 
   /** Why no token can be verified now, in words for an operator; undefined if those of known keys can. */
   whyNotVerifying(): string | undefined {
     if (this.#isClockWrong()) return CLOCK_WRONG;
-    return this.trusted().length === 0 ? 'no key is trusted yet' : undefined;
+    return this.#verifying().length === 0 ? 'no key of the ring is known' : undefined;
   }
 
-  /** By how many seconds the clock of day is ahead of the directory's clock; undefined before the directory tells its time. */
+  /** What an operator should know while keys can sign; undefined if there is nothing. */
+  note(): string | undefined {
+    const [unusable] = this.unusable();
+    if (unusable !== undefined) return `the key ${unusable.kid} cannot be used: ${unusable.reason}`;
+    return this.#writeFault === undefined ? undefined : 'the next key could not be added to the ring';
+  }
+
+  /** The keys of the ring that cannot be opened. */
+  unusable(): readonly UnusableKey[] {
+    return this.#opened.unusable;
+  }
+
+  /** Whether there is a key to add, as right after the one before it. */
+  isDue(): boolean {
+    return !this.#isClockWrong() && nextKeyAt(this.#opened.ring, this.#now(), this.#parts.policy) !== undefined;
+  }
+
+  /** By how many seconds the clock of day is ahead of the clock of the ring; undefined if that is not compared. */
   clockOffsetSeconds(): number | undefined {
-    const { clock } = this.#parts;
-    return this.#clockWindow && clock.wallSeconds() - clock.seconds() - this.#clockWindow.exact;
+    return this.#window && this.#parts.clock.wallSeconds() - this.#now();
   }
 
   times(): KeyRingTimes {
-    const now = this.#parts.clock.now();
-    const [signing, rotation, readAt] = [this.#signing, this.#own.nextRotation(), this.#directory.readAt];
+    const [now, signing, { ring }] = [Math.floor(this.#now()), this.#signing(), this.#opened];
+    const rotation = rotationAfter(ring, now, this.#parts.policy);
+    const lease = signsUntil(ring, this.#parts.policy) - now;
     return {
-      age: signing && now - signing.from,
-      lease: signing && signing.until - now,
-      rotation: Number.isFinite(rotation) ? rotation - now : undefined,
-      directoryAge: Number.isFinite(readAt) ? now - readAt : undefined,
+      age: signing && Math.max(0, now - signing.signsFrom),
+      lease: Number.isFinite(lease) ? lease : undefined,
+      rotation: rotation !== undefined && Number.isFinite(rotation) ? rotation - now : undefined,
+      directoryAge: Number.isFinite(this.#readAt) ? Math.floor(this.#parts.clock.seconds() - this.#readAt) : undefined,
     };
   }
 
-  async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG));
-    return this.#own.find(kid) ?? this.#directory.find(kid);
+  /** The number of keys that tokens are verified with. */
+  get size(): number {
+    return this.#verifying().length;
   }
 
-  async publicKeys(): Promise<readonly TokenKey[]> {
-    return jwksOf(this.trusted());
-  }
-
-  maxAgeSeconds(): number {
-    const { clock, schedule } = this.#parts;
-    if (this.#isClockWrong()) return 0;
-    return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), this.#directory.readAt);
-  }
-
-  /** Every published key, of this process and of the other replicas of the service. */
-  trusted(): readonly TrustedKey[] {
-    return [...this.#directory.trusted(), ...this.#own.listPublished()];
-  }
-
-  /** The published keys of this process, and those of others that it trusts, for people. */
+  /** The published keys, for people. */
   periods(): readonly KeyPeriod[] {
-    const { clock } = this.#parts;
-    const own = this.#own.periods();
-    const others = this.#directory.trusted().filter(({ jwk }) => own.every(({ kid }) => kid !== jwk.kid));
-    const offset = clock.wallSeconds() - clock.seconds();
-    const ofDay = (at: number | null) => (at !== null && Number.isFinite(at) ? Math.round(at + offset) : null);
-    return [
-      ...own,
-      ...others.map(({ jwk: { kid, alg }, trustedUntil: until }) => {
-        return { kid, alg, state: 'trusted' as const, from: null, until };
-      }),
-    ].map((period) => ({ ...period, from: ofDay(period.from), until: ofDay(period.until) }));
+    const [now, signing, { ring }] = [this.#now(), this.#signing(), this.#opened];
+    const ahead = this.#parts.clock.wallSeconds() - now;
+    const ofDay = (at: number) => (Number.isFinite(at) ? Math.round(at + ahead) : null);
+    const until = rotationAfter(ring, now, this.#parts.policy) ?? Infinity;
+    return this.#verifying()
+      .toSorted((one, other) => one.signsFrom - other.signsFrom)
+      .map((key): KeyPeriod => {
+        const common = { kid: key.kid, alg: key.algorithm, from: ofDay(Math.min(key.signsFrom, now)) };
+        if (key === signing) return { ...common, state: 'signing', until: ofDay(until) };
+        if (now < key.signsFrom) {
+          return { ...common, state: 'published', from: ofDay(key.createdAt), until: ofDay(key.signsFrom) };
+        }
+        return { ...common, state: 'retired', until: ofDay(key.verifiesUntil) };
+      });
   }
 
   async #advance(): Promise<void> {
+    await this.read();
+    const current = this.#signing();
+    if (current !== undefined && current.kid !== this.#lastSigning) this.#recordSigning(current);
+    const { store, sealer, policy } = this.#parts;
+    if (!this.isDue()) {
+      this.#writeFault = undefined;
+      return;
+    }
+    const key = this.#made ?? (await sealer.make(policy.algorithm));
+    this.#made = key;
+    // Making it may have taken seconds, in which another replica was faster.
+    await this.read();
+    const plan = nextKeyAt(this.#opened.ring, this.#now(), policy);
+    if (plan === undefined || this.#isClockWrong()) return;
     try {
-      // The query to the directory may take seconds, in which the retired key must not sign.
-      if (this.#own.rotate()) this.#changed();
-      if (this.#directory.readAt === -Infinity || this.#isClockWrong()) {
-        await this.#directory.read();
-        this.#clockWindow = this.#directory.clockWindow;
+      const sealed = await key.seal(plan);
+      const addedBefore = Math.floor(this.#now()) + ADDED_WITHIN_SECONDS;
+      await store.add({ ...plan, kid: key.kid, sealed, publicationSeconds: policy.publicationSeconds, addedBefore });
+      this.#writeFault = undefined;
+    } catch (fault) {
+      this.#writeFault = fault;
+      throw fault;
+    }
+    // It signs only once every reading that counts as recent has it.
+    if (this.#window !== undefined) await new Promise((done) => setTimeout(done, RECENT_SECONDS * 1_000));
+    await this.read();
+    const added = this.#signing();
+    if (added !== undefined && added.kid !== this.#lastSigning) this.#recordSigning(added);
+  }
+
+  async #read(): Promise<void> {
+    const { store, clock } = this.#parts;
+    const sentAt = clock.seconds();
+    try {
+      const { rows, time } = await store.read();
+      const receivedAt = clock.seconds();
+      const window = time === undefined ? undefined : clockWindow(time, sentAt, receivedAt);
+      const revoked = await this.#opened.replace(rows, receivedAt + (window?.exact ?? 0));
+      this.#window = window;
+      this.#readAt = sentAt;
+      this.#fault = undefined;
+      for (const kid of revoked) this.#record('key_revoked', kid);
+      if (this.#made !== undefined && rows.some(({ kid }) => kid === this.#made?.kid)) {
+        this.#record('key_published', this.#made.kid);
+        this.#made = undefined;
       }
-      if (this.#isClockWrong()) return;
-      await this.#publish();
-      if (this.#own.signing() === undefined) {
-        // The key was revoked, and there is none on standby. It must not sign while another one is published.
-        this.#changed();
-        await this.#publish();
-      }
+    } catch (fault) {
+      this.#fault = { at: clock.seconds(), fault };
+      throw fault;
     } finally {
-      this.#changed();
+      this.#attemptedAt = clock.seconds();
     }
   }
 
-  async #publish(): Promise<void> {
-    await this.#own.makeNext(this.#directory.hasOlderPeers);
-    const now = this.#parts.clock.now();
-    this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
+  /** Reads the ring first if this process was stopped, or while its clock is wrong. If that fails, what is known counts. */
+  async #catchUp(): Promise<void> {
+    const sinceSeconds = this.#parts.clock.seconds() - this.#attemptedAt;
+    if (sinceSeconds > GAP_SECONDS || (sinceSeconds > CLOCK_SECONDS && this.#isClockWrong())) {
+      await this.read().catch(() => {});
+    }
+  }
+
+  /** The time of the ring's clock. */
+  #now(): number {
+    return this.#parts.clock.seconds() + (this.#window?.exact ?? 0);
+  }
+
+  #signing(): OpenedKey | undefined {
+    if (this.#isClockWrong()) return undefined;
+    return signingKeyAt(this.#opened.ring, this.#now(), this.#parts.policy);
+  }
+
+  #verifying(): readonly OpenedKey[] {
+    return verifyingKeysAt(this.#opened.ring, this.#now());
   }
 
   /**
-   * Whether tokens would get wrong times, and valid ones would be refused: the clock of day was wrong when the directory
-   * was read, or has been set since, or the machine was suspended.
+   * Whether tokens would get wrong times, and valid ones would be refused: the clock of day was wrong when the ring was read,
+   * or has been set since, or the machine was suspended.
    */
   #isClockWrong(): boolean {
-    const window = this.#clockWindow;
+    const [{ clock }, window] = [this.#parts, this.#window];
     if (window === undefined) return false;
-    const { clock } = this.#parts;
     const difference = clock.wallSeconds() - clock.seconds();
     return difference < window.min || difference > window.max;
   }
 
-  #changed(): void {
-    this.#signing = this.#own.signing();
-    this.#clockWindow = this.#directory.clockWindow;
+  #recordSigning({ kid }: OpenedKey): void {
+    const previous = this.#lastSigning;
+    this.#lastSigning = kid;
+    this.#record('key_signing', kid);
+    if (previous !== undefined && !this.#opened.isRevoked(previous)) this.#record('key_retired', previous);
+  }
+
+  #record(event: KeyEvent['event'], keyId: string): void {
+    const { clock, auditLog } = this.#parts;
+    auditLog.record({ event, at: Math.floor(clock.wallSeconds()), key_id: keyId });
   }
 }

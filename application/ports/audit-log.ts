@@ -7,8 +7,8 @@ import type { RecordedClient } from '../../domain/client-document.ts';
 export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange;
 
 /**
- * The life of a key of this process: a successor is published, then signs, then its predecessor is retired. `at` may be in the
- * future. An operator has revoked a key of `key_revoked`.
+ * The life of a key as this process sees it: it has added the key of `key_published`; it signs with that of `key_signing` from now
+ * on, and not any more with that of `key_retired`. An operator has revoked the key of `key_revoked`.
  */
 export interface KeyEvent {
   readonly event: 'key_published' | 'key_signing' | 'key_retired' | 'key_revoked';
@@ -99,10 +99,15 @@ export type ChangeEvent = ChangeMade &
         readonly event: 'directory_key_revoked';
         /** kid of the key. */
         readonly key_id: string;
-        /** The replica that published it, if it is known. */
-        readonly replica: string | undefined;
-        /** Until when it was to be trusted, if it is known. */
+        /** Until when its tokens could have been valid, if the ring knew it. */
         readonly trusted_until: number | undefined;
+      }
+    | {
+        readonly event: 'directory_key_ended';
+        /** kid of the key. */
+        readonly key_id: string;
+        /** When the next key signs in its place. */
+        readonly ends_at: number;
       }
   );
 

@@ -27,11 +27,11 @@ export interface VerificationKeys {
 export interface KeyProvider extends VerificationKeys {
   /**
    * The key that new tokens are signed with. Its public half is in `publicKeys` and found by `verificationKey`.
-   * Throws DependencyUnavailable if there is no key, or none yet that every verifier can know.
+   * Throws DependencyUnavailable if there is no key that may sign.
    */
   signingKey(): Promise<SigningKey>;
 
-  /** Every public key that a token may be verified with now. Throws DependencyUnavailable if no key is published yet. */
+  /** Every public key that a token may be verified with now. Throws DependencyUnavailable if no key is known yet. */
   publicKeys(): Promise<readonly TokenKey[]>;
 
   /** How long a reader may cache the current `publicKeys` without missing a key that signs, in whole seconds. */
@@ -45,10 +45,7 @@ export interface KeyPair extends SigningKey {
 
 /** The source of key pairs. */
 export interface KeyFactory {
-  /** What to sign with, and what to sign with while a peer verifies only RS256 (decision 0123). The key of a file has one algorithm. */
-  readonly algorithms: { readonly preferred: TokenAlgorithm; readonly withOlderPeers: TokenAlgorithm };
-
-  /** A key pair for one of these algorithms. May take half a second, off the event loop. */
+  /** A key pair for this algorithm. May take half a second, off the event loop. */
   make(algorithm: TokenAlgorithm): Promise<KeyPair>;
 
   /** The handle of a public key of another process, or undefined if it breaks the rule of its algorithm. */

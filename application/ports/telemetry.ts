@@ -68,20 +68,9 @@ export type RefusalQuery =
 export interface KeyPeriod {
   readonly kid: string;
   readonly alg: TokenAlgorithm;
-  /** `trusted`: a key of another replica, of which only the end is known. */
-  readonly state: 'published' | 'signing' | 'retired' | 'trusted';
+  readonly state: 'published' | 'signing' | 'retired';
   readonly from: number | null;
   readonly until: number | null;
-}
-
-/** A replica of the service, as it last reported itself. */
-export interface ReplicaRecord {
-  /** Host and process. */
-  readonly name: string;
-  /** By how much its clock is ahead of the key directory's; `null` if the directory has no clock, or does not tell. */
-  readonly clock_offset_seconds: number | null;
-  /** When another replica last reported itself, by the directory's clock; `null` for this one. */
-  readonly seen_at: number | null;
 }
 
 /** The connections of a public port at one moment, what waits on them, the most that it can hold, and what it has refused to hold. */

@@ -178,7 +178,7 @@ async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promis
     CAPABILITIES.map(async ({ tables }) => (await tables?.(settings)) ?? {}),
   );
   const inClientsPool = [CLIENTS, ...more.flatMap((capability) => capability.inClientsPool ?? [])];
-  const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
+  const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'database'];
   const lookUps = Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS * lookUpConnections(settings));
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',

@@ -63,7 +63,7 @@ export const privateKeyJwt = define({
         max,
       );
     });
-    if (settings.KEY_DIRECTORY === 'memory') {
+    if (settings.CLIENT_REPOSITORY !== 'postgres') {
       part(parts, PARTS.usedAssertions, (get) => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
       return;
     }
@@ -78,9 +78,8 @@ export const privateKeyJwt = define({
   },
   async tables(settings) {
     if (!isOn(settings)) return {};
-    const { CLIENT_REPOSITORY, KEY_DIRECTORY } = settings;
-    const inClientsPool = CLIENT_REPOSITORY === 'postgres' ? [(await loadClientKeys()).CLIENT_KEYS] : [];
-    if (KEY_DIRECTORY !== 'postgres') return { inClientsPool };
+    if (settings.CLIENT_REPOSITORY !== 'postgres') return {};
+    const inClientsPool = [(await loadClientKeys()).CLIENT_KEYS];
     const { USED_ASSERTIONS } = await import('../../adapters/postgres/private-key-jwt/used-assertion-table.ts');
     return { inClientsPool, inOwnPool: [USED_ASSERTIONS], connections: (await loadUsedAssertions()).USES_POOL_SIZE };
   },

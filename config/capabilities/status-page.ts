@@ -59,11 +59,6 @@ export const statusPage = define({
     });
     part(parts, STATUS, (get) => {
       const replica = `${hostname()}:${process.pid}`;
-      const thisReplica = () => ({
-        name: replica,
-        clock_offset_seconds: get(PARTS.keyRing).clockOffsetSeconds() ?? null,
-        seen_at: null,
-      });
       return new ServiceStatus({
         clock: get(PARTS.clock),
         service: { version: programVersion(), base_url: baseUrl, issuer, replica },
@@ -75,7 +70,6 @@ export const statusPage = define({
           return { ...now, bounds };
         },
         keys: () => get(PARTS.keyRing).periods(),
-        replicas: () => [thisReplica(), ...(get.optional(PARTS.replicaRegister)?.latest ?? [])],
         findRefusals: (query) => get(RECORDS).find(query),
       });
     });
@@ -88,7 +82,6 @@ export const statusPage = define({
     });
     part(parts, LISTS.background, (get) => () => {
       get(STATUS).start();
-      void get.optional(PARTS.replicaRegister)?.start(() => get(PARTS.keyRing).clockOffsetSeconds());
     });
     part(parts, LISTS.closables, (get) => get(STATUS));
     part(parts, LISTS.measurements, (get) => (values) => {

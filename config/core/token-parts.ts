@@ -2,16 +2,15 @@ import type { DependencyContainer } from 'tsyringe';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
-import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
+import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken } from '../../application/issue-token.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
-import { KeySchedule } from '../../domain/key-schedule.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
-import { keyTimes, tokenPolicyOptions } from '../settings/derived-values.ts';
+import { keyPolicy, tokenPolicyOptions } from '../settings/derived-values.ts';
 
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
@@ -19,18 +18,14 @@ const REPLICA_LEEWAY_SECONDS = 1;
 /** Signing keys, and the use cases that issue and verify tokens. */
 export function registerTokenParts(parts: DependencyContainer, { configuration, settings }: Service): void {
   part(parts, PARTS.keyFactory, (get) => {
-    return createKeyFactory({
-      ids: get(PARTS.ids),
-      algorithm: settings.TOKEN_SIGNING_ALG,
-      file: configuration.keyFile,
-    });
+    return createKeyFactory({ ids: get(PARTS.ids), file: configuration.keyFile });
   });
   part(parts, PARTS.keyRing, (get) => {
+    const own = new InMemoryKeyRing(get(PARTS.keyFactory), get(PARTS.monotonicClock));
     return new KeyRing({
-      factory: get(PARTS.keyFactory),
-      directory: get.optional(PARTS.sharedKeyDirectory) ?? new InMemoryKeyDirectory(get(PARTS.monotonicClock)),
+      ...(get.optional(PARTS.sharedKeyRing) ?? { store: own, sealer: own }),
+      policy: keyPolicy(settings),
       clock: get(PARTS.monotonicClock),
-      schedule: new KeySchedule(keyTimes(settings)),
       auditLog: get(PARTS.auditLog),
     });
   });
@@ -55,7 +50,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       issuer: settings.TOKEN_ISSUER,
       audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
       // The clock of another replica may be a moment ahead of ours.
-      leewaySeconds: settings.KEY_DIRECTORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
+      leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
     const verifier = get(PARTS.observe).tokens(joseTokenVerifier(get(PARTS.keyProvider)));
     return new AuthorizeRequest(verifier, get(PARTS.clock), expected);

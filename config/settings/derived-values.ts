@@ -1,19 +1,17 @@
 import type { ListeningPlace } from '../../adapters/system/listen-problem.ts';
 import { type OpenFilesPlan, openFilesLimit } from '../../adapters/system/open-files.ts';
-import type { KeyTimes } from '../../domain/key-schedule.ts';
+import type { KeyPolicy } from '../../domain/key-chain.ts';
 import type { TokenPolicyOptions } from '../../domain/token-policy.ts';
 import type { Settings } from './settings.ts';
 
 // What parts of the service take from several settings, in their own words.
 
-export function keyTimes(settings: Settings): KeyTimes {
+export function keyPolicy(settings: Settings): KeyPolicy {
   return {
-    rotationSeconds: settings.KEY_ROTATION_SECONDS,
+    algorithm: settings.TOKEN_SIGNING_ALG,
+    rotationSeconds: settings.KEY_ROTATION_SECONDS || Infinity,
     publicationSeconds: settings.KEY_PUBLICATION_SECONDS,
     tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
-    // The next key is needed at a rotation, and when one in a shared directory is revoked. A key file has no other key.
-    standby:
-      settings.KEY_FILE === undefined && (settings.KEY_ROTATION_SECONDS !== 0 || settings.KEY_DIRECTORY === 'postgres'),
   };
 }
 

@@ -58,7 +58,7 @@ export const CORE_GROUPS = {
     doubts: {
       'CLIENTS_FILE: has no effect without CLIENT_REPOSITORY=memory: leave it out, or npm run clients -- import <file>': (given) => given['CLIENT_REPOSITORY'] !== 'memory' && given['CLIENTS_FILE'],
       'DATABASE_FILE: has no effect without CLIENT_REPOSITORY=sqlite: set that, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'sqlite' && given['DATABASE_FILE'],
-      'DATABASE_URL: has no effect, since neither CLIENT_REPOSITORY nor KEY_DIRECTORY is postgres: set CLIENT_REPOSITORY=postgres, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'postgres' && given['KEY_DIRECTORY'] !== 'postgres' && (given['DATABASE_URL'] || given['DATABASE_URL_FILE']),
+      'DATABASE_URL: has no effect, since CLIENT_REPOSITORY is not postgres: set CLIENT_REPOSITORY=postgres, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'postgres' && (given['DATABASE_URL'] || given['DATABASE_URL_FILE']),
     },
   }),
   authentication: settingsGroup({ rows: {
@@ -89,19 +89,27 @@ export const CORE_GROUPS = {
   keys: settingsGroup({
     rows: {
       KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400).describe('seconds for which a key signs before the next one takes over. `0` is never; otherwise at least twice `KEY_PUBLICATION_SECONDS`'),
-      KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60).describe('seconds for which a key is published before it signs'),
+      KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(1_800).describe('seconds for which a key is published before it signs, so that every verifier knows it. Nobody waits for that at a start'),
       KEY_FILE: text().optional().describe('file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of at least 2048 bits, P-256 or Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
-      KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory').describe('where replicas share their public keys. `memory` is for a single replica'),
+      KEY_DIRECTORY: keyDirectory().default('memory').describe('where the keys are that sign. `memory`: each start makes new ones, and every token from before is refused; for a single replica. `database`: in the database of the registrations, private keys sealed, so that [restarts and replicas share them](keys.md#one-replica-or-several)'),
+      KEY_SECRET_FILE: text().optional().describe('file with the secrets that seal the keys, required for `KEY_DIRECTORY=database`: at least 32 random bytes in base64 or base64url, a line each (`openssl rand -base64 32`). [The first line seals, all open](keys.md#changing-the-secret). Only its owner may be able to write to it'),
     },
     contradictions: {
-      'DATABASE_URL: is required if KEY_DIRECTORY is postgres': (given) => given['KEY_DIRECTORY'] === 'postgres' && !given['DATABASE_URL'] && !given['DATABASE_URL_FILE'],
+      'KEY_DIRECTORY: database requires CLIENT_REPOSITORY=sqlite or CLIENT_REPOSITORY=postgres': ({ KEY_DIRECTORY, CLIENT_REPOSITORY }) => KEY_DIRECTORY === 'database' && CLIENT_REPOSITORY === 'memory',
+      'KEY_SECRET_FILE: is required if KEY_DIRECTORY is database: openssl rand -base64 32 writes one': ({ KEY_DIRECTORY, KEY_SECRET_FILE }) => KEY_DIRECTORY === 'database' && !KEY_SECRET_FILE,
+      'KEY_FILE: must not be set if KEY_DIRECTORY is database, which has keys of its own': ({ KEY_DIRECTORY, KEY_FILE }) => KEY_DIRECTORY === 'database' && KEY_FILE,
       'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set': ({ KEY_FILE, KEY_ROTATION_SECONDS = '0' }) => KEY_FILE && KEY_ROTATION_SECONDS !== '0',
     },
-    conflicts({ KEY_FILE, KEY_ROTATION_SECONDS: rotation, KEY_PUBLICATION_SECONDS: publication }) {
+    doubts: {
+      'KEY_DIRECTORY: is memory, so each restart makes every token invalid, and a second replica refuses the tokens of the first: set KEY_DIRECTORY=database and KEY_SECRET_FILE': (given) => ['sqlite', 'postgres'].includes(given['CLIENT_REPOSITORY'] ?? '') && given['KEY_DIRECTORY'] !== 'database' && !given['KEY_FILE'],
+      'KEY_SECRET_FILE: has no effect without KEY_DIRECTORY=database: set that, or leave it out': (given) => given['KEY_DIRECTORY'] !== 'database' && given['KEY_SECRET_FILE'],
+    },
+    conflicts({ KEY_FILE, KEY_DIRECTORY: directory, KEY_ROTATION_SECONDS: rotation, KEY_PUBLICATION_SECONDS: publication }) {
+      if (directory === 'database' && rotation === 0) return ['KEY_ROTATION_SECONDS: must not be 0 if KEY_DIRECTORY is database: 31536000 is a year, and npm run keys -- rotate rotates at any time'];
       const isShort = KEY_FILE === undefined && rotation !== 0 && rotation < 2 * publication;
       return isShort ? ['KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS'] : [];
     },
-    ownersFiles: ['KEY_FILE'],
+    ownersFiles: ['KEY_FILE', 'KEY_SECRET_FILE'],
   }),
   listening: settingsGroup({
     rows: {
@@ -209,6 +217,14 @@ function baseUrl() {
 
 function isBaseUrl(value: string): boolean {
   return isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
+}
+
+function keyDirectory() {
+  const rule = 'must be memory or database';
+  const renamed = 'must be database, as postgres is called now; KEY_SECRET_FILE is required with it';
+  return z
+    .enum(['memory', 'database'], { error: ({ input }) => (input === 'postgres' ? renamed : rule) })
+    .meta({ values: '`memory` or `database`' });
 }
 
 function databaseUrl() {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import { freePort } from '../support/free-port.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { type AssertionClients, methodSettings } from './assertion-clients.ts';
 import type { MemoryGroup } from './attack/memory-group.ts';
@@ -46,8 +47,8 @@ export interface ServiceOptions {
   readonly group?: MemoryGroup | undefined;
 }
 
-/** Settings of replicas, which share keys and used assertions. A replica is ready only after the time of publication. */
-export const REPLICA_SETTINGS = { KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '4' };
+/** Settings of replicas, which share keys and used assertions. */
+export const REPLICA_SETTINGS = { ...SEALED_KEYS, KEY_PUBLICATION_SECONDS: '4' };
 
 const THIS_CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 

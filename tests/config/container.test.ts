@@ -28,7 +28,7 @@ describe('the container', () => {
   const ABSENT = [
     ...['authenticateByIdentity', 'authenticateByKey', 'usedAssertions'],
     ...['aroundRequests', 'logMembers', 'observedPorts'],
-    ...['tokenReuse', 'replicaRegister', 'sharedKeyDirectory'],
+    ...['tokenReuse', 'sharedKeyRing'],
   ];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
 

@@ -7,6 +7,7 @@ import { requestToken, send } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -29,7 +30,7 @@ describe('the metrics of a service on PostgreSQL', () => {
     service = await startServiceUnderTest({
       environment: {
         CLIENT_REPOSITORY: 'postgres',
-        KEY_DIRECTORY: 'postgres',
+        ...SEALED_KEYS,
         DATABASE_URL: database.url,
         DATABASE_POOL_SIZE: '2',
         DATABASE_DEADLINE_MS: '2000',

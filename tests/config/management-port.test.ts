@@ -3,6 +3,7 @@ import { PARTS } from '../../config/parts.ts';
 import { freePort } from '../support/free-port.ts';
 import { send, sendRaw } from '../support/http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 
 describe('the management port', () => {
   let service: ServiceUnderTest;
@@ -177,7 +178,7 @@ describe('the management port, while the database is unavailable', () => {
     await using _service = await startServiceUnderTest({
       environment: {
         CLIENT_REPOSITORY: 'postgres',
-        KEY_DIRECTORY: 'postgres',
+        ...SEALED_KEYS,
         DATABASE_URL: `postgresql://service:its-password@127.0.0.1:${await freePort()}/auth`,
         MANAGEMENT_PORT: String(managementPort),
       },
@@ -188,7 +189,7 @@ describe('the management port, while the database is unavailable', () => {
       status: 'not_ready',
       checks: [
         { name: 'service', ready: true },
-        { name: 'verification keys', ready: false, reason: 'no key is trusted yet' },
+        { name: 'verification keys', ready: false, reason: 'no key of the ring is known' },
       ],
     });
   });

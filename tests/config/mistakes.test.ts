@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { inspectService } from '../../config/capabilities/doctor.ts';
 import { manageKeys } from '../../config/capabilities/keys-program.ts';
@@ -44,7 +44,7 @@ async function messagesOf({ set = {}, files = {}, mode = 0o600 }: Mistake): Prom
 }
 
 const COLUMNS = '(id bigint primary key, client_id text unique, client_secret text, client_name text, scope text)';
-const KEY_TABLES = [SIGNING_KEYS, SIGNING_KEY_STATES]
+const KEY_TABLES = [KEY_RING]
   .map(({ name, columns }) => `create table ${name} (${Object.values(columns).map((column) => `${column} text`)})`)
   .join(';');
 
@@ -141,16 +141,16 @@ describe('a mistake of an operator', () => {
       },
       /grant select \(id, client_id, client_secret, client_name, scope\) on clients to/,
     ],
-    ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=postgres creates these tables/],
+    ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=database creates the table/],
     [
       'keys without a grant',
       async () => {
         await database.query(KEY_TABLES);
-        return keysAt(role.url, ['list']).finally(() => database.query('drop table signing_keys, signing_key_states'));
+        return keysAt(role.url, ['list']).finally(() => database.query('drop table key_ring'));
       },
-      /grant select, insert, update, delete on signing_keys, signing_key_states to this role/,
+      /grant select, insert, update, delete on key_ring to this role/,
     ],
-    ['keys without a database', () => keysAt('', ['list']), /DATABASE_URL: must be set in the environment/],
+    ['keys without a database', () => keysAt('', ['list']), /set DATABASE_FILE \(SQLite\) or DATABASE_URL/],
     [
       'an option of npm run keys without two dashes',
       () => keysAt(role.url, ['list'], { npm_config_json: 'true' }),

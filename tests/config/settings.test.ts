@@ -44,9 +44,24 @@ describe('readSettings', () => {
     [{ CLIENT_REPOSITORY: 'memory' }, 'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory'],
     [{ CLIENT_REPOSITORY: 'postgres' }, 'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
     [
-      { CLIENT_REPOSITORY: 'postgres', KEY_DIRECTORY: 'postgres' },
-      'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres',
-      'DATABASE_URL: is required if KEY_DIRECTORY is postgres',
+      { ...POSTGRES, KEY_DIRECTORY: 'postgres' },
+      'KEY_DIRECTORY: must be database, as postgres is called now; KEY_SECRET_FILE is required with it',
+    ],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'database' },
+      'KEY_SECRET_FILE: is required if KEY_DIRECTORY is database: openssl rand -base64 32 writes one',
+    ],
+    [
+      { ...MEMORY, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret' },
+      'KEY_DIRECTORY: database requires CLIENT_REPOSITORY=sqlite or CLIENT_REPOSITORY=postgres',
+    ],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret', KEY_FILE: 'key.pem' },
+      'KEY_FILE: must not be set if KEY_DIRECTORY is database, which has keys of its own',
+    ],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret', KEY_ROTATION_SECONDS: '0' },
+      'KEY_ROTATION_SECONDS: must not be 0 if KEY_DIRECTORY is database: 31536000 is a year, and npm run keys -- rotate rotates at any time',
     ],
     [{ ...POSTGRES, DATABASE_URL_FILE: 'url.txt' }, 'DATABASE_URL: must not be set if DATABASE_URL_FILE is set'],
     [

@@ -25,7 +25,7 @@ describe('the status of the service', () => {
       started_at: expect.any(Number),
       base_url: ISSUER,
       issuer: ISSUER,
-      replica: status.replicas[0]?.name,
+      replica: expect.stringMatching(/:\d+$/),
       ready: true,
     });
     expect(Math.abs(status.at - Date.now() / 1_000)).toBeLessThan(60);
@@ -118,13 +118,12 @@ describe('the status of the service', () => {
   });
 
   it('has the signing key with its time, and the next one', async () => {
-    const { keys, replicas } = await readStatus(url);
+    const { keys } = await readStatus(url);
     const now = Date.now() / 1_000;
     expect(keys.map(({ state }) => state)).toContain('signing');
     const signing = keys.find(({ state }) => state === 'signing');
     expect(Math.abs((signing?.from ?? 0) - now)).toBeLessThan(60);
     expect(signing?.until).toBe((signing?.from ?? 0) + 86_400);
-    expect(replicas).toEqual([{ name: expect.stringMatching(/:\d+$/), clock_offset_seconds: null, seen_at: null }]);
   });
 
   it('answers why a request was refused', async () => {

@@ -61,10 +61,6 @@ export function describeKeyFactory(
       expect(new Set(lengths).size).toBe(1);
     });
 
-    it('prefers this algorithm', async () => {
-      expect((await fresh()).algorithms.preferred).toBe(alg);
-    });
-
     it('generates keys whose private half cannot be exported', async () => {
       expect(inspect(await (await fresh()).make(alg), { depth: null, showHidden: true })).not.toMatch(/private/i);
     });

@@ -62,9 +62,9 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     event: 'directory_key_revoked',
     ...CHANGE,
     key_id: 'a-key',
-    replica: 'host:1',
     trusted_until: AT + 300,
   },
+  directory_key_ended: { event: 'directory_key_ended', ...CHANGE, key_id: 'a-key', ends_at: AT + 60 },
   change_unconfirmed: { event: 'change_unconfirmed', at: AT, change_id: CHANGE.change_id },
   audit_lines_lost: { event: 'audit_lines_lost', at: AT, lines: 3 },
 };

@@ -14,6 +14,7 @@ import { listenOnLoopback } from '../support/loopback-server.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { OPERATOR_TOKEN, readStatus, startServiceForOperator } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -271,7 +272,7 @@ describe('npm run doctor', () => {
       url.password = 'canary-9b1e';
       const environment = {
         CLIENT_REPOSITORY: 'postgres',
-        KEY_DIRECTORY: 'postgres',
+        ...SEALED_KEYS,
         DATABASE_URL: url.href,
         ...ports,
       };

@@ -8,6 +8,7 @@ import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -97,7 +98,7 @@ describe('two replicas with PostgreSQL', () => {
   const shared = () => ({
     ...METHOD,
     CLIENT_REPOSITORY: 'postgres',
-    KEY_DIRECTORY: 'postgres',
+    ...SEALED_KEYS,
     KEY_PUBLICATION_SECONDS: '1',
     DATABASE_URL: database.url,
     // No fault of this test is a slow machine.

@@ -11,6 +11,7 @@ import { followProgram, type Program } from '../support/program.ts';
 import { Prometheus } from '../support/prometheus.ts';
 import { freeBackend } from '../support/replica.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { until } from '../support/until.ts';
 
 // What pages somebody, with a real Prometheus, two replicas and PostgreSQL. Each time of the rules, and KEY_PUBLICATION_SECONDS, is a
@@ -52,7 +53,7 @@ async function startWorld(): Promise<World> {
           NODE_COMPILE_CACHE,
           CLIENT_REPOSITORY: 'postgres',
           DATABASE_URL: database.urlOf('postgres', 'postgres'),
-          KEY_DIRECTORY: 'postgres',
+          ...SEALED_KEYS,
           KEY_PUBLICATION_SECONDS: String(60 / FASTER),
           CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
           BASE_URL: 'http://issuer.test',

@@ -13,6 +13,7 @@ import { requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { freeBackend, startReplica } from '../support/replica.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { until } from '../support/until.ts';
 import { ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
 
@@ -116,7 +117,7 @@ beforeAll(async () => {
     startReplica(backend, {
       BASE_URL: ISSUER,
       CLIENT_REPOSITORY: 'postgres',
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       KEY_PUBLICATION_SECONDS: '1',
       DATABASE_URL: url,
       DATABASE_POOL_SIZE: String(CONNECTIONS),
@@ -261,7 +262,7 @@ const TABLES = [
   'client_subjects',
   'client_resources',
   'used_assertions',
-  'signing_keys',
+  'key_ring',
 ];
 const DETAILS = TABLES.slice(1);
 
@@ -282,7 +283,7 @@ describe('two replicas behind a balancer that follows /readyz, with one table lo
       await until(() => replicas.every((replica) => isLastAvailable(replica)), 'the end is logged');
     });
     expect(lost(answers, [table])).toEqual([]);
-    const [what] = { used_assertions: ['used assertions'], signing_keys: ['key directory'] }[table] ?? [table];
+    const [what] = { used_assertions: ['used assertions'], key_ring: ['key directory'] }[table] ?? [table];
     expect(lines).toEqual(replicas.map(() => [`database_unavailable ${what}`, `database_available ${what}`]));
   });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { startProblems } from '../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -36,7 +37,7 @@ describe('DATABASE_URL_FILE', () => {
 
     const { program, url, workerPids } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       KEY_PUBLICATION_SECONDS: '1',
       DATABASE_URL_FILE: file,
     });

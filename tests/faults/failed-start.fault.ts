@@ -6,6 +6,7 @@ import { freePort } from '../support/free-port.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const DEMO_CLIENTS = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
@@ -14,7 +15,7 @@ const DEMO_CLIENTS = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/c
 async function failToStart(settings: Readonly<Record<string, string>>, port: number) {
   const program = runProgram('config/main.ts', {
     PORT: String(port),
-    KEY_DIRECTORY: 'postgres',
+    ...SEALED_KEYS,
     SHUTDOWN_GRACE_MS: '0',
     ...settings,
   });
@@ -49,8 +50,8 @@ describe.each(['1', '2'])('a start that fails, with WORKERS=%s', (workers) => {
   });
 
   const publishedKeys = async () => {
-    const [table] = await database.query(`select to_regclass('signing_keys') as name`);
-    return table?.['name'] === null ? [] : database.query('select kid from signing_keys');
+    const [table] = await database.query(`select to_regclass('key_ring') as name`);
+    return table?.['name'] === null ? [] : database.query('select kid from key_ring');
   };
 
   it('publishes no key and issues no token if the management port is in use', async () => {

@@ -9,6 +9,7 @@ import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runAt } from '../support/run-at.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -65,7 +66,7 @@ describe('a failover to a standby that is promoted, behind a name that follows t
     };
     const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       KEY_PUBLICATION_SECONDS: '1',
       DATABASE_URL,
       BASE_URL: ISSUER,
@@ -116,7 +117,7 @@ describe('a failover to a standby that lacks the last seconds', () => {
     await run('migrate', []);
     const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       KEY_PUBLICATION_SECONDS: '1',
       DATABASE_URL,
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',

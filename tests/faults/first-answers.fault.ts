@@ -2,11 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import bcrypt from 'bcrypt';
 import { clientsTable } from '../support/clients-table.ts';
 import { type Answers, callUntil, expectOnlyTokens } from '../support/first-answers.ts';
-import { requestToken, send } from '../support/http.ts';
 import { childrenOf, type Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
 
 let program: Program | undefined;
 afterEach(async () => program?.[Symbol.asyncDispose]());
@@ -42,7 +41,7 @@ describe.each(['1', '2'])(
       const settings = {
         WORKERS,
         CLIENT_REPOSITORY: 'postgres',
-        KEY_DIRECTORY: 'postgres',
+        ...SEALED_KEYS,
         KEY_PUBLICATION_SECONDS: '3',
         DATABASE_URL: database.url,
         // No fault of this test is a slow machine.
@@ -66,41 +65,6 @@ it.each(['1', '2'])(
   'from the first connection that a service with WORKERS=%s accepts, each token request gets its token',
   async (WORKERS) => expectOnlyTokens(await firstAnswers({ WORKERS })),
 );
-
-describe('a service that waits until its key may sign', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.drop());
-
-  it.each(['1', '2'])(
-    'says so on /readyz, listens on no port, and ends at SIGTERM, with WORKERS=%s',
-    async (WORKERS) => {
-      const settings = { DATABASE_URL: database.url, KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '600' };
-      const [early, late] = [await freeBackend(), await freeBackend()];
-      const other = startReplica(early, settings);
-      await using _other = other;
-      await Promise.race([other.printed(/"event":"(started|key_published)"/), other.ended()]);
-
-      program = startReplica(late, { ...settings, WORKERS });
-      await program.printed(/"event":"key_published"/);
-      const readiness = async () => send(`http://127.0.0.1:${late.managementPort}`, '/readyz');
-      await until(
-        async () => (await readiness()).text.includes('waits until every verifier'),
-        'it says what it waits for',
-      );
-      expect((await readiness()).status).toBe(503);
-      expect((await send(`http://127.0.0.1:${late.managementPort}`, '/livez')).status).toBe(200);
-      await expect(requestToken(`http://127.0.0.1:${late.port}`, DEMO_TOKEN_REQUEST)).rejects.toThrow('ECONNREFUSED');
-
-      program.process.kill('SIGTERM');
-      expect(await program.ended()).toBe(0);
-      expect(program.stderr()).toBe('');
-      expect(program.stdout()).not.toContain('"event":"started"');
-    },
-  );
-});
 
 describe('a worker that replaces another', () => {
   it('answers its first requests with tokens', async () => {

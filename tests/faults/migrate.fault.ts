@@ -6,6 +6,7 @@ import { clientsTable } from '../support/clients-table.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -142,7 +143,7 @@ describe('npm run migrate', () => {
 
   describe('with --grant-to', () => {
     const KEYS = {
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       KEY_PUBLICATION_SECONDS: '1',
       MANAGEMENT_TOKEN: 'a-token-of-32-characters-or-more',
     };

@@ -9,6 +9,7 @@ import { requestToken, send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { keepsStatements, startPgBouncer } from '../support/pg-bouncer.ts';
 import { runProgram } from '../support/program.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -78,7 +79,7 @@ where(keepsStatements(), describe)('a service behind PgBouncer in transaction mo
       CLIENT_REPOSITORY: 'postgres',
       DATABASE_URL: first.url,
       DATABASE_POOL_SIZE: '10',
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       KEY_PUBLICATION_SECONDS: '1',
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
       BASE_URL: ISSUER,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../adapters/postgres/connection.ts';
 import { connectionProblem } from '../../adapters/postgres/doctor/connection-problem.ts';
-import { SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../adapters/postgres/runner.ts';
 import { type Answers, runEveryProgram } from '../support/every-program.ts';
@@ -35,7 +35,6 @@ interface Conditions {
 const FOREIGN_TABLES = [
   `create table clients (id int generated always as identity, client_id varchar(300) primary key, client_secret varchar(100),
     client_name varchar(200), scope varchar(1000))`,
-  'create table signing_keys (kid varchar(100) primary key, n varchar, e varchar(20), trusted_until numeric)',
 ];
 
 /** Statements as they were before, and others of their kind: each has a planted overload that fits better. */
@@ -148,7 +147,7 @@ describe('functions, operators, casts and types that another role plants in the 
     expect(DOCUMENTED.length).toBeGreaterThan(10);
     const { url } = await (await openDatabase(planted)).createRole();
     await migrateDatabase(url);
-    for (const { name, schema } of [CLIENTS, SIGNING_KEYS]) {
+    for (const { name, schema } of [CLIENTS, KEY_RING]) {
       const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 }, schema);
       await runStatement(connection, { text: await connection.createTableSql(name) });
       await connection.close();

@@ -1,14 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { DatabaseLine } from '../../adapters/postgres/health.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
-import { PostgresKeyDirectory } from '../../adapters/postgres/key-directory/postgres-key-directory.ts';
-import { type OpenTable, openTable } from '../../adapters/postgres/table.ts';
+import { openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
+import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
 import { type OpenRepository, openRepository } from '../adapters/postgres/open-repository.ts';
 import { A_CLIENT } from '../contracts/client-repository.ts';
-import { aKey, kidsIn } from '../contracts/key-directory.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { freshTables } from '../support/details-tables.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
@@ -74,16 +72,16 @@ describe('PostgresClientRepository', () => {
   });
 });
 
-describe('PostgresKeyDirectory', () => {
-  let opened: OpenTable | undefined;
-  beforeEach(() => database.query('drop table if exists signing_keys, signing_key_states'));
-  afterEach(() => opened?.close());
+describe('PostgresKeyRing', () => {
+  let opened: Awaited<ReturnType<typeof openKeyRing>> | undefined;
+  beforeEach(() => database.query('drop table if exists key_ring'));
+  afterEach(() => opened?.dependency.close());
 
-  async function open(url: string): Promise<PostgresKeyDirectory> {
-    const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
-    opened = await openTable('key directory', SIGNING_KEYS, options, log, undefined, SIGNING_KEY_STATES);
-    return new PostgresKeyDirectory(opened.runner);
+  async function open(url: string): Promise<KeyRingStore> {
+    opened = await openKeyRing({ url, deadlineMs: DEADLINE_MS }, log);
+    return opened.store;
   }
+  const noted = () => opened?.dependency.readiness();
   const events = () => lines.map(({ event }) => event);
 
   it('reports within its deadline that it cannot be reached, and recovers by itself', async () => {
@@ -91,38 +89,36 @@ describe('PostgresKeyDirectory', () => {
     const url = new URL(database.url);
     url.port = String(proxy.port);
     url.hostname = '127.0.0.1';
-    const directory = await open(url.href);
-    await directory.publish([aKey('one')]);
+    const store = await open(url.href);
+    expect((await store.read()).rows).toEqual([]);
 
     proxy.network = { kind: 'silent' };
     const begin = performance.now();
-    const asked = [directory.publish([aKey('one')]), directory.read()];
     const refused = { status: 'rejected', reason: expect.any(DependencyUnavailable) };
-    expect(await Promise.allSettled(asked)).toEqual([refused, refused]);
+    expect(await Promise.allSettled([store.read(), store.read()])).toEqual([refused, refused]);
     expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
-    await until(() => opened?.readiness().ready === false, 'the fault has lasted');
-    expect(opened?.readiness()).toEqual({ ready: false, reason: 'database unavailable' });
+    await until(() => noted()?.ready === true && 'note' in (noted() ?? {}), 'the fault has lasted');
+    expect(noted()).toEqual({ ready: true, note: 'database unavailable' });
 
     proxy.network = { kind: 'well' };
-    await until(() => opened?.readiness().ready === true, 'it is back');
-    expect(await kidsIn(directory)).toEqual(['one']);
+    await until(() => !('note' in (noted() ?? {})), 'it is back');
+    expect((await store.read()).rows).toEqual([]);
     await until(() => events().includes('database_available'), 'it has been back for as long as it takes');
-    expect(events()).toEqual(['table_created', 'table_created', 'database_unavailable', 'database_available']);
+    expect(events()).toEqual(['table_created', 'database_unavailable', 'database_available']);
   });
 
   it('opens while the database cannot be reached, and creates its table afterwards', async () => {
     const role = await database.createRole();
     await database.query(`grant create on schema public to ${role.name}`);
     await database.query(`alter role ${role.name} nologin`);
-    const directory = await open(role.url);
-    await expect(directory.publish([aKey('one')])).rejects.toMatchObject({ dependency: 'key directory' });
+    const store = await open(role.url);
+    await expect(store.read()).rejects.toMatchObject({ dependency: 'key directory' });
     await database.query(`alter role ${role.name} login`);
-    await until(() => opened?.readiness().ready === true, 'it is there');
-    await directory.publish([aKey('one')]);
-    expect(await kidsIn(directory)).toEqual(['one']);
+    await until(() => !('note' in (noted() ?? {})), 'it is there');
+    expect((await store.read()).rows).toEqual([]);
     await until(() => events().includes('database_available'), 'it has been there for as long as it takes');
-    expect(events()).toEqual(['database_unavailable', 'table_created', 'table_created', 'database_available']);
-    await database.query('drop table signing_keys, signing_key_states');
+    expect(events()).toEqual(['database_unavailable', 'table_created', 'database_available']);
+    await database.query('drop table key_ring');
     await database.query(`revoke create on schema public from ${role.name}`);
   });
 });

@@ -6,6 +6,7 @@ import { freePort } from '../support/free-port.ts';
 import { where } from '../support/installed.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -89,7 +90,7 @@ describe('deploy/proxies', () => {
                 MANAGEMENT_HOST: host,
                 BASE_URL: `https://${PUBLIC_NAME}`,
                 TRUSTED_PROXIES: '127.0.0.1',
-                KEY_DIRECTORY: 'postgres',
+                ...SEALED_KEYS,
                 KEY_PUBLICATION_SECONDS: '1',
                 DATABASE_URL: database.url,
                 SHUTDOWN_GRACE_MS: '5000',

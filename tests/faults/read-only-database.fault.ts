@@ -4,6 +4,7 @@ import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -21,7 +22,7 @@ const LOOKS_PER_REQUEST = 100;
 const FAIL_INSERTS = `create function full_disk() returns trigger language plpgsql as $$
     begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
   create trigger full_disk before insert on used_assertions for each row execute function full_disk();
-  create trigger full_disk before insert on signing_keys for each row execute function full_disk()`;
+  create trigger full_disk before insert on key_ring for each row execute function full_disk()`;
 
 interface Fault {
   readonly what: string;
@@ -54,8 +55,8 @@ const FAULTS: readonly Fault[] = [
     what: 'no longer lets the role insert rows',
     note: 'the database role may not insert, update and delete rows of table',
     events: ['table_unusable', 'database_available'],
-    begin: () => server.query(`revoke insert on used_assertions, signing_keys from ${ROLE}`),
-    end: () => server.query(`grant insert on used_assertions, signing_keys to ${ROLE}`),
+    begin: () => server.query(`revoke insert on used_assertions, key_ring from ${ROLE}`),
+    end: () => server.query(`grant insert on used_assertions, key_ring to ${ROLE}`),
   },
   {
     what: 'has a full disk, which refuses new rows and nothing else',
@@ -79,12 +80,11 @@ beforeAll(async () => {
   await server.query(`grant create on schema public to ${ROLE}`);
   await migrateDatabase(server.urlOf('postgres', 'postgres'));
   // Tables of another owner, as in docs/operations.md, since an owner always may write.
-  await server.query(`create table signing_keys (kid text collate "C" primary key, n text not null, e text not null,
-      trusted_until bigint not null)`);
-  await server.query(`create table signing_key_states (kid text collate "C" primary key, replica text,
-      published_at bigint, revoked_at bigint, kept_until bigint not null)`);
+  await server.query(`create table key_ring (kid text collate "C" primary key, algorithm text collate "C", step bigint,
+      sealed text, created_at bigint not null, known_at bigint not null, signs_from bigint not null,
+      verifies_until bigint not null, ended_at bigint, revoked_at bigint, unique (algorithm, step))`);
   await server.query(`grant select on all tables in schema public to ${ROLE}`);
-  await server.query(`grant insert, update, delete on signing_keys, signing_key_states, used_assertions to ${ROLE}`);
+  await server.query(`grant insert, update, delete on key_ring, used_assertions to ${ROLE}`);
   await server.query(
     `with client as (insert into clients (client_id, client_secret, client_name, scope)
         values ('signing-client', '*', 'name', 'read') returning client_id, id::text)
@@ -98,7 +98,7 @@ beforeEach(async () => {
   service = await startServiceProcess({
     BASE_URL: ISSUER,
     CLIENT_REPOSITORY: 'postgres',
-    KEY_DIRECTORY: 'postgres',
+    ...SEALED_KEYS,
     KEY_PUBLICATION_SECONDS: '1',
     DATABASE_URL: server.urlOf(ROLE, 'service'),
     CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt',
@@ -141,7 +141,7 @@ describe('a database that can be read and not written', () => {
   it.each(FAULTS)(
     'which $what: each look at /readyz shows it, with one line in the log at each end, and no row is left',
     async ({ note, begin, end, events: expected }) => {
-      const rows = () => server.query('select kid from signing_keys union all select digest from used_assertions');
+      const rows = () => server.query('select kid from key_ring union all select digest from used_assertions');
       const before = (await rows()).length;
       expect(await notes()).toEqual([undefined, undefined]);
       await begin();

@@ -8,6 +8,7 @@ import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runAt } from '../support/run-at.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { WorkloadKey } from '../support/workload-issuer.ts';
@@ -159,7 +160,7 @@ describe('a service whose DATABASE_URL names a streaming standby', () => {
   }, 120_000);
 
   it('is not ready with a shared key directory, names the cure, and is ready when the standby is promoted', async () => {
-    const { program, readiness, untilReady, status } = await startOnStandby({ KEY_DIRECTORY: 'postgres' });
+    const { program, readiness, untilReady, status } = await startOnStandby({ ...SEALED_KEYS });
     const isReadOnly = expect.objectContaining({ note: 'database is read-only (25006)' });
     await until(async () => JSON.stringify(await readiness()).includes('25006'), 'the standby is noticed');
     expect(await readiness()).toMatchObject({
@@ -187,7 +188,7 @@ describe('a service whose DATABASE_URL names a streaming standby', () => {
     const postgres = { CLIENT_REPOSITORY: 'postgres' };
     const noted = 'the server is a standby: changes arrive later';
     expect((await run(urls.standby, 'doctor', [], postgres)).stdout).toContain(noted);
-    const shared = { ...postgres, KEY_DIRECTORY: 'postgres' };
+    const shared = { ...postgres, ...SEALED_KEYS };
     const doctor = await run(urls.standby, 'doctor', [], shared);
     expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(CURE)]);
     for (const args of [

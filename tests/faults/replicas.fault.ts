@@ -7,6 +7,7 @@ import { CachingResourceServer } from '../support/caching-resource-server.ts';
 import { requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -22,8 +23,10 @@ const ENDED = [0, 1, 0, 1, 2, 1, 2, 1];
 const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const;
 
 let database: TestDatabase;
+let shared: Readonly<Record<string, string>>;
 beforeAll(async () => {
   database = await createTestDatabase();
+  shared = await sealedKeysIn(database);
 });
 afterAll(() => database.drop());
 
@@ -32,8 +35,7 @@ function start(backend: Backend, algorithm: TokenAlgorithm): Program {
     TOKEN_SIGNING_ALG: algorithm,
     BASE_URL: ISSUER,
     PUBLIC_METADATA: 'true',
-    DATABASE_URL: database.url,
-    KEY_DIRECTORY: 'postgres',
+    ...shared,
     KEY_ROTATION_SECONDS: '4',
     KEY_PUBLICATION_SECONDS: String(PUBLICATION_SECONDS),
     TOKEN_LIFETIME_SECONDS: '10',
@@ -96,7 +98,7 @@ class Load {
   }
 }
 
-describe('three replicas that share their public keys', () => {
+describe('three replicas that share their keys', () => {
   it.each<[string, readonly TokenAlgorithm[]]>([
     ['', ['RS256']],
     [', each start with another algorithm', ['RS256', 'ES256', 'EdDSA', 'PS256']],

@@ -6,6 +6,7 @@ import bcrypt from 'bcrypt';
 import { type Backend, Balancer } from '../support/balancer.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -64,10 +65,10 @@ describe('restarts', () => {
     600_000,
   );
 
-  it('refuse no token of a single service with KEY_DIRECTORY=postgres that it issued before, after SIGTERM or SIGKILL', async () => {
+  it('refuse no token of a single service with KEY_DIRECTORY=database that it issued before, after SIGTERM or SIGKILL', async () => {
     const database = await createTestDatabase();
     const backend = await freeBackend();
-    const settings = { DATABASE_URL: database.url, KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '2' };
+    const settings = await sealedKeysIn(database);
     const url = `http://127.0.0.1:${backend.port}`;
     const { client_id: id, client_secret: secret } = DEMO_TOKEN_REQUEST;
     const tokens: string[] = [];

@@ -7,6 +7,7 @@ import { requestToken, send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { followProgram, type Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend } from '../support/replica.ts';
+import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -19,14 +20,15 @@ const TIMES: Readonly<Record<string, string>> =
   process.env['DEFAULT_TIMES'] === 'true' ? {} : { KEY_PUBLICATION_SECONDS: '1', SHUTDOWN_GRACE_MS: '1500' };
 
 const REPLICAS = 3;
-/** With default times, a replica waits for 60 s until its key signs. */
 const READY_MS = 180_000;
 /** 200 requests a second: a token, and the use of the one before. */
 const PAUSE_MS = 10;
 
 let database: TestDatabase;
+let shared: Readonly<Record<string, string>>;
 beforeAll(async () => {
   database = await createTestDatabase();
+  shared = await sealedKeysIn(database);
 });
 afterAll(() => database.drop());
 
@@ -35,10 +37,7 @@ function start({ port, managementPort }: Backend, folder = process.cwd()): Progr
   const env = {
     PATH,
     NODE_COMPILE_CACHE,
-    CLIENT_REPOSITORY: 'memory',
-    CLIENTS_FILE: 'config/demo/clients.json',
-    KEY_DIRECTORY: 'postgres',
-    DATABASE_URL: database.url,
+    ...shared,
     BASE_URL: 'http://issuer.test',
     PUBLIC_METADATA: 'true',
     PORT: String(port),

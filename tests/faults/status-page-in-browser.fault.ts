@@ -165,8 +165,8 @@ describe('the status page', () => {
     expect(await page.locator('#summary').textContent()).toMatch(/^Ready\. \d+ % of the requests are refused, mostly /);
     const row = page.locator('section[aria-labelledby="refusals"] tr', { hasText: 'secret_wrong' });
     expect(Number(await row.locator('td').first().textContent())).toBeGreaterThan(0);
-    const [replica] = (await readStatus(managementUrl)).replicas;
-    expect(await page.locator('#identity').innerText()).toContain(`replica ${replica?.name}`);
+    const { replica } = (await readStatus(managementUrl)).service;
+    expect(await page.locator('#identity').innerText()).toContain(`replica ${replica}`);
     expect(await page.locator('section[aria-labelledby="processes"] tbody td').nth(2).textContent()).toMatch(/%$/);
   });
 

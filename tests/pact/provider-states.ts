@@ -35,7 +35,8 @@ export class ProviderStates {
     'an access token has expired': {
       setup: async (given) => {
         const token = await this.#issueToken(given);
-        this.#clock.advance((decodeJwt(token).exp ?? 0) - this.#clock.now());
+        // A second later, which replicas allow each other.
+        this.#clock.advance((decodeJwt(token).exp ?? 0) + 1 - this.#clock.now());
       },
       teardown: (given) => this.#unregister(given),
     },

@@ -6,6 +6,7 @@ import { hashedSecret, RECOMMENDED_COST, SECRET } from '../bench/registrations.t
 import { openStatusPage, startChromium } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { runProgram } from '../support/program.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { OPERATOR_TOKEN } from '../support/status.ts';
 
 // `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them in a wrong
@@ -63,7 +64,7 @@ async function startReplica(): Promise<readonly [string, string]> {
   const [port, managementPort] = [await freePort(), await freePort()];
   const program = runProgram('config/main.ts', {
     ...postgresEnvironment(database.url, 2),
-    KEY_DIRECTORY: 'postgres',
+    ...SEALED_KEYS,
     KEY_PUBLICATION_SECONDS: '20',
     BASE_URL: 'https://auth.example.com',
     TRUSTED_PROXIES: '127.0.0.1/32',

@@ -1,6 +1,6 @@
 import { CLIENTS } from '../../adapters/postgres/client-entity.ts';
 import { CLIENT_SUBJECTS } from '../../adapters/postgres/federated-jwt/postgres-federated-clients.ts';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../adapters/postgres/key-directory/key-tables.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { CLIENT_KEYS } from '../../adapters/postgres/private-key-jwt/postgres-client-keys.ts';
 import { USED_ASSERTIONS } from '../../adapters/postgres/private-key-jwt/used-assertion-table.ts';
 
@@ -9,6 +9,6 @@ export const TABLES = {
   ofSecrets: [CLIENTS],
   ofIdentities: [CLIENTS, CLIENT_SUBJECTS],
   ofAssertions: [CLIENTS, CLIENT_KEYS, CLIENT_SUBJECTS],
-  all: [CLIENTS, CLIENT_KEYS, CLIENT_SUBJECTS, SIGNING_KEYS, SIGNING_KEY_STATES, USED_ASSERTIONS],
-  ofKeys: [SIGNING_KEYS, SIGNING_KEY_STATES],
+  all: [CLIENTS, CLIENT_KEYS, CLIENT_SUBJECTS, KEY_RING, USED_ASSERTIONS],
+  ofKeys: [KEY_RING],
 };

@@ -14,6 +14,7 @@ import { type FormFields, requestToken, send } from './http.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 import { runInProcess } from './run-in-process.ts';
 import { ISSUER, startServiceUnderTest } from './running-service.ts';
+import { SEALED_KEYS } from './sealed-keys.ts';
 import { until } from './until.ts';
 import { WorkloadIssuer } from './workload-issuer.ts';
 
@@ -130,11 +131,11 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   for (const table of ['clients', 'client_secrets', 'client_keys', 'client_subjects', 'client_resources']) {
     await grant(`select on ${table}`);
   }
-  await grant('select, insert, update, delete on used_assertions, service_replicas');
+  await grant('select, insert, update, delete on used_assertions, key_ring');
   const service = await startServiceUnderTest({
     environment: {
       CLIENT_REPOSITORY: 'postgres',
-      KEY_DIRECTORY: 'postgres',
+      ...SEALED_KEYS,
       DATABASE_URL: role,
       DATABASE_DEADLINE_MS: '30000',
       CLIENT_AUTHENTICATION_METHODS: METHODS,

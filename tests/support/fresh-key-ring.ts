@@ -1,18 +1,20 @@
-import { InMemoryKeyDirectory } from '../../adapters/memory/in-memory-key-directory.ts';
+import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import type { AuditLog } from '../../application/ports/audit-log.ts';
 import type { MonotonicClock } from '../../application/ports/clock.ts';
-import type { KeyDirectory } from '../../application/ports/key-directory.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
-import { KeySchedule, type KeyTimes } from '../../domain/key-schedule.ts';
+import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
+import type { KeySealer } from '../../application/ports/key-sealer.ts';
+import type { KeyPolicy } from '../../domain/key-chain.ts';
 import { FixedClock } from './fixed-clock.ts';
 import { InMemoryAuditLog } from './in-memory-audit-log.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
 
-interface KeyRingOptions extends Partial<KeyTimes> {
+interface KeyRingOptions extends Partial<KeyPolicy> {
   readonly clock?: MonotonicClock;
-  readonly factory?: KeyFactory;
-  readonly directory?: KeyDirectory;
+  readonly factory?: Pick<KeyFactory, 'make'>;
+  /** What replicas share, in place of a ring in memory. */
+  readonly shared?: KeyRingStore & KeySealer;
   readonly auditLog?: AuditLog;
 }
 
@@ -26,21 +28,11 @@ export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRin
 export function unstartedKeyRing({
   clock = new FixedClock(),
   factory = pooledKeyFactory(),
-  directory = new InMemoryKeyDirectory(clock),
+  shared = new InMemoryKeyRing(factory, clock),
   auditLog = new InMemoryAuditLog(),
-  ...times
+  ...policy
 }: KeyRingOptions = {}): KeyRing {
-  const schedule = new KeySchedule({
-    rotationSeconds: 0,
-    publicationSeconds: 60,
-    tokenLifetimeSeconds: 300,
-    ...times,
-  });
-  return new KeyRing({
-    factory,
-    directory,
-    schedule,
-    clock,
-    auditLog,
-  });
+  const defaults = { rotationSeconds: Infinity, publicationSeconds: 60, tokenLifetimeSeconds: 300 };
+  const complete: KeyPolicy = { algorithm: 'RS256', ...defaults, ...policy };
+  return new KeyRing({ store: shared, sealer: shared, policy: complete, clock, auditLog });
 }

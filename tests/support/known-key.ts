@@ -14,7 +14,7 @@ export function knownKeyFactory(algorithm: TokenAlgorithm = 'RS256'): {
   const [type, options] = ALGORITHMS[algorithm].generate;
   const { privateKey } = (generateKeyPairSync as GenerateKeyPair)(type, options);
   const kid = randomUUID();
-  const factory = createKeyFactory({ ids: new RandomIdGenerator(), algorithm, file: { key: privateKey, kid } });
+  const factory = createKeyFactory({ ids: new RandomIdGenerator(), file: { key: privateKey, kid } });
   return { factory, kid, privateKey };
 }
 

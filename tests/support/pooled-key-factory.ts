@@ -26,7 +26,6 @@ export function generateKeyPool(): readonly Buffer[] {
 export function pooledKeyFactory(): KeyFactory {
   let made = 0;
   return {
-    algorithms: { preferred: 'RS256', withOlderPeers: 'RS256' },
     read: readPublicKey,
     make() {
       pool ??= readKeyPool();

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { DependencyContainer } from 'tsyringe';
 import type { Override } from '../../config/capability.ts';
 import { buildContainer } from '../../config/container.ts';
@@ -66,7 +68,8 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     ...options.environment,
   };
   const clients = JSON.stringify(options.clients ?? [GOOD_CLIENT, PLAIN_CLIENT]);
-  const readFile = (path: string) => success(options.files?.[path] ?? clients);
+  const readFile = (path: string) =>
+    success(options.files?.[path] ?? (isAbsolute(path) ? readFileSync(path, 'utf8') : clients));
   const configuration = loadConfiguration(environment, readFile);
   if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
 

@@ -5,6 +5,7 @@ import { clientsTable } from './clients-table.ts';
 import { freshTables } from './details-tables.ts';
 import { OtlpReceiver } from './otlp-receiver.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
+import { SEALED_KEYS } from './sealed-keys.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 import { WorkloadIssuer } from './workload-issuer.ts';
@@ -32,7 +33,7 @@ export async function startServiceWithEverything(
   await writeFile(issuers, JSON.stringify([issuer.entry()]));
   const service = await startServiceProcess({
     CLIENT_REPOSITORY: 'postgres',
-    KEY_DIRECTORY: 'postgres',
+    ...SEALED_KEYS,
     DATABASE_URL: database.url,
     CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
     CLIENT_ASSERTION_ISSUERS_FILE: issuers,

@@ -1,94 +1,155 @@
-import type { KeyRecord, KeyRecords } from '../../../application/ports/key-records.ts';
+import { Option } from 'commander';
+import { type KeyState, keyStateOf, rotationsOf } from '../../../application/keys-program/ring-records.ts';
+import type { KeyRingRecords } from '../../../application/ports/key-ring-records.ts';
+import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
 import { closestTo } from '../../../domain/edit-distance.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
-import { Terminal, type TerminalStreams } from '../terminal.ts';
+import { type AnswerOptions, Terminal, type TerminalStreams } from '../terminal.ts';
 import { answerOf, textTable } from '../text-table.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
 
 const NAME = 'npm run keys --';
 
 const NOTES = `
-The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE. The service creates its
-tables with KEY_DIRECTORY=postgres. Private keys are not in it.
+The database is that of the registrations: DATABASE_URL, the file of DATABASE_URL_FILE, or DATABASE_FILE in the environment. The
+service keeps its keys there with KEY_DIRECTORY=database. No command needs its secret.
 
-Exit codes: 0 done; 1 refused: no key has this id; 2 wrong usage; 3 the database cannot be used.`;
+Exit codes: 0 done; 1 refused: there is no key to rotate; 2 wrong usage; 3 the database cannot be used.`;
 
 const TABLES =
-  'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing. If they are there: grant select, insert, update, delete on signing_keys, signing_key_states to this role.';
+  'A service with KEY_DIRECTORY=database creates the table key_ring when it starts, if it is missing. If it is there: grant select, insert, update, delete on key_ring to this role.';
 
-const COLUMNS = ['kid', 'algorithm', 'state', 'replica', 'published_at', 'trusted_until', 'revoked_at'] as const;
+const COLUMNS = ['kid', 'algorithm', 'state', 'signs_from', 'verifies_until', 'secret_id', 'revoked_at'] as const;
 
-/** Opens the key directory, or returns what is wrong with the environment. */
-type OpenKeys = OpenStorage<KeyRecords & { close(): Promise<void> }>;
+interface KeysProgramParts {
+  /** Opens the key ring, or returns what is wrong with the environment. */
+  readonly open: OpenStorage<KeyRingRecords & { close(): Promise<void> }>;
+  /** The id of the secret that opens what is sealed; undefined if it is no seal. */
+  readonly secretIdOf: (sealed: string) => string | undefined;
+  readonly version: string;
+}
 
-/** `npm run keys`: shows the keys of the shared directory, and revokes one. Returns the exit code. Rejects only on a bug. */
+/** `npm run keys`: shows the keys that replicas share, rotates and revokes them. Returns the exit code. Rejects only on a bug. */
 export function runKeys(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, version }: { readonly open: OpenKeys; readonly version: string },
+  { version, ...parts }: KeysProgramParts,
 ): Promise<number> {
-  const description = 'Shows and revokes the keys that the replicas of the authorization service share.';
-  const storageTexts = ['The key directory cannot be used', TABLES] as const;
+  const description = 'Shows, rotates and revokes the keys that the replicas of the authorization service share.';
+  const storageTexts = ['The key ring cannot be used', TABLES] as const;
   const page = { name: NAME, version, description, notes: NOTES, storageTexts };
-  return runCommand(page, [listCommand(open), revokeCommand(open)], args, new Terminal(streams));
+  const commands = [listCommand(parts), rotateCommand(parts), revokeCommand(parts)];
+  return runCommand(page, commands, args, new Terminal(streams));
 }
 
-function listCommand(open: OpenKeys): CommandDefinition {
+type Parts = Omit<KeysProgramParts, 'version'>;
+
+function listCommand({ open, secretIdOf }: Parts): CommandDefinition {
   return {
     usage: 'list',
     summary: 'show every key',
     description:
-      'Shows every key that is trusted or revoked: its algorithm, its replica, as host and process, and its times in UTC.',
-    examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "active").kid'`],
+      'Shows every key that signs, will sign, still verifies or is revoked: its algorithm, its times in UTC, and the id of the secret that opens it.',
+    examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "signing").kid'`],
     options: [JSON_OPTION],
     run: () =>
       withStorage(open, async (keys) => {
-        const documents = (await keys.list()).map(documentOf);
+        const ring = await keys.list();
+        const rows = ring.rows.filter(({ verifiesUntil }) => (ring.time ?? 0) < verifiesUntil).toSorted(byTime);
+        const documents = rows.map((row) => documentOf(row, keyStateOf(row, ring), secretIdOf));
         const messages =
           documents.length === 0
-            ? ['No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.']
+            ? ['There is no key. A service with KEY_DIRECTORY=database makes one when it starts.']
             : [];
         return { document: documents, text: () => tableOf(documents), messages };
       }),
   };
 }
 
-function revokeCommand(open: OpenKeys): CommandDefinition {
+function rotateCommand({ open }: Parts): CommandDefinition {
   return {
-    usage: 'revoke <kid>',
-    summary: 'revoke a key for good',
+    usage: 'rotate',
+    summary: 'let the next key sign',
     description:
-      'Revokes a key: within 15 s no replica trusts its tokens, signs with it or publishes it. This cannot be undone.',
-    examples: [`${NAME} revoke 0b5e5f8e-6d1c-4a51-9c0e-6d3f8e4b2a10`, `${NAME} revoke -- -an-id-with-a-dash`],
+      'Lets the next key of each algorithm sign as soon as it has been published for KEY_PUBLICATION_SECONDS. Tokens of the current one stay valid.',
+    examples: [`${NAME} rotate`],
     options: [JSON_OPTION],
-    run: (_options, kid = '') =>
+    run: () =>
       withStorage(open, async (keys) => {
-        const record = await keys.revoke(kid);
-        if (record === undefined) {
-          const kids = (await keys.list()).map((key) => key.kid);
-          const hints = [closestTo(kid, kids) ?? []].flat().map((similar) => `Did you mean ${similar}?`);
-          throw new Problem(EXIT.refused, `No key has the id ${kid}.`, ...hints);
+        const rotations = rotationsOf(await keys.list());
+        if (rotations.length === 0) {
+          throw new Problem(EXIT.refused, 'No key can be rotated: no next key is in the ring.', NO_NEXT);
         }
-        const messages = [
-          `The key ${kid} is revoked. Replicas that reach the directory drop it within 15 s.`,
-          'A resource server that caches the key set accepts tokens of this key until it fetches the set again.',
-        ];
-        return answerOf(documentOf(record), messages);
+        for (const { kid, endsAt } of rotations) await keys.end(kid, endsAt);
+        const documents = rotations.map(({ kid, endsAt }) => ({ kid, ends_at: timeOf(endsAt) }));
+        const messages = documents.map(
+          ({ kid, ends_at }) => `The key ${kid} signs until ${ends_at}, then the next one.`,
+        );
+        return { document: documents, text: () => '', messages };
       }),
   };
 }
 
-/** A key as `--json` prints it. */
-function documentOf({ kid, algorithm, replica, publishedAt, trustedUntil, revokedAt }: KeyRecord) {
+const NO_NEXT = 'A running service adds the next key within seconds after the current one began to sign.';
+
+function revokeCommand({ open, secretIdOf }: Parts): CommandDefinition<AnswerOptions & { readonly all?: boolean }> {
   return {
-    kid,
-    algorithm,
-    state: revokedAt === undefined ? 'active' : 'revoked',
-    replica: replica ?? null,
-    published_at: timeOf(publishedAt),
-    trusted_until: timeOf(trustedUntil),
-    revoked_at: timeOf(revokedAt),
+    usage: 'revoke [kid]',
+    summary: 'revoke a key for good, or all keys',
+    description:
+      'Revokes a key: within 10 s no replica verifies its tokens, signs with it or publishes it. This cannot be undone. A key that the ring does not know is refused if a backup brings it back.',
+    examples: [
+      `${NAME} revoke kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k`,
+      `${NAME} revoke -- -an-id-with-a-dash`,
+      `${NAME} revoke --all`,
+    ],
+    options: [new Option('--all', 'revoke every key, also those that no secret opens any more'), JSON_OPTION],
+    run: ({ all = false }, kid) =>
+      withStorage(open, async (keys) => {
+        if (all === (kid !== undefined)) {
+          throw new Problem(EXIT.usage, all ? 'Name a key or --all, not both.' : 'Name the key, or --all.');
+        }
+        const { rows: before } = await keys.list();
+        const revoked = await keys.revoke(kid === undefined ? 'all' : { kid });
+        const ring = await keys.list();
+        const rows = ring.rows.filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid));
+        const documents = rows.map((row) => documentOf(row, 'revoked', secretIdOf));
+        const isKnown = kid === undefined || before.some((row) => row.kid === kid);
+        const similar = isKnown
+          ? undefined
+          : closestTo(
+              kid,
+              before.map((row) => row.kid),
+            );
+        const messages = [
+          kid === undefined ? `${revoked.length} keys are revoked.` : `The key ${kid} is revoked.`,
+          ...(isKnown ? [] : ['The ring did not know it; it is refused if it comes back.']),
+          ...(similar === undefined ? [] : [`Did you mean ${similar}?`]),
+          'Replicas that reach the ring drop what is revoked within 10 s; if no other key can sign, they add one, which signs at once.',
+          'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
+        ];
+        if (kid === undefined) return { document: documents, text: () => tableOf(documents), messages };
+        return answerOf(documents[0] ?? {}, messages);
+      }),
+  };
+}
+
+function byTime(one: KeyRow, other: KeyRow): number {
+  return one.signsFrom - other.signsFrom || (one.kid < other.kid ? -1 : 1);
+}
+
+/** A key as `--json` prints it. */
+function documentOf(row: KeyRow, state: KeyState, secretIdOf: Parts['secretIdOf']) {
+  return {
+    kid: row.kid,
+    algorithm: row.algorithm ?? null,
+    state,
+    signs_from: timeOf(row.signsFrom),
+    ends_at: timeOf(row.endedAt),
+    verifies_until: timeOf(row.verifiesUntil),
+    secret_id: secretIdOf(row.sealed ?? '') ?? null,
+    revoked_at: timeOf(row.revokedAt),
   };
 }
 

@@ -36,9 +36,6 @@ const TABLES: Readonly<Record<string, Table>> = {
   ] },
   keys: { stacks: true, empty: 'No key.', columns: [['kid', 'kid', 'mono'], ['alg', 'Algorithm'], ['state', 'State'], ['from both', 'From'], ['until both', 'Until']] },
   checks: { section: ['checks', 'Checks'], columns: [['name', 'Check'], ['state', 'State'], ['text', 'Note']] },
-  replicas: { section: ['replicas', 'Replicas'], columns: [
-    ['name', 'Replica', 'mono'], ['clock_offset_seconds offset', 'Clock offset', 'figure'], ['seen_at distance', 'Keys seen', 'figure'],
-  ] },
 };
 
 /** The charts of the last hour: a title, the format, the least value at the top, and the lines by their members of a point. */

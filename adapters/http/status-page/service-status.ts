@@ -7,7 +7,6 @@ import {
   type ProcessFigures,
   type RefusalQuery,
   type RefusalRecord,
-  type ReplicaRecord,
 } from '../../../application/ports/telemetry.ts';
 import { nowInWords, topReason } from './now-in-words.ts';
 import type { StatusData } from './status-data.ts';
@@ -28,7 +27,6 @@ interface ServiceStatusParts {
   readonly figures: () => Promise<ProcessFigures>;
   readonly queue: () => StatusData['queue'];
   readonly keys: () => readonly KeyPeriod[];
-  readonly replicas: () => readonly ReplicaRecord[];
   /** The latest first. */
   readonly findRefusals: (query: RefusalQuery) => readonly RefusalRecord[];
 }
@@ -93,7 +91,7 @@ export class ServiceStatus {
    * @param query whose refusals; without it, the last one of each registered client.
    */
   async data(since: number, query?: RefusalQuery): Promise<StatusData> {
-    const { clock, service, keys, replicas, cureOf } = this.#parts;
+    const { clock, service, keys, cureOf } = this.#parts;
     const reading = await this.#read();
     const records = this.#findLatest({ reason: this.#topReason });
     const lastMinute = this.#history.lastMinute(reading);
@@ -116,7 +114,6 @@ export class ServiceStatus {
       queue: this.#parts.queue(),
       keys: keys(),
       process: this.#processOf(reading),
-      replicas: replicas(),
       database: this.#databaseOf(checks, reading),
       history: this.#history.since(since),
       refusals: this.#findLatest(query),

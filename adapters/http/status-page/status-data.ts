@@ -1,11 +1,5 @@
 import type { CheckState } from '../../../application/ports/health-check.ts';
-import type {
-  KeyPeriod,
-  RefusalRecord,
-  ReplicaRecord,
-  StatusTotals,
-  Verifications,
-} from '../../../application/ports/telemetry.ts';
+import type { KeyPeriod, RefusalRecord, StatusTotals, Verifications } from '../../../application/ports/telemetry.ts';
 
 /**
  * The answer of `GET /status/data`: what the service does, for the status page. All totals and gauges are those of `/metrics`, read
@@ -18,7 +12,7 @@ export interface StatusData {
     readonly started_at: number;
     readonly base_url: string;
     readonly issuer: string;
-    /** The name of this replica, as the key directory has it. */
+    /** The host and the process of this replica. */
     readonly replica: string;
     /** As `/readyz` answers. */
     readonly ready: boolean;
@@ -34,11 +28,9 @@ export interface StatusData {
   readonly latency: { readonly token_issued: StatusLatency; readonly token_refused: StatusLatency };
   /** Secret verifications: those that run, that wait in each queue, and the requests without an answer; and the most of each. */
   readonly queue: Verifications & { readonly bounds: Verifications };
-  /** The keys of this replica, and the keys of others that it trusts: `trusted`, whose state only that replica knows. */
+  /** The keys that tokens are verified with. */
   readonly keys: readonly KeyPeriod[];
   readonly process: StatusProcess;
-  /** This replica first, then the others that have reported in the last ten minutes: with `KEY_DIRECTORY=postgres`. */
-  readonly replicas: readonly ReplicaRecord[];
   /** `null` if the service uses no database; otherwise with the mean duration of a look-up over the last minute. */
   readonly database: { readonly state: 'available' | 'unavailable'; readonly latency_seconds: number | null } | null;
   /** One sample each 5 s for the last hour, oldest first; with `?since=`, those after that time. */

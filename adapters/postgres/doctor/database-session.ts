@@ -4,7 +4,7 @@ import type { TableDefinition } from '../table.ts';
 export interface DatabaseUse {
   /** A secret. */
   readonly url: string;
-  /** `KEY_DIRECTORY=postgres`. */
+  /** `KEY_DIRECTORY=database`. */
   readonly hasKeys: boolean;
   /** Whether the service runs. It creates tables only when it starts. */
   readonly isRunning: boolean;

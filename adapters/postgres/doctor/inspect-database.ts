@@ -63,7 +63,7 @@ function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readon
     const [text, cure] = session.isStandby
       ? ['the server is a standby', 'name the primary in DATABASE_URL']
       : [`the role ${role} is read-only by default`, `alter role ${role} set default_transaction_read_only = off;`];
-    findings.push(problem(`${text}, and KEY_DIRECTORY=postgres has to write`, cure));
+    findings.push(problem(`${text}, and KEY_DIRECTORY=database has to write`, cure));
   }
   return findings;
 }

@@ -62,6 +62,11 @@ const END_KEY = `update key_ring set ended_at = ?2
 const MISSING =
   'restore it from a backup, or start the service with KEY_DIRECTORY=database, which creates an empty one';
 
+/** The file of the ring beside that of the registrations. */
+export function keyRingFileOf(registrations: string): string {
+  return `${registrations}.keys`;
+}
+
 type Recorder = ChangeRecorder<readonly KeyRingChange[]>;
 
 /**

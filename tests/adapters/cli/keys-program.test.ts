@@ -1,90 +1,104 @@
-import { hostname, userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { SIGNING_KEY_STATES, SIGNING_KEYS } from '../../../adapters/postgres/key-directory/key-tables.ts';
-import { PostgresKeyDirectory } from '../../../adapters/postgres/key-directory/postgres-key-directory.ts';
-import { type OpenTable, openTable } from '../../../adapters/postgres/table.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { JoseKeySealer } from '../../../adapters/jwt/jose-key-sealer.ts';
+import { readKeySecrets } from '../../../adapters/jwt/key-secrets.ts';
+import { openKeyRing } from '../../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { SqliteKeyRing } from '../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
+import type { Dependency } from '../../../application/ports/health-check.ts';
+import type { KeyRingStore, SealedKey } from '../../../application/ports/key-ring-store.ts';
 import { manageKeys } from '../../../config/capabilities/keys-program.ts';
-import { aKey, kidsIn } from '../../contracts/key-directory.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { runProgram } from '../../support/program.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 let database: TestDatabase;
-let table: OpenTable;
-let directory: PostgresKeyDirectory;
+let store: KeyRingStore;
+let dependency: Dependency;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const options = { url: database.url, poolSize: 1, deadlineMs: 10_000 };
-  table = await openTable('key directory', SIGNING_KEYS, options, () => {}, undefined, SIGNING_KEY_STATES);
-  directory = new PostgresKeyDirectory(table.runner);
+  ({ store, dependency } = await openKeyRing({ url: database.url, deadlineMs: 3_000 }, () => {}));
 }, 120_000);
 afterAll(async () => {
-  await table.close();
+  await dependency.close();
   await database.drop();
 });
+beforeEach(() => database.query('delete from key_ring'));
 
 /** `npm run keys --`, in this process. */
-function keys(args: readonly string[], url = database.url, settings: Readonly<Record<string, string>> = {}) {
-  return runInProcess(manageKeys, args, { DATABASE_URL: url, ...settings });
+function keys(args: readonly string[], settings: Readonly<Record<string, string>> = { DATABASE_URL: database.url }) {
+  return runInProcess(manageKeys, args, settings);
+}
+
+const list = async () => JSON.parse((await keys(['list', '--json'])).stdout);
+const now = () => Math.floor(Date.now() / 1_000);
+
+function aKey(kid: string, step: number, more: Partial<SealedKey> = {}): SealedKey {
+  const times = { signsFrom: now() - 10 + step * 1_000, verifiesUntil: now() + 90_000, addedBefore: now() + 100 };
+  return { algorithm: 'RS256', kid, step, sealed: `no seal`, publicationSeconds: 60, ...times, ...more };
 }
 
 describe('npm run keys', () => {
-  it('lists no key of an empty directory', async () => {
+  it('lists no key of an empty ring', async () => {
     expect(await keys(['list'])).toEqual({
       exitCode: 0,
       stdout: '',
-      stderr: 'No key is published. Only services with KEY_DIRECTORY=postgres publish keys here.\n',
+      stderr: 'There is no key. A service with KEY_DIRECTORY=database makes one when it starts.\n',
     });
     await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['list', '--json']);
     expect([await program.ended(), program.stdout()]).toEqual([0, '[]\n']);
   });
 
-  it('lists the keys, revokes one, and shows it as revoked', async () => {
-    await directory.publish([aKey('leaked'), aKey('other')]);
-    const before = await keys(['list']);
-    expect(before.stdout).toMatch(
-      new RegExp(`│ leaked │ RS256 +│ active │ \\S+:${process.pid} +│ ${TIME} +│ ${TIME} +│ +│`),
-    );
-
-    const revoked = await keys(['revoke', 'leaked']);
-    expect(revoked.exitCode).toBe(0);
-    expect(revoked.stdout).toMatch(/│ state +│ revoked +│/);
-    expect(revoked.stderr).toContain(
-      'The key leaked is revoked. Replicas that reach the directory drop it within 15 s.',
-    );
-    expect(await kidsIn(directory)).toEqual(['other']);
-
-    const after = JSON.parse((await keys(['list', '--json'])).stdout);
-    expect(after).toEqual([
+  it('lists the keys with their states and the ids of their secrets, which it does not need', async () => {
+    const secrets = readKeySecrets(Buffer.alloc(32, 7).toString('base64'));
+    if (!secrets.ok) throw new Error('no secret');
+    const made = await new JoseKeySealer(secrets.value, () => secrets).make('ES256');
+    const plan = aKey(made.kid, 1, { algorithm: 'ES256', signsFrom: now() - 5 });
+    await store.add({ ...plan, sealed: await made.seal(plan) });
+    await store.add(aKey('retired', 0, { algorithm: 'ES256' }));
+    await store.add(aKey('next', 2, { algorithm: 'ES256' }));
+    await store.add(aKey('ended', 0, { verifiesUntil: now() - 1 }));
+    expect(await list()).toEqual([
+      expect.objectContaining({ kid: 'retired', state: 'retired', secret_id: null }),
       {
-        kid: 'leaked',
-        algorithm: 'RS256',
-        state: 'revoked',
-        replica: expect.any(String),
-        published_at: expect.stringMatching(TIME),
-        trusted_until: null,
-        revoked_at: expect.stringMatching(TIME),
+        kid: made.kid,
+        algorithm: 'ES256',
+        state: 'signing',
+        signs_from: expect.stringMatching(TIME),
+        ends_at: null,
+        verifies_until: expect.stringMatching(TIME),
+        secret_id: secrets.value[0]?.id,
+        revoked_at: null,
       },
-      expect.objectContaining({ kid: 'other', state: 'active', revoked_at: null }),
+      expect.objectContaining({ kid: 'next', state: 'published' }),
     ]);
+    const { stdout } = await keys(['list']);
+    expect(stdout).toContain(`│ ${made.kid} │ ES256     │ signing   │`);
   });
 
-  it('records who revoked which key, once', async () => {
-    await directory.publish([aKey('recorded')]);
-    const first = await keys(['revoke', 'recorded']);
-    const again = await keys(['revoke', 'recorded']);
-    expect([first.exitCode, again.exitCode]).toEqual([0, 0]);
+  it('revokes a key, shows it as revoked, and records who did it, once', async () => {
+    await store.add(aKey('leaked', 0));
+    await store.add(aKey('other', 1));
+    const first = await keys(['revoke', 'leaked']);
+    expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/│ state +│ revoked +│/) });
+    expect(first.stderr).toContain('The key leaked is revoked.\n');
+    expect((await list()).map(({ kid, state }: Record<string, string>) => [kid, state])).toEqual([
+      ['leaked', 'revoked'],
+      // It has taken over.
+      ['other', 'signing'],
+    ]);
+    const again = await keys(['revoke', 'leaked']);
     const [line, ...more] = auditLinesIn(first.stderr);
-    expect([more, auditLinesIn(again.stderr)]).toEqual([[], []]);
+    expect([again.exitCode, more, auditLinesIn(again.stderr)]).toEqual([0, [], []]);
     expect(line).toMatchObject({
       event: 'directory_key_revoked',
-      key_id: 'recorded',
-      replica: expect.stringContaining(`:${process.pid}`),
+      key_id: 'leaked',
       trusted_until: expect.any(Number),
       database_role: new URL(database.url).username,
       os_user: userInfo().username,
@@ -94,54 +108,126 @@ describe('npm run keys', () => {
     expect(first.stdout).not.toContain('"log":"audit"');
   });
 
+  it('revokes a key that the ring does not know, and says which one is similar', async () => {
+    await store.add(aKey('a-long-key-id', 0));
+    const { exitCode, stderr } = await keys(['revoke', 'a-long-key-ib']);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(
+      'The ring did not know it; it is refused if it comes back.\nDid you mean a-long-key-id?\n',
+    );
+    expect((await store.read()).rows.find(({ kid }) => kid === 'a-long-key-ib')?.revokedAt).toBeDefined();
+  });
+
+  it('revokes all keys, with a line for each', async () => {
+    await store.add(aKey('one', 0));
+    await store.add(aKey('two', 1));
+    const { exitCode, stderr, stdout } = await keys(['revoke', '--all', '--json']);
+    expect([exitCode, JSON.parse(stdout)]).toEqual([
+      0,
+      [
+        expect.objectContaining({ kid: 'one', state: 'revoked' }),
+        expect.objectContaining({ kid: 'two', state: 'revoked' }),
+      ],
+    ]);
+    expect(stderr).toContain('2 keys are revoked.');
+    expect(auditLinesIn(stderr)).toHaveLength(2);
+  });
+
   it('revokes nothing that cannot be recorded if AUDIT_REQUIRED is true', async () => {
-    await directory.publish([aKey('kept')]);
+    await store.add(aKey('kept', 0));
     const settings = { DATABASE_URL: database.url, AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' };
     await using program = runProgram('config/keys.ts', settings, ['revoke', 'kept']);
     expect([await program.ended(), program.stdout()]).toEqual([1, '']);
     expect(program.stderr()).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
-    expect(await kidsIn(directory)).toContain('kept');
-    expect((await keys(['revoke', 'kept'], database.url, { AUDIT_FILE: '/dev/full' })).exitCode).toBe(0);
-    expect(await kidsIn(directory)).not.toContain('kept');
+    expect((await store.read()).rows[0]?.revokedAt).toBeUndefined();
   });
 
-  it('refuses an id that the directory does not know', async () => {
-    const run = await keys(['revoke', 'unknown']);
-    expect(run).toEqual({ exitCode: 1, stdout: '', stderr: 'No key has the id unknown.\n' });
+  it('rotates: the next key signs when it has been published, and not before all replicas know that', async () => {
+    await store.add(aKey('current', 0));
+    await store.add(aKey('next', 1, { publicationSeconds: 1_800 }));
+    await store.add(aKey('other algorithm', 0, { algorithm: 'ES256' }));
+    await store.add(aKey('its next', 1, { algorithm: 'ES256', publicationSeconds: 0 }));
+    const { exitCode, stderr } = await keys(['rotate']);
+    const { rows } = await store.read();
+    const row = (name: string) => rows.find(({ kid }) => kid === name);
+    expect([exitCode, row('current')?.endedAt]).toEqual([0, row('next')?.knownAt]);
+    expect(row('other algorithm')?.endedAt).toBeGreaterThanOrEqual(now() + 10);
+    expect(row('other algorithm')?.endedAt).toBeLessThan(now() + 100);
+    expect(stderr).toMatch(/The key current signs until \S+Z, then the next one\./);
+    const events = auditLinesIn(stderr);
+    expect(events.map(({ event, key_id }) => [event, key_id])).toEqual([
+      ['directory_key_ended', 'current'],
+      ['directory_key_ended', 'other algorithm'],
+    ]);
+    expect(events.flatMap(problemsOfAuditLine)).toEqual([]);
+    // A second time changes nothing.
+    const again = await keys(['rotate', '--json']);
+    expect(JSON.parse(again.stdout)).toHaveLength(2);
+    expect((await store.read()).rows.find(({ kid }) => kid === 'current')?.endedAt).toBe(row('current')?.endedAt);
+  });
+
+  it('rotates nothing without a next key, and says when there will be one', async () => {
+    await store.add(aKey('current', 0));
+    expect(await keys(['rotate'])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'No key can be rotated: no next key is in the ring.\nA running service adds the next key within seconds after the current one began to sign.\n',
+    });
+  });
+
+  it('works on the file beside the registrations of SQLite', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'keys-'));
+    try {
+      const settings = { DATABASE_FILE: join(folder, 'clients.db') };
+      expect(await keys(['list'], settings)).toMatchObject({
+        exitCode: 3,
+        stderr: expect.stringContaining('clients.db.keys does not exist'),
+      });
+      const ring = SqliteKeyRing.create(join(folder, 'clients.db.keys'));
+      await ring.add(aKey('one', 0));
+      expect((await keys(['revoke', '--all'], settings)).exitCode).toBe(0);
+      expect((await ring.read()).rows[0]).toMatchObject({ kid: 'one', sealed: undefined });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('prints nothing that controls a terminal', async () => {
-    await directory.publish([aKey('\u001b[2J\u202eevil')]);
+    await store.add(aKey('\u001b[2J\u202eevil', 0));
     const { stdout } = await keys(['list']);
     expect(stdout).toContain('evil');
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
   });
 
-  it('says where the tables come from if they are missing', async () => {
+  it('says where the table comes from if it is missing', async () => {
     const other = await createTestDatabase();
     try {
-      const { exitCode, stderr } = await keys(['list'], other.url);
+      const { exitCode, stderr } = await keys(['list'], { DATABASE_URL: other.url });
       expect(exitCode).toBe(3);
       expect(stderr).toBe(
-        'The key directory cannot be used: table signing_keys does not exist\n' +
-          'A service with KEY_DIRECTORY=postgres creates these tables when it starts, if they are missing. If they are there: grant select, insert, update, delete on signing_keys, signing_key_states to this role.\n',
+        'The key ring cannot be used: table key_ring does not exist\n' +
+          'A service with KEY_DIRECTORY=database creates the table key_ring when it starts, if it is missing. If it is there: grant select, insert, update, delete on key_ring to this role.\n',
       );
     } finally {
       await other.drop();
     }
   });
 
-  it.each([[[]], [['revoke']], [['list', 'more']], [['remove', 'x']]])('reports wrong usage: %j', async (args) => {
-    expect((await keys(args)).exitCode).toBe(2);
-  });
+  it.each([[[]], [['revoke']], [['revoke', '--all', 'x']], [['list', 'more']], [['remove', 'x']]])(
+    'reports wrong usage: %j',
+    async (args) => {
+      expect((await keys(args)).exitCode).toBe(2);
+    },
+  );
 
-  it('reports a missing DATABASE_URL, and a database that cannot be reached, without the password', async () => {
-    expect(await keys(['list'], '')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
+  it('reports a missing database, and one that cannot be reached, without the password', async () => {
+    expect(await keys(['list'], {})).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('DATABASE_URL') });
     const DATABASE_URL = 'postgresql://someone:secret-word@127.0.0.1:1/none';
     await using program = runProgram('config/keys.ts', { DATABASE_URL }, ['list']);
     expect(await program.ended()).toBe(3);
     const stderr = program.stderr();
-    expect(stderr).toMatch(/^The key directory cannot be used: .*\n.*npm run doctor.* says what to do\.\n$/);
+    expect(stderr).toMatch(/^The key ring cannot be used: .*\n.*npm run doctor.* says what to do\.\n$/);
     expect(stderr).not.toContain('secret-word');
   });
 });

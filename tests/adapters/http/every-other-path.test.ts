@@ -158,9 +158,10 @@ describe('every other path', () => {
 
   it('returns the key set and the metadata for a valid token', async () => {
     const keySet = await send(service().url, '/oauth2/jwks', { headers: bearer() });
-    expect(keySet.json()).toEqual({
-      keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: expect.any(String), n: expect.any(String), e: 'AQAB' }],
-    });
+    const key = { kty: 'RSA', use: 'sig', alg: 'RS256', kid: expect.any(String), n: expect.any(String), e: 'AQAB' };
+    const { keys } = keySet.json() as { readonly keys: readonly unknown[] };
+    // The next one is there as soon as it is made.
+    expect(keys).toEqual(keys.length === 1 ? [key] : [key, key]);
     const metadata = await send(service().url, '/.well-known/oauth-authorization-server', { headers: bearer() });
     expect(metadata.json()).toMatchObject({ issuer: 'http://issuer.test', jwks_uri: 'http://issuer.test/oauth2/jwks' });
   });

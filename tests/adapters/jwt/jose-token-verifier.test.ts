@@ -8,7 +8,7 @@ import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
 for (const algorithm of OTHER_ALGORITHMS) {
   describeTokenVerifier(`joseTokenVerifier with ${algorithm}`, async () => {
-    const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator(), algorithm }) });
+    const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator() }), algorithm });
     return { signer: new NodeCryptoTokenSigner(keys), verifier: joseTokenVerifier(keys) };
   });
 }

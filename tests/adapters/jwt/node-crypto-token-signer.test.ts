@@ -14,7 +14,7 @@ for (const algorithm of OTHER_ALGORITHMS) {
   describeTokenSigner(
     'NodeCryptoTokenSigner',
     async () => {
-      const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator(), algorithm }) });
+      const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator() }), algorithm });
       return { signer: new NodeCryptoTokenSigner(keys), keys };
     },
     algorithm,

@@ -207,7 +207,7 @@ describe('DatabaseHealth', () => {
     await pass(2_000);
     expect(health.of('client_keys').isWell).toBe(false);
     expect(health.of('clients').isWell).toBe(true);
-    expect(() => health.of('signing_keys')).toThrow('the table signing_keys is not probed');
+    expect(() => health.of('key_ring')).toThrow('the table key_ring is not probed');
   });
 
   it('neither probes nor logs after the end, also when a probe is running', async () => {

@@ -85,9 +85,6 @@ describe('a new connection', () => {
       'client_subjects',
       'clients',
       'key_ring',
-      'service_replicas',
-      'signing_key_states',
-      'signing_keys',
       'used_assertions',
     ]);
   });
@@ -97,7 +94,7 @@ describe('a new connection', () => {
     [
       'in the first schema of the path if it is missing',
       ['My "App', 'public'],
-      { signing_keys: 'public' },
+      { key_ring: 'public' },
       '"My ""App".clients',
     ],
     ['in the first schema of the path if none is there', ['app'], null, '"app".clients'],

@@ -47,7 +47,7 @@ describe('the search path of the role or the URL', () => {
     const quoted = `"${schema.replaceAll('"', '""')}"`;
     await database.query(`create schema ${quoted}`);
     const url = withPath(quoted);
-    expect(await migrateDatabase(url)).toHaveLength(3);
+    expect(await migrateDatabase(url)).toHaveLength(2);
     expect(await migrateDatabase(url)).toEqual([]);
     const clients = clientsInProcess(url);
     expect((await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4'])).exitCode).toBe(0);
@@ -62,7 +62,7 @@ describe('the search path of the role or the URL', () => {
     await database.query(`create schema crm; create schema auth; create table crm.clients ${CLIENTS_TABLE}`);
     await database.query(`create table public.clients ${CLIENTS_TABLE}`);
     const url = withPath('nowhere, auth, crm, public');
-    expect(await migrateDatabase(url)).toHaveLength(3);
+    expect(await migrateDatabase(url)).toHaveLength(2);
     await database.query(
       `insert into crm.clients (client_id, client_secret, client_name, scope) values ('a', '*', 'A', 'read')`,
     );
@@ -226,7 +226,7 @@ describe('tables and schemas of a stranger', () => {
     ).toEqual([]);
     await query(`alter table client_credentials_migrations owner to ${owner.name};
       drop trigger took on client_credentials_migrations`);
-    expect((await migrate(owner.url)).outcome).toHaveLength(3);
+    expect((await migrate(owner.url)).outcome).toHaveLength(2);
   });
 
   it('a history in a schema of its own, which the path finds by the name of the role, is refused too', async () => {
@@ -266,15 +266,15 @@ describe('tables and schemas of a stranger', () => {
     await runAt(
       stranger.url,
       `${createClients('public')}; grant all on all tables in schema public to public;
-      create table public.signing_keys (kid text); create view public.signing_key_states as select null::text as kid`,
+      create table public.key_ring (kid text)`,
     );
     const run = (program: typeof manageClients) => runInProcess(program, ['list'], { DATABASE_URL: owner.url });
     for (const { stderr } of [await run(manageClients), await run(manageKeys)]) {
-      for (const table of ['clients', 'signing_keys', 'signing_key_states']) {
+      for (const table of ['clients', 'key_ring']) {
         expect(stderr).toContain(`Warning: another role owns the table public.${table}, `);
       }
     }
-    expect((await deployment.migrate(owner.url)).warnings).toHaveLength(4);
+    expect((await deployment.migrate(owner.url)).warnings).toHaveLength(3);
   });
 
   it('a schema with the name of the role is reported before it is created, and afterwards', async () => {

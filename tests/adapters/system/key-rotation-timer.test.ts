@@ -1,37 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { InMemoryKeyDirectory } from '../../../adapters/memory/in-memory-key-directory.ts';
 import { type KeyDirectoryEvent, KeyRotationTimer } from '../../../adapters/system/key-rotation-timer.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { DirectoryAnswer, SharedKey } from '../../../application/ports/key-directory.ts';
+import type { KeyRows } from '../../../application/ports/key-ring-store.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
-import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { unstartedKeyRing } from '../../support/fresh-key-ring.ts';
+import { SharedRing } from '../../support/shared-ring.ts';
 import { until } from '../../support/until.ts';
 
-/** A directory that can become unavailable. */
-class SwitchedDirectory extends InMemoryKeyDirectory {
-  available = true;
-  publications = 0;
-  /** How long a publication takes. */
+/** So slow that the timer is late. */
+class SlowRing extends SharedRing {
   delayMs = 0;
-  /** By how much the replica's clock is ahead of this directory's. */
-  offsetSeconds = 0;
-  readonly #clock: FixedClock;
 
-  constructor(clock = new FixedClock()) {
-    super(clock);
-    this.#clock = clock;
-  }
-
-  override async read(): Promise<DirectoryAnswer> {
-    return { ...(await super.read()), time: this.#clock.seconds() - this.offsetSeconds };
-  }
-
-  override async publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
-    this.publications += 1;
-    if (!this.available) throw new DependencyUnavailable('key directory', new Error('unavailable'));
+  override async read(): Promise<KeyRows> {
     await delay(this.delayMs);
-    return super.publish(keys);
+    return super.read();
   }
 }
 
@@ -42,72 +25,46 @@ let timer: KeyRotationTimer | undefined;
 afterEach(() => timer?.close());
 
 describe('KeyRotationTimer', () => {
-  it('is ready after the first advance, and publishes again and again', async () => {
-    const directory = new SwitchedDirectory();
-    const events: KeyDirectoryEvent[] = [];
-    timer = await start(directory, events);
-    expect(timer.readiness()).toEqual({ ready: true });
-    await until(() => directory.publications > 3, 'it has published again');
+  it('is ready after the first advance, and reads again and again', async () => {
+    const { ring, events } = await start();
+    expect(timer?.readiness()).toEqual({ ready: true });
+    expect(timer?.verification.readiness()).toEqual({ ready: true });
+    const before = ring.reads;
+    await until(() => ring.reads > before + 3, 'it has read again');
     expect(events).toEqual([]);
   });
 
-  it('is not ready before a key can be published, and logs each change of state once', async () => {
-    const directory = new SwitchedDirectory();
-    directory.available = false;
-    const events: KeyDirectoryEvent[] = [];
-    timer = await start(directory, events);
-    expect(timer.readiness()).toEqual({ ready: false, reason: 'no key is published yet' });
-    await until(() => directory.publications > 3, 'it has tried again');
-    directory.available = true;
-    await until(() => events.length > 1, 'the directory is available');
-    expect(timer.readiness()).toEqual({ ready: true });
+  it('is not ready before the ring can be read, and logs each change of state once', async () => {
+    const { ring, events } = await start((shared) => {
+      shared.fault = 'away';
+    });
+    expect(timer?.readiness()).toEqual({ ready: false, reason: 'the key ring could not be read yet' });
+    expect(timer?.verification.readiness()).toEqual({ ready: false, reason: 'no key of the ring is known' });
+    await until(() => ring.reads > 3, 'it has tried again');
+    ring.fault = 'none';
+    await until(() => events.length > 1, 'the ring is available');
+    expect(timer?.readiness()).toEqual({ ready: true });
     expect(events).toEqual([
       { event: 'key_directory_unavailable', fault: expect.any(DependencyUnavailable) },
       { event: 'key_directory_available' },
     ]);
   });
 
-  describe('beside another replica', () => {
-    const clock = new FixedClock();
-    const later = async () => {
-      const directory = new SwitchedDirectory(clock);
-      await freshKeyRing({ directory, clock });
-      const ring = unstartedKeyRing({ directory, clock });
-      const created = new KeyRotationTimer(ring, { publicationSeconds: 60, log: () => {} });
-      timer = created;
-      return { ring, created };
-    };
-
-    it('has started when its key may sign, and not before', async () => {
-      const { ring, created } = await later();
-      let isStarted = false;
-      const started = created.start().then(() => {
-        isStarted = true;
-      });
-      await until(() => ring.times().age !== undefined, 'its key is published');
-      clock.advance(59);
-      await expect(ring.signingKey()).rejects.toThrow();
-      // Twice as long as between two looks at the clock.
-      await delay(100);
-      expect(isStarted).toBe(false);
-      expect(created.readiness()).toEqual({
-        ready: false,
-        reason: expect.stringContaining('waits until every verifier'),
-      });
-      clock.advance(1);
-      await started;
-      expect((await ring.signingKey()).kid).toBe(ring.periods()[0]?.kid);
-    });
-
-    it('ends the wait when the process is asked to stop', async () => {
-      const { created } = await later();
-      await expect(created.start(AbortSignal.abort())).rejects.toThrow('aborted');
-    });
+  it('logs a key that cannot be opened, and one whose row was changed, once each', async () => {
+    const { ring, events } = await start();
+    await until(() => ring.rows.length === 2, 'there are two keys');
+    ring.rows = ring.rows.map((row, index) => ({ ...row, sealed: index === 0 ? 'locked' : 'changed' }));
+    const before = ring.reads;
+    await until(() => ring.reads > before + 3, 'it has read again');
+    const [locked, damaged] = ring.rows.map(({ kid }) => kid);
+    expect(events).toEqual([
+      { event: 'key_locked', key_id: locked, reason: 'its secret is missing, whose id is abc' },
+      { event: 'key_damaged', key_id: damaged, reason: 'its row was damaged or changed' },
+    ]);
+    expect(timer?.readiness().ready).toBe(false);
   });
 
   it('never sets a timer in the past, however long a publication takes', async () => {
-    const directory = new SwitchedDirectory();
-    directory.delayMs = 20;
     const delays: number[] = [];
     const { setTimeout } = globalThis;
     const recorded = (run: () => void, delayMs: number) => {
@@ -116,8 +73,11 @@ describe('KeyRotationTimer', () => {
     };
     globalThis.setTimeout = Object.assign(recorded, setTimeout) as typeof globalThis.setTimeout;
     try {
-      timer = await start(directory, []);
-      await until(() => directory.publications > 3, 'it has published again');
+      const { ring } = await start((shared) => {
+        shared.delayMs = 20;
+      });
+      const before = ring.reads;
+      await until(() => ring.reads > before + 3, 'it has read again');
     } finally {
       globalThis.setTimeout = setTimeout;
     }
@@ -126,23 +86,19 @@ describe('KeyRotationTimer', () => {
   });
 
   it('reports a clock that is off: a note, then no readiness, one line for each change', async () => {
-    const directory = new SwitchedDirectory();
-    const events: KeyDirectoryEvent[] = [];
-    directory.offsetSeconds = 3;
-    timer = await start(directory, events);
-    expect(timer.readiness()).toEqual({ ready: true, note: 'the clock is 3.0 s ahead of that of the key directory' });
-    directory.offsetSeconds = -7_200;
+    const { ring, events } = await start((shared) => {
+      shared.aheadSeconds = -3;
+    });
+    expect(timer?.readiness()).toEqual({ ready: true, note: 'the clock is 3.0 s ahead of that of the key directory' });
+    ring.aheadSeconds = 7_200;
     await until(() => timer?.readiness().ready === false, 'it notices');
-    expect(timer.readiness()).toEqual({
+    expect(timer?.readiness()).toEqual({
       ready: false,
       reason: expect.stringMatching(
         /clock of this machine .* \(the clock is 7200\.0 s behind that of the key directory\)/,
       ),
     });
-    const { publications } = directory;
-    await delay(20);
-    expect(directory.publications).toBe(publications);
-    directory.offsetSeconds = 0;
+    ring.aheadSeconds = 0;
     await until(() => timer?.readiness().ready === true, 'it is right again');
     await until(() => events.length > 2, 'it is logged');
     expect(events).toEqual([
@@ -153,11 +109,15 @@ describe('KeyRotationTimer', () => {
   });
 });
 
-async function start(directory: SwitchedDirectory, events: KeyDirectoryEvent[]): Promise<KeyRotationTimer> {
-  const created = new KeyRotationTimer(unstartedKeyRing({ directory }), {
+async function start(prepare: (ring: SlowRing) => void = () => {}) {
+  const clock = new FixedClock();
+  const ring = new SlowRing(clock);
+  prepare(ring);
+  const events: KeyDirectoryEvent[] = [];
+  timer = new KeyRotationTimer(unstartedKeyRing({ shared: ring, clock, rotationSeconds: 1_000 }), {
     publicationSeconds: PUBLICATION_SECONDS,
     log: (event) => events.push(event),
   });
-  await created.start();
-  return created;
+  await timer.start();
+  return { ring, events };
 }

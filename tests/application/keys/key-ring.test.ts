@@ -1,484 +1,413 @@
 import { describe, expect, it } from '@jest/globals';
-import { InMemoryKeyDirectory } from '../../../adapters/memory/in-memory-key-directory.ts';
-import type { KeyRing } from '../../../application/keys/key-ring.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { DirectoryAnswer, KeyDirectory, SharedKey } from '../../../application/ports/key-directory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 import { kidsOf, signingKid } from '../../support/ring-kids.ts';
-import { until } from '../../support/until.ts';
+import { SharedRing } from '../../support/shared-ring.ts';
 
-const ROTATION = 1000;
-const PUBLICATION = 100;
-const LIFETIME = 300;
-const TIMES = { rotationSeconds: ROTATION, publicationSeconds: PUBLICATION, tokenLifetimeSeconds: LIFETIME };
+const TIMES = { rotationSeconds: 1_000, publicationSeconds: 100, tokenLifetimeSeconds: 300 };
 
-/** A directory that can become unavailable, that counts its queries, and whose answers can be delayed. */
-class SwitchedDirectory implements KeyDirectory {
-  readonly #directory: InMemoryKeyDirectory;
-  available = true;
-  queries = 0;
-  /** Delays the answers to publications, and to other queries, that are started while it is set. */
-  delivery: Promise<void> = Promise.resolve();
-  readDelivery: Promise<void> = Promise.resolve();
-
-  constructor(clock: FixedClock) {
-    this.#directory = new InMemoryKeyDirectory(clock);
-  }
-
-  publish(keys: readonly SharedKey[]): Promise<DirectoryAnswer> {
-    return this.#query(() => this.#directory.publish(keys), this.delivery);
-  }
-
-  read(): Promise<DirectoryAnswer> {
-    return this.#query(() => this.#directory.read(), this.readDelivery);
-  }
-
-  async #query<Answer>(run: () => Promise<Answer>, delivery: Promise<void>): Promise<Answer> {
-    this.queries += 1;
-    if (!this.available) throw new DependencyUnavailable('key directory', new Error('unavailable'));
-    const answer = await run();
-    await delivery;
-    return answer;
-  }
+function world() {
+  const clock = new FixedClock();
+  return { clock, shared: new SharedRing(clock), ...TIMES };
 }
 
-describeKeyProvider('KeyRing', () => freshKeyRing());
-describeKeyProvider('KeyRing with a successor and a retired key', async () => {
-  const clock = new FixedClock();
-  const ring = await freshKeyRing({ clock, ...TIMES });
-  for (const seconds of [900, 100, 0]) {
-    clock.advance(seconds);
+/** What a replica that runs does every five seconds, and at least once. */
+async function pass(clock: FixedClock, seconds: number, ...rings: readonly { advance(): Promise<void> }[]) {
+  clock.advance(seconds);
+  for (const ring of rings) await ring.advance();
+}
+
+const stepsOf = ({ rows }: SharedRing) => rows.map(({ step }) => step);
+
+describeKeyProvider('KeyRing in memory', () => freshKeyRing());
+describeKeyProvider('KeyRing that is shared', () => freshKeyRing(world()));
+
+describe('a start', () => {
+  it('in an empty ring makes a key that signs at once, and the next one', async () => {
+    const { shared, ...rest } = world();
+    const ring = await freshKeyRing({ shared, ...rest });
+    const first = await signingKid(ring);
     await ring.advance();
-  }
-  return ring;
+    expect(stepsOf(shared)).toEqual([0, 1]);
+    expect(await kidsOf(ring)).toHaveLength(2);
+    expect(await signingKid(ring)).toBe(first);
+  });
+
+  it('adopts the key that signs, and makes none: ten restarts leave two keys', async () => {
+    const { shared, ...rest } = world();
+    const first = await freshKeyRing({ shared, ...rest });
+    await first.advance();
+    for (let restart = 0; restart < 10; restart += 1) {
+      const ring = await freshKeyRing({ shared, ...rest });
+      expect(await signingKid(ring)).toBe(await signingKid(first));
+      expect(await kidsOf(ring)).toEqual(await kidsOf(first));
+    }
+    expect([shared.rows.length, shared.made]).toEqual([2, 2]);
+  });
+
+  it('of several replicas in an empty ring at the same moment leaves one key, which all use', async () => {
+    const { shared, ...rest } = world();
+    const rings = await Promise.all(Array.from({ length: 3 }, () => freshKeyRing({ shared, ...rest })));
+    expect(stepsOf(shared)).toEqual([0]);
+    expect(new Set(await Promise.all(rings.map(signingKid))).size).toBe(1);
+  });
+
+  it('uses the key that another replica was faster to add', async () => {
+    const { shared, ...rest } = world();
+    shared.beforeAdd = async () => {
+      shared.beforeAdd = async () => {};
+      await freshKeyRing({ shared, ...rest });
+    };
+    const ring = await freshKeyRing({ shared, ...rest });
+    expect(stepsOf(shared)).toEqual([0]);
+    expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
+  });
+
+  it('while the ring is away signs nothing, says so, and verifies nothing: 503 and not 401', async () => {
+    const { shared, ...rest } = world();
+    shared.fault = 'away';
+    const ring = unstartedKeyRing({ shared, ...rest });
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
+    await expect(ring.verificationKey('any')).rejects.toThrow(DependencyUnavailable);
+    await expect(ring.publicKeys()).rejects.toThrow(DependencyUnavailable);
+    expect(ring.whyNotSigning()).toBe('the key ring could not be read yet');
+    shared.fault = 'none';
+    await ring.advance();
+    expect(ring.whyNotSigning()).toBeUndefined();
+  });
 });
 
-describe('the rotation of a key', () => {
-  it('publishes the next key before it signs, by the time that a verifier may cache the set', async () => {
-    const clock = new FixedClock();
-    const ring = await freshKeyRing({ clock, ...TIMES });
+describe('a rotation', () => {
+  it('needs nobody to act: all replicas turn to the next key at the same second, and verify with both', async () => {
+    const { shared, clock, ...rest } = world();
+    const [one, other] = [
+      await freshKeyRing({ shared, clock, ...rest }),
+      await freshKeyRing({ shared, clock, ...rest }),
+    ];
+    const first = await signingKid(one);
+    await pass(clock, 1, one, other);
+    clock.advance(998);
+    expect([await signingKid(one), await signingKid(other)]).toEqual([first, first]);
+    clock.advance(1);
+    const second = await signingKid(one);
+    expect([second, await signingKid(other)]).toEqual([shared.rows[1]?.kid, shared.rows[1]?.kid]);
+    for (const ring of [one, other]) {
+      for (const kid of [first, second]) expect(await ring.verificationKey(kid)).toBeDefined();
+    }
+    await pass(clock, 359, one);
+    expect(await one.verificationKey(first)).toBeDefined();
+    await pass(clock, 1, one);
+    expect(await one.verificationKey(first)).toBeUndefined();
+  });
+
+  it('by hand takes place at the time that the row has', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
     const first = await signingKid(ring);
-    clock.advance(ROTATION - PUBLICATION - 1);
-    await ring.advance();
-    expect(await kidsOf(ring)).toEqual([first]);
-
-    clock.advance(1);
-    await ring.advance();
-    expect(await kidsOf(ring)).toHaveLength(2);
-    clock.advance(PUBLICATION - 1);
-    await ring.advance();
+    shared.change({ endedAt: clock.now() + 20 }, first);
+    await pass(clock, 19, ring);
     expect(await signingKid(ring)).toBe(first);
+    await pass(clock, 1, ring);
+    expect(await signingKid(ring)).toBe(shared.rows[1]?.kid);
+    expect(await ring.verificationKey(first)).toBeDefined();
+    expect(stepsOf(shared)).toEqual([0, 1, 2]);
+  });
 
-    clock.advance(1);
+  it('goes on with the keys that are known while the ring is away, for one rotation, and then 503', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
     await ring.advance();
-    expect(await signingKid(ring)).not.toBe(first);
-    expect(await kidsOf(ring)).toContain(await signingKid(ring));
+    shared.fault = 'away';
+    const away = async (seconds: number) => {
+      clock.advance(seconds);
+      await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    };
+    await away(999);
+    expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
+    await away(1_000);
+    expect(await signingKid(ring)).toBe(shared.rows[1]?.kid);
+    expect(ring.times().lease).toBe(1);
+    await away(1);
+    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
+    expect(ring.whyNotSigning()).toBe('no key of the ring may sign any more, and none could be added');
+    await away(3 * 86_400);
+    shared.fault = 'none';
+    await ring.advance();
+    // No step is made up for.
+    expect(await signingKid(ring)).toBe(shared.rows[2]?.kid);
+    expect(shared.rows).toHaveLength(3);
   });
 
-  it('lets the key set be cached until the next key is published, and for half of the publication time at most', async () => {
-    const clock = new FixedClock();
-    const ring = await freshKeyRing({ clock, ...TIMES });
-    for (const [seconds, maxAge] of [
-      [ROTATION - PUBLICATION - 60, PUBLICATION / 2],
-      [50, 10],
-      [10, PUBLICATION / 2],
-    ] as const) {
-      clock.advance(seconds);
-      await ring.advance();
-      expect(ring.maxAgeSeconds()).toBe(maxAge);
+  it('of a ring that cannot be written follows what is known, with a note, and makes no key again and again', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    shared.fault = 'read-only';
+    for (let times = 0; times < 5; times += 1) {
+      clock.advance(5);
+      await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
     }
+    expect(shared.made).toBe(2);
+    expect(ring.note()).toBe('the next key could not be added to the ring');
+    expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
+    shared.fault = 'none';
+    await ring.advance();
+    expect([ring.note(), shared.rows.length, shared.made]).toEqual([undefined, 2, 2]);
   });
 
-  it('records when each key is published, signs and retires', async () => {
-    const [clock, auditLog] = [new FixedClock(), new InMemoryAuditLog()];
-    const ring = await freshKeyRing({ clock, auditLog, ...TIMES });
-    const [start, first] = [clock.now(), await signingKid(ring)];
-    for (const seconds of [ROTATION - PUBLICATION, PUBLICATION]) {
-      clock.advance(seconds);
-      await ring.advance();
-    }
-    const second = await signingKid(ring);
-    expect(auditLog.events()).toEqual([
-      { event: 'key_published', at: start, key_id: first },
-      { event: 'key_signing', at: start, key_id: first },
-      { event: 'key_published', at: start + ROTATION - PUBLICATION, key_id: second },
-      { event: 'key_signing', at: start + ROTATION, key_id: second },
-      { event: 'key_retired', at: start + ROTATION, key_id: first },
+  it('uses a key whose addition was acknowledged to nobody, once, when it has read it back', async () => {
+    const { shared, clock, ...rest } = world();
+    shared.fault = 'acknowledges nothing';
+    const ring = unstartedKeyRing({ shared, clock, ...rest });
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
+    shared.fault = 'none';
+    await ring.advance();
+    await ring.advance();
+    expect(stepsOf(shared)).toEqual([0, 1]);
+    expect(new Set(shared.rows.map(({ kid }) => kid)).size).toBe(2);
+  });
+
+  it('adds no key that was planned before the process was stopped', async () => {
+    const { shared, clock, ...rest } = world();
+    shared.beforeAdd = async () => {
+      shared.beforeAdd = async () => {};
+      clock.advance(86_400);
+    };
+    const ring = unstartedKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    expect(shared.rows).toEqual([]);
+    await ring.advance();
+    expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
+    expect(shared.rows[0]?.signsFrom).toBe(clock.now());
+  });
+});
+
+describe('another algorithm', () => {
+  it('signs once its key has been published, and until then the other one; both verify everywhere', async () => {
+    const { shared, clock, ...rest } = world();
+    const old = await freshKeyRing({ shared, clock, ...rest });
+    const first = await old.signingKey();
+    const replica = await freshKeyRing({ shared, clock, ...rest, algorithm: 'ES256' });
+    expect(await signingKid(replica)).toBe(first.kid);
+    await pass(clock, 104, old, replica);
+    expect((await replica.signingKey()).alg).toBe('RS256');
+    await pass(clock, 1, old, replica);
+    const { alg, kid } = await replica.signingKey();
+    expect([alg, (await old.signingKey()).alg]).toEqual(['ES256', 'RS256']);
+    expect([await old.verificationKey(kid), await replica.verificationKey(first.kid)]).not.toContain(undefined);
+    expect(shared.rows.map(({ algorithm, step }) => `${algorithm} ${step}`)).toEqual([
+      'RS256 0',
+      'ES256 0',
+      'RS256 1',
+      'ES256 1',
     ]);
   });
+});
 
-  it('tells how old the key is, how long it may sign, and when the next one is due', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = unstartedKeyRing({ clock, directory, ...TIMES });
-    expect(ring.times()).toEqual({ age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined });
+describe('a revoked key', () => {
+  it('is replaced by the next one at once, by every replica that reads the ring, and by a new next one', async () => {
+    const { shared, clock, ...rest } = world();
+    const audit = new InMemoryAuditLog();
+    const ring = await freshKeyRing({ shared, clock, ...rest, auditLog: audit });
     await ring.advance();
-    expect(ring.times()).toEqual({ age: 0, lease: 3_600, rotation: ROTATION, directoryAge: 0 });
+    const [first, second] = shared.rows.map(({ kid }) => kid);
+    shared.revoke(first);
+    await pass(clock, 5, ring);
+    expect(await signingKid(ring)).toBe(second);
+    expect(await ring.verificationKey(first ?? '')).toBeUndefined();
+    expect(await kidsOf(ring)).toEqual([second, shared.rows[2]?.kid].toSorted());
+    const events = audit.events().map((event) => ('key_id' in event ? [event.event, event.key_id] : []));
+    expect(events).toContainEqual(['key_revoked', first]);
+    expect(events.filter(([event]) => event === 'key_signing').map(([, kid]) => kid)).toEqual([first, second]);
+    expect(events).not.toContainEqual(['key_retired', first]);
+  });
 
-    clock.advance(ROTATION - PUBLICATION);
+  it('with every other key leaves a new one, which signs at once', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
     await ring.advance();
-    clock.advance(30);
-    expect(ring.times()).toEqual({
-      age: ROTATION - PUBLICATION + 30,
-      lease: 3_570,
-      rotation: PUBLICATION - 30,
-      directoryAge: 30,
+    shared.revoke();
+    await pass(clock, 5, ring);
+    expect(await signingKid(ring)).toBe(shared.rows[2]?.kid);
+    expect(shared.rows[2]?.step).toBe(2);
+  });
+
+  it('stays revoked where it was seen revoked, also if its row comes back from a backup', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const backup = shared.rows;
+    const [first, second] = backup.map(({ kid }) => kid);
+    shared.revoke(first);
+    await pass(clock, 5, ring);
+    shared.rows = backup;
+    await pass(clock, 5, ring);
+    expect(await signingKid(ring)).toBe(second);
+    expect(await ring.verificationKey(first ?? '')).toBeUndefined();
+  });
+
+  it('signs nothing after the process was stopped for longer than a reading takes', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const [first, second] = shared.rows.map(({ kid }) => kid);
+    shared.revoke(first);
+    clock.advance(10.1);
+    expect(await signingKid(ring)).toBe(second);
+    expect(await ring.verificationKey(first ?? '')).toBeUndefined();
+  });
+});
+
+describe('a process that was stopped', () => {
+  it('signs only when the reading has ended that has begun meanwhile', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const [first, second] = shared.rows.map(({ kid }) => kid);
+    const read = shared.read.bind(shared);
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
     });
-  });
-
-  it('tells by how much the next key is late while the directory is unavailable', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    directory.available = false;
-    clock.advance(ROTATION + 20);
-    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
-    const late = { age: ROTATION + 20, lease: 3_600 - ROTATION - 20, rotation: -20, directoryAge: ROTATION + 20 };
-    expect(ring.times()).toEqual(late);
-
-    directory.available = true;
-    await ring.advance();
-    // It is published now, and signs when every verifier can know it.
-    expect(ring.times()).toMatchObject({ rotation: PUBLICATION, directoryAge: 0 });
-  });
-
-  it('tells no time of a rotation that does not come', async () => {
-    expect((await freshKeyRing()).times().rotation).toBeUndefined();
-  });
-
-  it('trusts and publishes a retired key until the last token that it signed has expired, and not a second longer', async () => {
-    const clock = new FixedClock();
-    const ring = await freshKeyRing({ clock, ...TIMES });
-    const first = await signingKid(ring);
-    await passRotation(clock, ring);
-    expect(await signingKid(ring)).not.toBe(first);
-
-    clock.advance(LIFETIME - 1);
-    expect(await ring.verificationKey(first)).toBeDefined();
-    expect(await kidsOf(ring)).toContain(first);
-    clock.advance(1);
-    expect(await ring.verificationKey(first)).toBeUndefined();
-    expect(await kidsOf(ring)).not.toContain(first);
-  });
-
-  it('never signs with a key that is missing from a cached set, however long verifiers may cache it, over many rotations', async () => {
-    const clock = new FixedClock();
-    const ring = await freshKeyRing({ clock, ...TIMES });
-    let cached = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
-    for (let second = 0; second < 5 * ROTATION; second += 7) {
-      clock.advance(7);
-      await ring.advance();
-      if (clock.now() >= cached.until) cached = { kids: await kidsOf(ring), until: clock.now() + ring.maxAgeSeconds() };
-      expect(cached.kids).toContain(await signingKid(ring));
-    }
-  });
-
-  it('keeps one key forever if rotation is switched off', async () => {
-    const clock = new FixedClock();
-    const ring = await freshKeyRing({ clock, ...TIMES, rotationSeconds: 0 });
-    const first = await signingKid(ring);
-    for (let day = 0; day < 30; day += 1) {
-      clock.advance(86_400);
-      await ring.advance();
-    }
-    expect(await kidsOf(ring)).toEqual([first]);
-    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
-  });
-
-  it('makes one key when it advances many times at once', async () => {
-    const clock = new FixedClock();
-    const ring = unstartedKeyRing({ clock, ...TIMES });
-    await Promise.all(Array.from({ length: 10 }, () => ring.advance()));
-    expect(await kidsOf(ring)).toHaveLength(1);
-  });
-});
-
-describe('replicas that share a directory', () => {
-  it('serve and trust each other’s keys', async () => {
-    const clock = new FixedClock();
-    const directory = new InMemoryKeyDirectory(clock);
-    const one = await freshKeyRing({ clock, directory, ...TIMES });
-    const other = await freshKeyRing({ clock, directory, ...TIMES });
-    await one.advance();
-    expect(await kidsOf(one)).toEqual(await kidsOf(other));
-    expect(await kidsOf(one)).toHaveLength(2);
-    for (const kid of await kidsOf(one)) {
-      expect(await one.verificationKey(kid)).toBeDefined();
-      expect(await other.verificationKey(kid)).toBeDefined();
-    }
-  });
-
-  it('a later one signs only when every replica can have read its key, wherever its seconds begin', async () => {
-    const clock = new FixedClock(1_000.9);
-    const directory = new SwitchedDirectory(clock);
-    await freshKeyRing({ clock, directory, ...TIMES });
-    const later = await freshKeyRing({ clock, directory, ...TIMES });
-    clock.advance(PUBLICATION - 0.8);
-    expect(later.whyNotSigning()).toContain('waits');
-    clock.advance(0.9);
-    expect(later.whyNotSigning()).toBeUndefined();
-  });
-
-  it('the first signs at once; a later one waits until every verifier can know its key', async () => {
-    const clock = new FixedClock();
-    const directory = new InMemoryKeyDirectory(clock);
-    const first = await freshKeyRing({ clock, directory, ...TIMES });
-    expect(first.whyNotSigning()).toBeUndefined();
-
-    const later = await freshKeyRing({ clock, directory, ...TIMES });
-    await expect(later.signingKey()).rejects.toThrow(DependencyUnavailable);
-    expect(later.whyNotSigning()).toContain('waits');
-    expect(later.whyNotVerifying()).toBeUndefined();
-    expect(await kidsOf(later)).toHaveLength(2);
-    clock.advance(PUBLICATION);
-    expect(await kidsOf(first)).not.toContain(await signingKid(later));
-    await first.advance();
-    expect(await kidsOf(first)).toContain(await signingKid(later));
-  });
-
-  it('drop the key of a removed replica when its last token has expired', async () => {
-    const clock = new FixedClock();
-    const directory = new InMemoryKeyDirectory(clock);
-    const removed = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
-    const left = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
-    const kid = await signingKid(removed);
-    clock.advance(3_600 + LIFETIME - 1);
-    await left.advance();
-    expect(await left.verificationKey(kid)).toBeDefined();
-    clock.advance(1);
-    expect(await left.verificationKey(kid)).toBeUndefined();
-    await left.advance();
-    expect(await kidsOf(left)).not.toContain(kid);
-  });
-
-  it('a restarted service trusts the tokens that it signed before', async () => {
-    const clock = new FixedClock();
-    const directory = new InMemoryKeyDirectory(clock);
-    const before = await signingKid(await freshKeyRing({ clock, directory, ...TIMES }));
-    const after = await freshKeyRing({ clock, directory, ...TIMES });
-    expect(await after.verificationKey(before)).toBeDefined();
-  });
-
-  it.each([
-    ['1', 'AQ'],
-    ['2', 'Ag'],
-    ['65536', 'AQAA'],
-  ])('drop a key whose row gets the exponent %s, with which tokens could be forged', async (_exponent, broken) => {
-    const clock = new FixedClock();
-    const inner = new InMemoryKeyDirectory(clock);
-    let e = 'AQAB';
-    const rewritten = async (answering: Promise<DirectoryAnswer>) => {
-      const answer = await answering;
-      return { ...answer, keys: answer.keys.map((key) => ({ ...key, jwk: { ...key.jwk, e } })) };
-    };
-    const directory: KeyDirectory = {
-      publish: (keys) => rewritten(inner.publish(keys)),
-      read: () => rewritten(inner.read()),
-    };
-    const kid = await signingKid(await freshKeyRing({ clock, directory: inner, ...TIMES }));
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    expect(await kidsOf(ring)).toContain(kid);
-
-    e = broken;
-    clock.advance(15);
-    await ring.advance();
-    expect(await kidsOf(ring)).not.toContain(kid);
-    expect(await ring.verificationKey(kid)).toBeUndefined();
-  });
-});
-
-describe('a slow directory', () => {
-  it('delays the first signature: the publication time of a key begins with the answer', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    await freshKeyRing({ clock, directory, ...TIMES });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    directory.delivery = promise;
-    const later = unstartedKeyRing({ clock, directory, ...TIMES });
-    const advancing = later.advance();
-    await until(() => directory.queries === 4, 'it publishes');
-    clock.advance(2);
-    resolve();
+    shared.read = () => held.then(read);
+    clock.advance(11);
+    const advancing = ring.advance();
+    const signing = signingKid(ring);
+    shared.revoke(first);
+    answer();
+    expect(await signing).toBe(second);
     await advancing;
-    clock.advance(PUBLICATION - 1);
-    expect(later.whyNotSigning()).toContain('waits');
-    clock.advance(1);
-    expect(later.whyNotSigning()).toBeUndefined();
-  });
-
-  it('loses no key to an answer that arrives after a later one', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    clock.advance(10);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    directory.readDelivery = promise;
-    const lookUp = ring.verificationKey(crypto.randomUUID());
-    await until(() => directory.queries === 3, 'it reads');
-    directory.readDelivery = Promise.resolve();
-    await freshKeyRing({ clock, directory, ...TIMES });
-    await ring.advance();
-    expect(await kidsOf(ring)).toHaveLength(2);
-    resolve();
-    await lookUp;
-    expect(await kidsOf(ring)).toHaveLength(2);
   });
 });
 
-describe('keys that were read long ago', () => {
-  it('may be cached only until a key that is not among them may sign', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES, rotationSeconds: 0 });
-    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
-    directory.available = false;
-    clock.advance(PUBLICATION - 10);
-    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.maxAgeSeconds()).toBe(9);
-    clock.advance(10);
-    expect(ring.maxAgeSeconds()).toBe(0);
-    directory.available = true;
+describe('a row of the ring', () => {
+  async function ringOfTwo() {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
     await ring.advance();
-    expect(ring.maxAgeSeconds()).toBe(PUBLICATION / 2);
+    const [first, second] = shared.rows;
+    if (first === undefined || second === undefined) throw new Error('no keys');
+    return { shared, clock, ring, first, second };
+  }
+
+  it('that was planted adds no key, neither to sign nor to verify nor to publish', async () => {
+    const { shared, clock, ring, first } = await ringOfTwo();
+    shared.rows = [...shared.rows, { ...first, kid: 'planted', step: 9, sealed: 'planted' }];
+    await pass(clock, 5, ring);
+    expect(await kidsOf(ring)).toHaveLength(2);
+    expect(await signingKid(ring)).toBe(first.kid);
+    expect(await ring.verificationKey('planted')).toBeUndefined();
+    expect(ring.unusable()).toEqual([{ kid: 'planted', state: 'damaged', reason: 'its row was damaged or changed' }]);
+    expect(ring.note()).toContain('planted');
   });
 
-  it('do not cause an unknown key id to be refused without a query, even if keys are published for less than five seconds', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const times = { rotationSeconds: 4, publicationSeconds: 2, tokenLifetimeSeconds: 10 };
-    const ring = await freshKeyRing({ clock, directory, ...times });
-    const other = await freshKeyRing({ clock, directory, ...times });
-    clock.advance(2);
-    expect(await ring.verificationKey(await signingKid(other))).toBeDefined();
+  it.each(['step', 'algorithm', 'kid'] as const)('whose %s was changed is no key', async (column) => {
+    const { shared, clock, ring, second } = await ringOfTwo();
+    shared.change({ [column]: column === 'step' ? 7 : column === 'kid' ? 'another' : 'ES256' }, second.kid);
+    await pass(clock, 5, ring);
+    expect((await kidsOf(ring)).includes(second.kid)).toBe(false);
+  });
+
+  it('whose seal was swapped with that of another is no key, and a new one takes the place', async () => {
+    const { shared, clock, ring, first, second } = await ringOfTwo();
+    shared.change({ sealed: second.sealed }, first.kid);
+    await pass(clock, 5, ring);
+    expect(await signingKid(ring)).toBe(second.kid);
+    expect(await ring.verificationKey(first.kid)).toBeUndefined();
+    expect(stepsOf(shared)).toEqual([0, 1, 2]);
+  });
+
+  it('that was prolonged verifies no longer than its seal says', async () => {
+    const { shared, clock, ring, first } = await ringOfTwo();
+    shared.change({ verifiesUntil: first.verifiesUntil + 10_000, signsFrom: 0 });
+    await pass(clock, 1_359, ring);
+    expect(await ring.verificationKey(first.kid)).toBeDefined();
+    await pass(clock, 1, ring);
+    expect(await ring.verificationKey(first.kid)).toBeUndefined();
+  });
+
+  it('that needs an unknown secret gives 503 and not 401, and no other key is added beside it', async () => {
+    const { shared, clock, ring, first, second } = await ringOfTwo();
+    shared.change({ sealed: 'locked' }, second.kid);
+    await pass(clock, 5, ring);
+    await expect(ring.verificationKey(second.kid)).rejects.toThrow(DependencyUnavailable);
+    expect(await ring.verificationKey('unknown')).toBeUndefined();
+    expect(await signingKid(ring)).toBe(first.kid);
+    await pass(clock, 1_000, ring);
+    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
+    expect(ring.whyNotSigning()).toContain('its secret is missing, whose id is abc');
+    expect(shared.rows).toHaveLength(2);
   });
 });
 
 describe('an unknown key id', () => {
-  it('causes one query for all requests that wait, and finds keys that were published in the meantime', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const one = await freshKeyRing({ clock, directory, ...TIMES });
-    clock.advance(10);
-    const other = await freshKeyRing({ clock, directory, ...TIMES });
-    const known = await kidsOf(one);
-    const kid = (await kidsOf(other)).find((published) => !known.includes(published)) ?? '';
-    const before = directory.queries;
-    const found = await Promise.all(Array.from({ length: 20 }, () => one.verificationKey(kid)));
-    expect(found.every((key) => key !== undefined)).toBe(true);
-    expect(directory.queries).toBeLessThanOrEqual(before + 1);
-  });
-
-  it('causes a query, and a known one of another replica does not', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const other = await freshKeyRing({ clock, directory, ...TIMES });
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    const before = directory.queries;
-    clock.advance(10);
-    for (const kid of await kidsOf(other)) expect(await ring.verificationKey(kid)).toBeDefined();
-    expect(directory.queries).toBe(before);
-    await ring.verificationKey(crypto.randomUUID());
-    expect(directory.queries).toBe(before + 1);
-  });
-
-  it('causes at most one query in five seconds, however many there are', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    const before = directory.queries;
-    for (let second = 0; second < 20; second += 1) {
-      await Promise.all(Array.from({ length: 50 }, () => ring.verificationKey(crypto.randomUUID())));
-      clock.advance(1);
-    }
-    expect(directory.queries - before).toBe(3);
-  });
-
-  it('is not refused while the directory is unavailable: the token may be valid', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    directory.available = false;
-    clock.advance(10);
-    const before = directory.queries;
-    for (let time = 0; time < 3; time += 1)
-      await expect(ring.verificationKey(crypto.randomUUID())).rejects.toThrow(DependencyUnavailable);
-    expect(directory.queries - before).toBe(1);
-    directory.available = true;
-    clock.advance(10);
-    expect(await ring.verificationKey(crypto.randomUUID())).toBeUndefined();
-  });
-});
-
-describe('an unavailable directory', () => {
-  it('at the start: no key signs until it can be published', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = unstartedKeyRing({ clock, directory, ...TIMES });
-    directory.available = false;
-    for (let time = 0; time < 3; time += 1) await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
-    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    await expect(kidsOf(ring)).rejects.toThrow(DependencyUnavailable);
-    directory.available = true;
-    await ring.advance();
-    expect(await kidsOf(ring)).toEqual([await signingKid(ring)]);
-  });
-
-  it('later: the known keys keep working, and no unpublished key signs', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    const other = await freshKeyRing({ clock, directory, ...TIMES });
-    await ring.advance();
-    const [first, known] = [await signingKid(ring), await kidsOf(ring)];
-    directory.available = false;
-    clock.advance(ROTATION + PUBLICATION);
-    await ring.advance().catch(() => {});
-    clock.advance(PUBLICATION);
-    await ring.advance().catch(() => {});
-    expect(await signingKid(ring)).toBe(first);
-    expect(await kidsOf(ring)).toEqual(known);
-    expect(await kidsOf(other)).toEqual(known);
-    for (const kid of known) expect(await ring.verificationKey(kid)).toBeDefined();
-  });
-
-  it('for longer than the lease: the ring stops signing what others no longer trust', async () => {
-    const clock = new FixedClock();
-    const directory = new SwitchedDirectory(clock);
-    const ring = await freshKeyRing({ clock, directory, ...TIMES });
-    directory.available = false;
-    clock.advance(3_599);
-    expect(ring.whyNotSigning()).toBeUndefined();
+  it('is looked up in the ring, where another replica has just added the key', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    shared.revoke();
     clock.advance(1);
-    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    directory.available = true;
-    await ring.advance();
-    expect(ring.whyNotSigning()).toBeUndefined();
+    const other = await freshKeyRing({ shared, clock, ...rest });
+    expect(await ring.verificationKey(await signingKid(other))).toBeDefined();
+  });
+
+  it('causes no query for each request of a flood', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    clock.advance(1);
+    const before = shared.reads;
+    for (let times = 0; times < 50; times += 1) {
+      await Promise.all(Array.from({ length: 20 }, (_, number) => ring.verificationKey(`unknown-${number}`)));
+      clock.advance(0.01);
+    }
+    expect(shared.reads - before).toBeLessThanOrEqual(4);
+  });
+
+  it('is 503 while the ring is away, without a query each time', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    shared.fault = 'away';
+    clock.advance(1);
+    const before = shared.reads;
+    for (let times = 0; times < 20; times += 1) {
+      await expect(ring.verificationKey('unknown')).rejects.toThrow(DependencyUnavailable);
+    }
+    expect(shared.reads - before).toBe(1);
+    expect(await ring.verificationKey(await signingKid(ring))).toBeDefined();
   });
 });
 
-it('the ring signs with the new key at a rotation before the slow directory answers', async () => {
-  const clock = new FixedClock();
-  const directory = new SwitchedDirectory(clock);
-  const ring = await freshKeyRing({ clock, directory, ...TIMES });
-  clock.advance(ROTATION - PUBLICATION);
-  await ring.advance();
-  const old = await signingKid(ring);
-  clock.advance(PUBLICATION);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  directory.delivery = promise;
-  const advancing = ring.advance();
-  expect(await signingKid(ring)).not.toBe(old);
-  resolve();
-  await advancing;
-});
+describe('the key set', () => {
+  it('may be cached for 30 s, or half of a shorter publication time, and not once the ring is not read any more', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    expect(ring.maxAgeSeconds()).toBe(30);
+    clock.advance(51);
+    expect(ring.maxAgeSeconds()).toBe(0);
+    expect((await freshKeyRing({ ...world(), publicationSeconds: 21 })).maxAgeSeconds()).toBe(10);
+  });
 
-/** Advances the ring at the two times when something is due. */
-async function passRotation(clock: FixedClock, ring: KeyRing): Promise<void> {
-  for (const seconds of [ROTATION - PUBLICATION, PUBLICATION]) {
-    clock.advance(seconds);
+  it('has the periods of its keys, for people', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
     await ring.advance();
-  }
-}
+    const start = clock.now();
+    const [first, second] = shared.rows.map(({ kid }) => kid);
+    const common = { alg: 'RS256' };
+    expect(ring.periods()).toEqual([
+      { ...common, kid: first, state: 'signing', from: start, until: start + 1_000 },
+      { ...common, kid: second, state: 'published', from: start, until: start + 1_000 },
+    ]);
+    await pass(clock, 1_000, ring);
+    expect(ring.periods()).toEqual([
+      { ...common, kid: first, state: 'retired', from: start, until: start + 1_360 },
+      { ...common, kid: second, state: 'signing', from: start + 1_000, until: start + 2_000 },
+      { ...common, kid: shared.rows[2]?.kid, state: 'published', from: start + 1_000, until: start + 2_000 },
+    ]);
+    expect(ring.times()).toEqual({ age: 0, lease: 2_000, rotation: 1_000, directoryAge: 0 });
+  });
+});

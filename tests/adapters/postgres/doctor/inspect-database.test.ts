@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import pg from 'pg';
 import type { DatabaseUse } from '../../../../adapters/postgres/doctor/database-session.ts';
 import { inspectDatabase } from '../../../../adapters/postgres/doctor/inspect-database.ts';
+import { KEY_RING } from '../../../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import type { Finding } from '../../../../application/ports/inspection.ts';
 import { TABLES } from '../../../support/database-tables.ts';
@@ -142,16 +143,13 @@ describe('inspectDatabase', () => {
   });
 
   it('asks for write privileges where replicas share their keys', async () => {
-    await database.query('create table signing_keys (kid text primary key, n text, e text, trusted_until bigint)');
-    await database.query(
-      'create table signing_key_states (kid text primary key, replica text, published_at bigint, revoked_at bigint, kept_until bigint)',
-    );
-    await database.query(`grant select on signing_keys, signing_key_states to ${role.name}`);
+    const columns = Object.values(KEY_RING.columns).map((name) => `${name} text`);
+    await database.query(`create table key_ring (${columns.join(', ')})`);
+    await database.query(`grant select on key_ring to ${role.name}`);
     const use = { hasKeys: true, tables: TABLES.ofKeys };
     const problems = await found('problem', /may not insert/, use);
     expect(problems.map(({ cure }) => cure)).toEqual([
-      `grant select, insert, update, delete on signing_keys to ${role.name};`,
-      `grant select, insert, update, delete on signing_key_states to ${role.name};`,
+      `grant select, insert, update, delete on key_ring to ${role.name};`,
     ]);
     for (const { cure = '' } of problems) await database.query(cure);
     expect(await found('problem', /./, use)).toEqual([]);
@@ -238,7 +236,7 @@ describe('inspectDatabase', () => {
       const [problem] = await found('problem', /read-only/, use);
       expect(problem).toEqual({
         state: 'problem',
-        text: `the role ${role.name} is read-only by default, and KEY_DIRECTORY=postgres has to write`,
+        text: `the role ${role.name} is read-only by default, and KEY_DIRECTORY=database has to write`,
         cure: `alter role ${role.name} set default_transaction_read_only = off;`,
       });
       await runAt(role.url, `set transaction_read_only = off; ${problem?.cure}`);
