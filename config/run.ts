@@ -1,5 +1,6 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import { limitHeapGrowth } from '../adapters/system/heap-growth.ts';
 import { Watchdog } from '../adapters/system/watchdog.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import type { ShutdownMode } from '../application/ports/processes.ts';
@@ -45,6 +46,7 @@ export async function run(
     writeForPeople(answer.exitCode === 0 ? process.stdout : process.stderr, answer.text);
     return undefined;
   }
+  limitHeapGrowth();
   const stopRequested = new AbortController();
   const starting = start(stopRequested.signal).catch((error: unknown) =>
     failure([error instanceof Error ? error.message : 'unknown fault']),
