@@ -63,8 +63,8 @@ describe('the memory of a service under attack', () => {
   };
 
   it.each<[string, readonly boolean[], Partial<MemoryResult>]>([
-    ['stays below 512 MB', [true, true], {}],
-    ['has a peak of 512 MB', [false, true], { groupPeakMb: 512 }],
+    ['stays below 320 MB', [true, true], {}],
+    ['has a peak of 320 MB', [false, true], { groupPeakMb: 320 }],
     ['is judged by its samples without control groups', [false, true], { groupPeakMb: Number.NaN, highestMb: 600 }],
     ['could not be measured', [false, true], { groupPeakMb: Number.NaN, highestMb: Number.NaN }],
     ['ended a process', [true, false], { processesKept: false }],
