@@ -16,7 +16,7 @@ export const TOKEN_REQUEST = {
   client_secret: REGISTERED_SECRET,
 };
 
-/** A primary and two workers on PostgreSQL, with the key directory, every method and traces, which have every metric. */
+/** The service on PostgreSQL, with the key directory, every method and traces, which have every metric. */
 export interface ServiceWithEverything extends ServiceProcess, AsyncDisposable {
   readonly database: TestDatabase;
 }
