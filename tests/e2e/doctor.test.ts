@@ -68,11 +68,11 @@ describe('npm run doctor', () => {
     const { exitCode, problems } = await examine({
       CLIENT_REPOSITORY: 'memory',
       CLIENTS_FILE: '/no-such/file',
-      WORKER: '1',
+      TRUSTED_PROXY: '10.0.0.1',
     });
     expect(exitCode).toBe(1);
     expect(problems.map(({ check, text }) => [check, text])).toEqual([
-      ['settings', 'WORKER: is not a setting of this service: did you mean WORKERS?'],
+      ['settings', 'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?'],
       ['settings', 'CLIENTS_FILE: cannot be read: there is no file /no-such/file (ENOENT)'],
     ]);
   });
