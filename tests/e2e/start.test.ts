@@ -81,6 +81,15 @@ describe('npm start', () => {
     expect(other.stderr()).toBe(startProblems(`PORT: another program uses port ${PORT} (EADDRINUSE): ${FREE_IT}`));
   });
 
+  it('answers requests where sockets cannot share a port', async () => {
+    const port = await freePort();
+    const nodeArgs = ['--import', './tests/support/without-reuse-port.ts'];
+    await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) }, [], nodeArgs);
+    await program.printed(/"event":"started"/);
+    expect(socketsAt(port, 'listening')).toBe(1);
+    expect((await send(`http://127.0.0.1:${port}`, '/oauth2/jwks')).status).toBe(200);
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)('answers requests, and exits with 0 on %s', async (signal) => {
     await using program = runProgram('config/main.ts', DEMO);
     const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
