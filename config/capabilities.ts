@@ -8,7 +8,6 @@ import { statusPage } from './capabilities/status-page.ts';
 import { tls } from './capabilities/tls.ts';
 import { tokenReuse } from './capabilities/token-reuse.ts';
 import { tracing } from './capabilities/tracing.ts';
-import { workers } from './capabilities/workers.ts';
 import type { Capability } from './capability.ts';
 
 /** What the service can do beside the core; the README says how to remove one. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
@@ -23,5 +22,4 @@ export const CAPABILITIES: readonly Capability[] = [
   onePort,
   proxyProtocol,
   tls,
-  workers,
 ];

@@ -1,6 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { z } from 'zod';
-import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import type { CreatedTable, TableDefinition } from '../adapters/postgres/table.ts';
 import type { Inspection } from '../application/ports/inspection.ts';
 import type { NewClient } from '../domain/client-registration.ts';
@@ -23,28 +22,14 @@ export interface Reading<Slice = unknown> {
   ): Result<Value | undefined, readonly string[]>;
 }
 
-/** `single` does everything. With workers, `primary` does everything except answering requests, and `worker` answers them. */
-export type ProcessRole = 'single' | 'primary' | 'worker';
-
 /** The service that a capability adds to. */
 export interface Service<Slice = unknown> {
   readonly configuration: Configuration;
   readonly settings: Settings & Slice;
-  readonly role: ProcessRole;
 }
 
-/** Replaces parts, in a worker or in a test. What it replaces can still be resolved there. */
+/** Replaces parts, in a function for another web server or in a test. What it replaces can still be resolved there. */
 export type Override = (container: DependencyContainer) => void;
-
-/** A service that can be started in another way than in this process. */
-export interface Launch {
-  readonly configuration: Configuration;
-  /** The text of each file that was read, by its path. */
-  readonly files: ReadonlyMap<string, string>;
-  readonly environment: Environment;
-  build(role: ProcessRole, override?: Override): Promise<DependencyContainer>;
-  start(container: DependencyContainer, role: ProcessRole): Promise<RunningServer>;
-}
 
 /** The tables of a capability. */
 export interface CapabilityTables {
@@ -78,8 +63,6 @@ export interface Capability<Slice = unknown, Own = unknown> {
     own: Own,
     kid: string | undefined,
   ) => readonly Inspection[];
-  /** Starts the service in another way than in this process; undefined with these settings. */
-  readonly launch?: (launch: Launch) => Promise<RunningServer> | undefined;
 }
 
 /** A capability of the list, whatever it reads for itself. */

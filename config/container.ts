@@ -8,9 +8,9 @@ import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapter
 import type { Dependency } from '../application/ports/health-check.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import { CAPABILITIES } from './capabilities.ts';
-import type { Override, ProcessRole, Service } from './capability.ts';
+import type { Override, Service } from './capability.ts';
 import { registerClientParts } from './core/client-parts.ts';
-import { measureProcess } from './core/measurements.ts';
+import { measureService } from './core/measurements.ts';
 import { registerServerParts } from './core/server-parts.ts';
 import { registerTokenParts } from './core/token-parts.ts';
 import { openAudit } from './open-audit.ts';
@@ -40,10 +40,9 @@ const UNOBSERVED: ObservedPorts = {
  */
 export async function buildContainer(
   configuration: Configuration,
-  role: ProcessRole,
   override: Override = () => {},
 ): Promise<DependencyContainer> {
-  const service: Service = { configuration, settings: configuration.settings, role };
+  const service: Service = { configuration, settings: configuration.settings };
   const registered = root.createChildContainer();
   registerSurroundings(registered, service);
   registerClientParts(registered, service);
@@ -55,7 +54,7 @@ export async function buildContainer(
   const container = registered.createChildContainer();
   override(container);
   const get = getFrom(container);
-  for (const measure of [measureProcess(get, service.settings), ...get.all(LISTS.measurements)]) {
+  for (const measure of [measureService(get, service.settings), ...get.all(LISTS.measurements)]) {
     get(PARTS.processMetrics).add(measure);
   }
   container.registerInstance(PARTS.dependencies, await openDependencies(container, service));
@@ -92,19 +91,17 @@ async function openDependencies(container: DependencyContainer, service: Service
   const opened: Dependency[] = [];
   try {
     const storage = await openStorage(get, service);
-    if (storage !== undefined) container.registerInstance(PARTS.storage, storage);
-    if (storage?.dependency !== undefined) opened.push(storage.dependency);
-    await storage?.readCosts?.((found) => {
+    container.registerInstance(PARTS.storage, storage);
+    if (storage.dependency !== undefined) opened.push(storage.dependency);
+    await storage.readCosts?.((found) => {
       for (const cost of found) get(PARTS.bcryptVerifier).includeCost(cost);
     });
     for (const open of get.all(LISTS.openers)) opened.push(await open(container));
-    if (service.role !== 'worker') {
-      const { KEY_PUBLICATION_SECONDS: publicationSeconds } = service.settings;
-      const options = { publicationSeconds, log: createStateLog(get(PARTS.log)) };
-      const keyRotation = new KeyRotationTimer(get(PARTS.keyRing), options);
-      opened.push(keyRotation);
-      container.registerInstance(PARTS.keyRotation, keyRotation);
-    }
+    const { KEY_PUBLICATION_SECONDS: publicationSeconds } = service.settings;
+    const options = { publicationSeconds, log: createStateLog(get(PARTS.log)) };
+    const keyRotation = new KeyRotationTimer(get(PARTS.keyRing), options);
+    opened.push(keyRotation);
+    container.registerInstance(PARTS.keyRotation, keyRotation);
     return [...opened, ...get.all(LISTS.dependencies)];
   } catch (problem) {
     for (const dependency of opened.toReversed()) await dependency.close();
@@ -113,11 +110,10 @@ async function openDependencies(container: DependencyContainer, service: Service
   }
 }
 
-async function openStorage(get: Get, { configuration, settings, role }: Service) {
+async function openStorage(get: Get, { configuration, settings }: Service) {
   const ofCapabilities = CAPABILITIES.map(async ({ tables }) => (await tables?.(settings))?.inClientsPool ?? []);
   return STORAGES[settings.CLIENT_REPOSITORY]({
     configuration,
-    role,
     clock: get(PARTS.clock),
     ids: get(PARTS.ids),
     log: createStateLog(get(PARTS.log)),

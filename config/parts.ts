@@ -4,7 +4,7 @@ import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/http/server/http-server.ts';
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
-import type { Lifecycle, RequestServer, Workers } from '../adapters/http/server/running-server.ts';
+import type { Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
@@ -26,24 +26,12 @@ import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { Dependency, HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
-import type { IssuerKeySet, IssuerKeys } from '../application/ports/issuer-keys.ts';
 import type { KeyDirectory } from '../application/ports/key-directory.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
 import type { ObservedPorts } from '../application/ports/observed-ports.ts';
-import type { AnswerRoutes } from '../application/ports/processes.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
-import type {
-  Admission,
-  Exposition,
-  FoundRefusals,
-  MetricsSnapshot,
-  ProcessFigures,
-  RefusalQuery,
-  RefusalRecord,
-  ReplicaRecord,
-  RequestCounter,
-} from '../application/ports/telemetry.ts';
-import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/used-assertions.ts';
+import type { Admission, ReplicaRecord, RequestCounter } from '../application/ports/telemetry.ts';
+import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
@@ -53,41 +41,23 @@ function token<Part>(name: string): InjectionToken<Part> {
   return Symbol(name);
 }
 
-/** The processes that answer requests in place of this one. */
-interface ServiceWorkers extends HealthCheck, Workers {
-  /** How many of them listen, and which. */
-  readonly listening: number;
-  states(): readonly { readonly id: number; readonly listening: boolean }[];
-  /** Their health, each check in its worst state, with those of this process. */
-  healthChecks(own: readonly HealthCheck[]): readonly HealthCheck[];
-  /** By worker; undefined for one that does not answer in time. */
-  metrics(): Promise<ReadonlyMap<number, MetricsSnapshot | undefined>>;
-  figures(): Promise<ReadonlyMap<number, ProcessFigures | undefined>>;
-  findRefusals(query: RefusalQuery): Promise<FoundRefusals>;
-  /** Resolves with the number of workers that could. */
-  reopenFiles(): Promise<number>;
-}
-
 /** The other replicas, as they last reported themselves. */
 export interface ReplicaRegister {
   readonly latest: readonly ReplicaRecord[];
   start(clockOffsetSeconds: () => number | undefined): Promise<void>;
 }
 
-/** The parts that have more than one user, or that a process or a test replaces. Each name has a type, so `resolve` is typed. */
+/** The parts that have more than one user, or that a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
   logDestination: token<LineWriter>('LineWriter of the log'),
   /** Members of every log line of this process. */
   logBase: token<LineBase>('logBase'),
   log: token<Logger>('Logger'),
-  /** As metrics name this process: `primary`, or `worker-3`. */
-  processName: token<string>('processName'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
   auditOutput: token<AuditOutput>('AuditOutput'),
   auditLog: token<AuditLog>('AuditLog'),
-  /** Not in a process that looks up no client. */
   storage: token<OpenedStorage>('OpenedStorage'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
@@ -95,22 +65,14 @@ export const PARTS = {
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   pacedAttempts: token<PacedAttempts>('PacedAttempts'),
   verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),
-  /** Called with each BCrypt cost that refusals get. */
-  onCostFound: token<(cost: number) => void>('onCostFound'),
   bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   assertionVerifier: token<NodeCryptoAssertionVerifier>('NodeCryptoAssertionVerifier'),
-  /** Each process that answers requests has its own. */
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
-  usedAssertionsStore: token<UsedAssertionsStore>('UsedAssertionsStore'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
   /** `private_key_jwt`, if it is switched on. */
   authenticateByKey: token<ClientAuthentication<PresentedAssertion>>('AuthenticateByKey'),
-  issuerKeys: token<IssuerKeys & { replace(sets: ReadonlyMap<string, IssuerKeySet>): void }>('IssuerKeys'),
-  /** Called with the key sets of all trusted issuers when one has changed. */
-  onIssuerKeys: token<(sets: ReadonlyMap<string, IssuerKeySet>) => void>('onIssuerKeys'),
-  issuerKeySets: token<{ sets(): ReadonlyMap<string, IssuerKeySet> }>('IssuerKeySets'),
   /** `federated_jwt`, if it is switched on. */
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
@@ -134,8 +96,6 @@ export const PARTS = {
   aroundRequests: token<NonNullable<HttpServerParts['around']>>('aroundRequests'),
   healthChecks: token<() => readonly HealthCheck[]>('HealthCheck[]'),
   dependencies: token<readonly Dependency[]>('Dependency[]'),
-  /** Who answers requests in place of this process, if anybody does. */
-  workers: token<ServiceWorkers>('ServiceWorkers'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   loadLimit: token<LoadLimit>('LoadLimit'),
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
@@ -145,14 +105,10 @@ export const PARTS = {
     'ApplicationParts of the public port',
   ),
   lifecycle: token<Lifecycle>('Lifecycle'),
-  metricsScrape: token<() => Promise<Exposition>>('metricsScrape'),
-  refusalRecords: token<{ find(query: RefusalQuery): readonly RefusalRecord[] }>('RefusalRecords'),
   replicaRegister: token<ReplicaRegister>('ReplicaRegister'),
   /** All routes of the management port. */
   managementRoutes: token<readonly Route[]>('management Route[]'),
   managementServer: token<HttpServer>('management HttpServer'),
-  /** In the primary: runs its routes for workers. In a worker: asks the primary. */
-  routeAnswers: token<AnswerRoutes>('AnswerRoutes'),
 };
 
 /** Lists of the core that capabilities add to: each is registered any number of times, and read with `get.all`. */
@@ -173,7 +129,5 @@ export const LISTS = {
   publicRoutes: token<readonly Route[]>('public Route[]'),
   managementRoutes: token<readonly Route[]>('more management Route[]'),
   requestCounters: token<RequestCounter>('RequestCounter'),
-  /** Of each process that answers requests, and of the service as a whole. */
   measurements: token<Measure>('measurement'),
-  serviceMeasurements: token<Measure>('measurement of the service'),
 };

@@ -1,12 +1,11 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
-import type { RunningServer } from '../adapters/http/server/running-server.ts';
+import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
 import { limitHeapGrowth } from '../adapters/system/heap-growth.ts';
 import { Watchdog } from '../adapters/system/watchdog.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
-import type { ShutdownMode } from '../application/ports/processes.ts';
 import { failure, type Result } from '../domain/result.ts';
 
-/** Milliseconds beyond the grace and drain times in which every process ends. */
+/** Milliseconds beyond the grace and drain times in which the process ends. */
 const EXIT_MS = 1_850;
 
 /** Milliseconds that a start may still take when a signal stops it. */

@@ -4,8 +4,7 @@ import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { OWNER_WRITES, othersMay, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result } from '../domain/result.ts';
-import { CAPABILITIES } from './capabilities.ts';
-import type { Launch, Override } from './capability.ts';
+import type { Override } from './capability.ts';
 import { buildContainer } from './container.ts';
 import { PARTS } from './parts.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
@@ -14,7 +13,7 @@ import type { Environment } from './settings/read-environment.ts';
 import { startProcess } from './start-process.ts';
 
 /**
- * Starts the service in one process or several, and resolves when it listens. Fails with every problem of the settings before a port is open.
+ * Starts the service, and resolves when it listens. Fails with every problem of the settings before a port is open.
  * Rejects, with nothing left open, at the signal, and where a port is not available or the table of the clients cannot be used.
  */
 export async function startFromEnvironment(
@@ -22,12 +21,7 @@ export async function startFromEnvironment(
   stopRequested?: AbortSignal,
   override?: Override,
 ): Promise<Result<RunningServer, readonly string[]>> {
-  const files = new Map<string, string>();
-  const configuration = loadConfiguration(environment, (path) => {
-    const text = readTextFile(path);
-    if (text.ok) files.set(path, text.value);
-    return text;
-  });
+  const configuration = loadConfiguration(environment, (path) => readTextFile(path));
   const problems = configuration.ok ? [] : [...configuration.problem];
   for (const name of SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles)) {
     if (othersMay('write', environment[name] ?? '')) problems.push(`${name}: ${OWNER_WRITES}`);
@@ -41,23 +35,11 @@ export async function startFromEnvironment(
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   const { settings } = value;
-  const launch: Launch = {
-    configuration: value,
-    files,
-    environment,
-    build: (role, more) =>
-      buildContainer(value, role, (parts) => {
-        if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
-        more?.(parts);
-        override?.(parts);
-      }),
-    start: (container, role) => startProcess(container, settings, role, environment),
-  };
-  return namePortProblem(listeningPlaces(settings), () => {
-    for (const capability of CAPABILITIES) {
-      const launched = capability.launch?.(launch);
-      if (launched !== undefined) return launched;
-    }
-    return launch.build('single').then((container) => launch.start(container, 'single'));
+  return namePortProblem(listeningPlaces(settings), async () => {
+    const container = await buildContainer(value, (parts) => {
+      if (stopRequested !== undefined) parts.registerInstance(PARTS.stopRequested, stopRequested);
+      override?.(parts);
+    });
+    return startProcess(container, settings, environment);
   });
 }

@@ -15,7 +15,6 @@ import type { Clock } from '../application/ports/clock.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import { countExpiring, type ExpiringCredentials } from '../domain/client-details.ts';
-import type { ProcessRole } from './capability.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { followDatabaseUrl } from './settings/database-url.ts';
 import type { Settings, StorageName } from './settings/settings.ts';
@@ -38,7 +37,6 @@ export function databaseOptions(settings: Settings, log: Logger, metrics: Proces
 /** What a storage needs to be opened. */
 interface StorageNeeds {
   readonly configuration: Configuration;
-  readonly role: ProcessRole;
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly log: DatabaseLog;
@@ -64,8 +62,8 @@ export interface OpenedStorage {
   readonly runnerOf?: (table: TableDefinition) => Runner;
 }
 
-/** Opens a storage; undefined if a process of this role needs none. Rejects if it cannot be used at all. */
-type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage | undefined>;
+/** Opens a storage. Rejects if it cannot be used at all. */
+type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage>;
 
 /** What a storage of this kind always has. */
 export function required<Member>(member: Member | undefined): Member {
@@ -75,19 +73,17 @@ export function required<Member>(member: Member | undefined): Member {
 
 /** How each value of CLIENT_REPOSITORY is opened. */
 export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
-  async memory({ configuration: { clients }, role, clock, ids }) {
+  async memory({ configuration: { clients }, clock, ids }) {
     const details = clients.flatMap((client) => client.details ?? []);
     return {
       clients: new InMemoryClientRepository(ids, clock, clients),
       resources: inMemoryClientResources(clients),
       hasPlainSecrets: true,
-      // All workers have the same registrations.
-      ...(role !== 'worker' && { expiring: () => countExpiring(details, clock.now()) }),
+      expiring: () => countExpiring(details, clock.now()),
     };
   },
 
-  async sqlite({ configuration: { settings }, role, log, database }) {
-    if (role === 'primary') return undefined;
+  async sqlite({ configuration: { settings }, log, database }) {
     const { openClientRepository } = await import('../adapters/sqlite/sqlite-client-repository.ts');
     return openClientRepository(
       resolve(settings.DATABASE_FILE ?? ''),
@@ -96,8 +92,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
     );
   },
 
-  async postgres({ configuration: { settings }, role, log, database, tables }) {
-    if (role === 'primary') return undefined;
+  async postgres({ configuration: { settings }, log, database, tables }) {
     const { openClientRepository } = await import('../adapters/postgres/postgres-client-repository.ts');
     const options = { ...database, poolSize: settings.DATABASE_POOL_SIZE };
     const { adapter, ...opened } = await openClientRepository(options, log, tables);
@@ -105,7 +100,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   },
 };
 
-/** Each process reads a file by a connection of its own, and one statement at a time. */
+/** The file is read by one connection, and one statement at a time. */
 const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 
 /** The resources of a storage that has none. */

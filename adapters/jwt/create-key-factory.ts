@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
@@ -13,21 +13,18 @@ interface KeyFactoryParts {
   readonly algorithm?: TokenAlgorithm | undefined;
   /** The key of KEY_FILE, if there is one. */
   readonly file?: KeyFile | undefined;
-  /** Receives each private key that has to be sent to workers. */
-  readonly privateKeys?: Pick<PrivateKeys, 'add'> | undefined;
 }
 
 /**
  * Makes key pairs in memory, with UUIDs as key ids. They are never written anywhere and end with the service. With
  * a key file, it returns the one key of that file, which survives restarts; its id never changes.
  */
-export function createKeyFactory({ ids, algorithm = 'RS256', file, privateKeys }: KeyFactoryParts): KeyFactory {
+export function createKeyFactory({ ids, algorithm = 'RS256', file }: KeyFactoryParts): KeyFactory {
   return {
     algorithms: { preferred: algorithm, withOlderPeers: file === undefined ? 'RS256' : algorithm },
     read: readPublicKey,
     async make(alg) {
       const [kid, key] = await (file === undefined ? generate(ids, alg) : fromFile(file, alg));
-      privateKeys?.add(kid, key);
       return keyPairOf(kid, alg, key);
     },
   };
@@ -60,11 +57,6 @@ async function keyPairOf(kid: string, alg: TokenAlgorithm, privateKey: KeyObject
   return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(privateKey) };
 }
 
-/** The pair of a private key in PKCS#8 (DER). Throws unless its public half is usable. */
-export function readSigningKey(kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array): Promise<KeyPair> {
-  return keyPairOf(kid, alg, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
-}
-
 /** The handle of a public key, or undefined unless it is usable. */
 export async function readPublicKey(jwk: TokenKey): Promise<KeyHandle | undefined> {
   try {
@@ -72,28 +64,5 @@ export async function readPublicKey(jwk: TokenKey): Promise<KeyHandle | undefine
     return !(key instanceof Uint8Array) && isUsableKey(key) ? key : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/**
- * The private keys of a service with several workers. Only the primary has them: it makes them and sends the signing key
- * to its workers. The key factory adds each key that it makes.
- */
-export class PrivateKeys {
-  readonly #keys = new Map<string, KeyObject>();
-
-  add(kid: string, key: KeyObject): void {
-    this.#keys.set(kid, key);
-  }
-
-  /** The key with this id in PKCS#8 (RFC 5958), a secret. It is the one that signs now, so all older ones are dropped. */
-  signing(kid: string): Uint8Array | undefined {
-    const key = this.#keys.get(kid);
-    if (key === undefined) return undefined;
-    for (const older of this.#keys.keys()) {
-      if (older === kid) break;
-      this.#keys.delete(older);
-    }
-    return key.export({ type: 'pkcs8', format: 'der' });
   }
 }

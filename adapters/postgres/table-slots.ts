@@ -1,6 +1,6 @@
 import type { PoolLoad } from '../../application/ports/telemetry.ts';
 
-/** At most so many statements wait for a slot of one table: all tables together stay below the requests that a worker handles at once. */
+/** At most so many statements wait for a slot of one table: all tables together stay below the requests that are handled at once. */
 export const WAITING_MAX = 200;
 
 interface Waiter {

@@ -7,13 +7,12 @@ const BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.
 
 const DURATION = 'auth_database_statement_duration_seconds';
 
-/** What one process uses databases for, by the names that `/readyz` has: a pool of connections, and statements of requests. */
+/** What the service uses databases for, by the names that `/readyz` has: a pool of connections, and statements of requests. */
 export class DatabaseMetrics {
   readonly #duration: Histogram<'dependency' | 'outcome'>;
   readonly #pools = new Map<string, () => PoolLoad>();
 
   constructor(registry: Registry) {
-    // Without a label of the process: totals, which outlive their worker.
     this.#duration = new Histogram({
       name: DURATION,
       help: 'Seconds that a statement of a request took, with the wait for a connection, and whether the database answered it.',

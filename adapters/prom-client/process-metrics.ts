@@ -4,9 +4,9 @@ import type {
   Admission,
   CacheLoad,
   DatabaseName,
+  Exposition,
   HttpLoad,
   LogLoad,
-  MetricsSnapshot,
   PoolLoad,
   ProcessFigures,
   StatementTimes,
@@ -21,11 +21,10 @@ const STATUS_DELAYS_MS = 4_000;
 
 const NO_LOG: LogLoad = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
 
-/** What one process measures: the requests that it answers, its log, and itself. */
+/** What the service measures: the requests that it answers, its log, and its process. */
 export class ProcessMetrics {
   readonly #registry = new Registry();
   readonly #requests = new RequestMetrics(this.#registry);
-  readonly #process: string;
   readonly #log: LogLoad;
   readonly #cache: (() => CacheLoad) | undefined;
   readonly #delay = new EventLoopDelay();
@@ -35,12 +34,8 @@ export class ProcessMetrics {
   #databases: DatabaseMetrics | undefined;
   #http: { readonly load: HttpLoad } | undefined;
 
-  /**
-   * @param process label `process` of the metrics that describe the process itself.
-   * @param cache that of verified secrets.
-   */
-  constructor(process: string, log = NO_LOG, cache?: () => CacheLoad) {
-    this.#process = process;
+  /** @param cache that of verified secrets. */
+  constructor(log = NO_LOG, cache?: () => CacheLoad) {
     this.#log = log;
     this.#cache = cache;
   }
@@ -50,7 +45,7 @@ export class ProcessMetrics {
     return this.#requests.count;
   }
 
-  /** Adds what this process measures beside itself. */
+  /** Adds what is read at each scrape. */
   add(measure: Measure): void {
     this.#measures.push(measure);
   }
@@ -61,24 +56,25 @@ export class ProcessMetrics {
     return this.#databases.add(dependency, pool);
   }
 
-  /** Adds what the public port of this process holds. Called once, in a process that has a public port. */
+  /** Adds what the public port holds. Called once. */
   measureHttp(http: { readonly load: HttpLoad }, admission: Admission): void {
     this.#http = http;
     this.add((values) => measureHttp(values, http.load, admission));
   }
 
-  /** All metrics of the process now. The next event loop delays are those since this call. */
-  async snapshot(): Promise<MetricsSnapshot> {
-    const values = new MetricValues(this.#process);
+  /** All metrics now, in the text format 0.0.4 of Prometheus. The next event loop delays are those since this call. */
+  async exposition(): Promise<Exposition> {
+    const values = new MetricValues();
     await this.#measureItself(values);
     if (this.#cache !== undefined) measureCache(values, this.#cache());
     this.#databases?.measure(values);
     for (const measure of this.#measures) await measure(values);
-    return [...(await this.#registry.getMetricsAsJSON()), ...(await values.snapshot())];
+    const text = `${await this.#registry.metrics()}\n${await values.text()}`;
+    return { contentType: this.#registry.contentType, text };
   }
 
   /**
-   * What the status shows of this process. A scrape does not notice.
+   * What the status shows. A scrape does not notice.
    * @param tokenRoute the declared path of the token endpoint.
    */
   async figures(tokenRoute: string): Promise<ProcessFigures> {
@@ -101,7 +97,7 @@ export class ProcessMetrics {
       cpuSeconds: cpuSeconds(),
       memoryBytes: process.memoryUsage.rss(),
       eventLoopP99: this.#statusDelay.read()['0.99'],
-      connections: http?.connections,
+      connections: http?.connections ?? 0,
     };
   }
 
@@ -113,7 +109,7 @@ export class ProcessMetrics {
     const memoryHelp = 'Bytes of memory that the process holds.';
     values.gauge('auth_process_resident_memory_bytes', memoryHelp, process.memoryUsage.rss());
     const cpuHelp = 'Seconds of a core that the process used, all of its threads together.';
-    values.total('auth_process_cpu_seconds_total', cpuHelp, cpuSeconds(), { process: this.#process });
+    values.total('auth_process_cpu_seconds_total', cpuHelp, cpuSeconds());
     const startedHelp = 'When the process started, in seconds since 1970.';
     values.gauge('auth_process_start_time_seconds', startedHelp, Math.round(performance.timeOrigin) / 1e3);
     const filesHelp = 'Open file descriptors, most of which are connections. On Linux only.';

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import type { ProcessTotals, RequestLine, StatusTotals } from '../../application/ports/telemetry.ts';
+import type { RequestLine, StatusTotals, Totals } from '../../application/ports/telemetry.ts';
 import { seriesOf } from './database-metrics.ts';
 
 /** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
@@ -75,7 +75,7 @@ export class RequestMetrics {
   }
 
   /** @param tokenRoute as above. */
-  async durations(tokenRoute: string): Promise<Pick<ProcessTotals, 'issued' | 'refused'>> {
+  async durations(tokenRoute: string): Promise<Pick<Totals, 'issued' | 'refused'>> {
     const durations = { issued: {}, refused: {} } as Record<'issued' | 'refused', Record<string, number>>;
     for (const { labels, value } of await seriesOf(this.#duration)) {
       if (labels.route !== tokenRoute || labels.le === undefined) continue;

@@ -15,9 +15,6 @@ const EVICTION_CANDIDATES = 8;
 
 const MINUTE_MS = 60_000;
 
-/** How long the limiter of a worker has no attempts left after that of the primary had none, in milliseconds. */
-const WORKER_BLOCKED_MS = 5_000;
-
 /** How long an attempt may wait in all, in milliseconds: for its selection and then for a slot. */
 const WAIT_MS = 2_000;
 
@@ -27,8 +24,8 @@ const TOLERANCE = 0.01;
 interface AttemptLimiterOptions {
   /** How many attempts of a client id may fail in a minute at one address; at least 1. */
   readonly failuresPerMinute: number;
-  /** Where attempts beyond the limit wait. Without it, they are passed on: to a limiter in another process. */
-  readonly paced?: PacedAttempts;
+  /** Where attempts beyond the limit wait. */
+  readonly paced: PacedAttempts;
   readonly pairsMax?: number;
   /** Monotonic time in milliseconds. */
   readonly now?: () => number;
@@ -42,14 +39,12 @@ interface AttemptLimiterOptions {
  * The limit paces attempts and never locks a client out: beyond it, attempts wait, and one of them at a time is selected at
  * random, at the rate that the limit allows.
  *
- * Each worker has one too, with limit / WORKERS, in front of that of the primary.
- *
  * The count of a pair is kept as one number, the time at which all of its attempts are available again (GCRA, the generic
  * cell rate algorithm of ITU-T I.371).
  */
 export class AttemptLimiter implements ClosableVerificationSlots {
   readonly #slots: ClosableVerificationSlots;
-  readonly #paced: PacedAttempts | undefined;
+  readonly #paced: PacedAttempts;
   readonly #pairsMax: number;
   readonly #now: () => number;
   readonly #intervalMs: number;
@@ -86,11 +81,9 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const pair = pairOf(request.clientId, request.caller.network);
     if (this.#isAvailable(pair)) {
       this.#take(pair);
-      const slot = await this.#acquireBehind(request, pair);
+      const slot = await this.#slots.acquire(request);
       return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair);
     }
-    if (this.#paced === undefined) return this.#acquireBehind(request, pair);
-
     const pace = { waitMs: () => this.#waitMs(pair), take: () => this.#take(pair) };
     const arrivedAt = this.#now();
     const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace);
@@ -100,22 +93,14 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
   }
 
-  /** Where the primary has no attempts left, a worker has none either: otherwise its guesses would come on top. */
-  async #acquireBehind(request: SlotRequest, pair: string): Promise<VerificationSlot | 'attempts_exhausted'> {
-    const slot = await this.#slots.acquire(request);
-    const isExhausted = slot === 'attempts_exhausted' || slot.refusals === 'slow_down';
-    if (isExhausted) this.#set(pair, this.#now() + this.#burstMs + WORKER_BLOCKED_MS);
-    return slot;
-  }
-
   close(): void {
-    this.#paced?.close();
+    this.#paced.close();
     this.#slots.close();
   }
 
   /** An attempt must not overtake those that wait, or a flood would take all attempts that become available. */
   #isAvailable(pair: string): boolean {
-    return !this.#availableAt.has(pair) || (this.#waitMs(pair) <= 0 && !this.#paced?.isWaiting(pair));
+    return !this.#availableAt.has(pair) || (this.#waitMs(pair) <= 0 && !this.#paced.isWaiting(pair));
   }
 
   /** Milliseconds until the pair has an attempt left; not positive if it has one. */
@@ -134,7 +119,7 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
     if (availableAt > this.#now()) this.#set(pair, availableAt);
     else this.#availableAt.delete(pair);
-    this.#paced?.wake(pair);
+    this.#paced.wake(pair);
   }
 
   #set(pair: string, availableAt: number): void {

@@ -4,12 +4,12 @@ import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
-/** Threads of libuv's pool in each process that verifies, one of which stays free for other work. */
+/** Threads of libuv's pool, one of which stays free for other work. */
 const POOL_THREADS = 4;
 
-/** How many verifications suit so many cores, in all processes together. One core stays free for requests that need none. */
-export function concurrentVerifications(processes: number, cores: number): number {
-  return Math.min(Math.max(1, cores - 1), processes * (POOL_THREADS - 1));
+/** How many verifications suit so many cores. One core stays free for requests that need none. */
+export function concurrentVerifications(cores: number): number {
+  return Math.min(Math.max(1, cores - 1), POOL_THREADS - 1);
 }
 
 interface BcryptSecretVerifierOptions {

@@ -175,7 +175,6 @@ export class VerificationQueue implements ClosableVerificationSlots {
       this.#toLookUp.delete(attempt);
       this.#lookUps += 1;
       const ended = Promise.withResolvers<void>();
-      // A worker that hangs does not answer, and must not keep the look-ups of the others waiting.
       const timer = setTimeout(ended.resolve, this.#limits.waitMs);
       void this.#addToOverflow(attempt).finally(ended.resolve);
       void ended.promise.then(() => {

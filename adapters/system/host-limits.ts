@@ -1,23 +1,12 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { readTextFile } from './read-text-file.ts';
 
-/** What the processes need under full load, in bytes; docs/operations.md has the same figures. */
-const PRIMARY_BYTES = 130_000_000;
-const WORKER_BYTES = 175_000_000;
+/** What the service needs under full load, in bytes; docs/operations.md has the same figure. */
+export const MEMORY_BYTES = 320_000_000;
 
 /** The bytes of memory that this machine has, or that its container may use. */
 export function memoryLimit(total = totalmem(), constrained = process.constrainedMemory()): number {
   return Math.min(total, constrained || Infinity);
-}
-
-/** The bytes of memory that a service with so many workers needs under full load. */
-export function memoryOf(workers: number): number {
-  return workers === 1 ? WORKER_BYTES : PRIMARY_BYTES + workers * WORKER_BYTES;
-}
-
-/** For how many workers so many bytes are enough; 1 also where they are not. */
-export function workersWithin(bytes: number): number {
-  return Math.max(1, Math.floor((bytes - PRIMARY_BYTES) / WORKER_BYTES));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
-import { availableCores, memoryLimit, memoryOf, workersWithin } from './host-limits.ts';
+import { MEMORY_BYTES, memoryLimit } from './host-limits.ts';
 import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
 import { othersMay } from './read-text-file.ts';
 
@@ -13,18 +13,10 @@ const DISK_MIN_BYTES = 500 * MB;
 /** Below this it is full. */
 const DISK_FULL_BYTES = MB;
 
-/** Whether the memory of this machine, or of the container, is enough for the processes, and whether each has a core. */
-export function inspectProcesses(workers: number, limit = memoryLimit(), cores = availableCores()): readonly Finding[] {
-  const needed = memoryOf(workers);
-  const fit = workersWithin(limit);
-  const text = `${workers} worker${workers === 1 ? '' : 's'} may need ${inMb(needed)}, and this machine or container has ${inMb(limit)}`;
-  const more = `give it at least ${inMb(needed)}`;
-  return [
-    needed > limit ? problem(text, fit < workers ? `set WORKERS=${fit}, or ${more}` : more) : fine(text),
-    ...(workers > cores
-      ? [note(`${workers} workers share ${cores} core${cores === 1 ? '' : 's'}`, 'set WORKERS to the number of cores')]
-      : []),
-  ];
+/** Whether the memory of this machine, or of the container, is enough. */
+export function inspectMemory(limit = memoryLimit()): readonly Finding[] {
+  const text = `the service may need ${inMb(MEMORY_BYTES)}, and this machine or container has ${inMb(limit)}`;
+  return [MEMORY_BYTES > limit ? problem(text, `give it at least ${inMb(MEMORY_BYTES)}`) : fine(text)];
 }
 
 /** Whether a process may open as many files as it needs for `connections` at once. */
@@ -33,8 +25,8 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
   const within = connectionsWithin(plan);
   const cure = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
   if (tooFew !== undefined) return [problem(tooFew, cure)];
-  if (within >= connections) return [fine(`each process may have ${connections} connections`)];
-  return [note(`each process may have ${within} connections instead of ${connections}`, cure)];
+  if (within >= connections) return [fine(`the service may have ${connections} connections`)];
+  return [note(`the service may have ${within} connections instead of ${connections}`, cure)];
 }
 
 /** Whether only its owner can read and write a file with a key; `harm` is what others could do with it. A file that cannot be read is a problem of the settings. */

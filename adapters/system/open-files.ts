@@ -7,7 +7,7 @@ const CONNECTIONS_MIN = 64;
 export interface OpenFilesPlan {
   /** How many files one process may open (`ulimit -n`); Infinity where there is no limit. */
   readonly limit: number;
-  /** Pipes to workers, connections to a database and connections to the management port. */
+  /** Connections to a database and connections to the management port. */
   readonly reserved: number;
 }
 

@@ -1,10 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
-import type { SharedPort } from '../../application/ports/processes.ts';
+
+/** How the sockets of the service listen on one port. */
+export interface SharedPort {
+  readonly port: number;
+  /** Whether the system can distribute the connections over several sockets (SO_REUSEPORT). */
+  readonly reusePort: boolean;
+}
 
 /**
- * Finds out how workers can share a port, and for port 0 chooses one. Throws the system's error if another program uses
- * the port: workers with `SO_REUSEPORT` could share it with another service of the same user and would not notice.
+ * Finds out how sockets can share a port, and for port 0 chooses one. Throws the system's error if another program uses
+ * the port: sockets with `SO_REUSEPORT` could share it with another service of the same user and would not notice.
  */
 export async function findSharedPort(host: string, port: number): Promise<SharedPort> {
   const free = await tryListening({ host, port });

@@ -5,9 +5,10 @@ import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 import type { KeyPeriod } from '../ports/telemetry.ts';
 import { DirectoryKeys, type DirectoryKeysParts } from './directory-keys.ts';
-import { clockFault, isClockWrong, type KeyRingState, whyNotSigning } from './key-ring-state.ts';
 import { OwnKeys, type OwnKeysParts, type SigningPeriod } from './own-keys.ts';
-import { jwksOf } from './trusted-keys.ts';
+import { jwksOf, type TrustedKey } from './trusted-keys.ts';
+
+const CLOCK_WRONG = 'the clock of this machine differs too much from that of the key directory';
 
 type KeyRingParts = OwnKeysParts & DirectoryKeysParts;
 
@@ -31,7 +32,6 @@ export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
   readonly #own: OwnKeys;
   readonly #directory: DirectoryKeys;
-  #onChange: () => void = () => {};
   #signing: SigningPeriod | undefined;
   #clockWindow: ClockWindow | undefined;
 
@@ -39,18 +39,6 @@ export class KeyRing implements KeyProvider {
     this.#parts = parts;
     this.#own = new OwnKeys(parts);
     this.#directory = new DirectoryKeys(parts);
-  }
-
-  /**
-   * Calls the listener, which must not throw, synchronously during `advance`:
-   * - at a rotation, before the query to the directory. The query may take seconds, in which no worker may
-   *   sign with the retired key; and when the last key is revoked, before another one is published;
-   * - at the end of every `advance`, even if it fails.
-   *
-   * `state()` and `signingKey()` then return the new state and the new key. There is at most one listener.
-   */
-  onChange(listener: () => void): void {
-    this.#onChange = listener;
   }
 
   /**
@@ -67,16 +55,21 @@ export class KeyRing implements KeyProvider {
 
   /** Why no key may sign now, in words for an operator; undefined if one may. */
   whyNotSigning(): string | undefined {
-    const [signing, revoked] = [this.#signingState(), this.#own.revoked];
-    if (signing === undefined && revoked !== undefined)
+    const [signing, revoked] = [this.#signing, this.#own.revoked];
+    if (signing === undefined && revoked !== undefined) {
       return `the key ${revoked} has been revoked, and there is no other`;
-    return whyNotSigning({ signing, clockWindow: this.#clockWindow }, this.#parts.clock);
+    }
+    if (this.#isClockWrong()) return CLOCK_WRONG;
+    if (signing === undefined) return 'no key is published yet';
+    const now = this.#parts.clock.now();
+    if (now < signing.from) return 'the key is published, and waits until every verifier can know it';
+    return now < signing.until ? undefined : 'the key directory has been unavailable for too long';
   }
 
   /** Why no token can be verified now, in words for an operator; undefined if those of known keys can. */
   whyNotVerifying(): string | undefined {
-    if (this.#isClockWrong()) return whyNotSigning(this.state(), this.#parts.clock);
-    return this.state().trusted.length === 0 ? 'no key is trusted yet' : undefined;
+    if (this.#isClockWrong()) return CLOCK_WRONG;
+    return this.trusted().length === 0 ? 'no key is trusted yet' : undefined;
   }
 
   /** By how many seconds the clock of day is ahead of the directory's clock; undefined before the directory tells its time. */
@@ -97,12 +90,12 @@ export class KeyRing implements KeyProvider {
   }
 
   async verificationKey(kid: string): Promise<KeyHandle | undefined> {
-    if (this.#isClockWrong()) throw clockFault();
+    if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG));
     return this.#own.find(kid) ?? this.#directory.find(kid);
   }
 
   async publicKeys(): Promise<readonly TokenKey[]> {
-    return jwksOf(this.state().trusted);
+    return jwksOf(this.trusted());
   }
 
   maxAgeSeconds(): number {
@@ -111,15 +104,9 @@ export class KeyRing implements KeyProvider {
     return schedule.maxAgeSeconds(clock.now(), this.#own.nextPublication(), this.#directory.readAt);
   }
 
-  /** For a worker: it can sign and verify with this until the next `advance`. */
-  state(): KeyRingState {
-    return {
-      signing: this.#signingState(),
-      trusted: [...this.#directory.trusted(), ...this.#own.listPublished()],
-      nextPublication: this.#own.nextPublication(),
-      readAt: this.#directory.readAt,
-      clockWindow: this.#clockWindow,
-    };
+  /** Every published key, of this process and of the other replicas of the service. */
+  trusted(): readonly TrustedKey[] {
+    return [...this.#directory.trusted(), ...this.#own.listPublished()];
   }
 
   /** The published keys of this process, and those of others that it trusts, for people. */
@@ -139,6 +126,7 @@ export class KeyRing implements KeyProvider {
 
   async #advance(): Promise<void> {
     try {
+      // The query to the directory may take seconds, in which the retired key must not sign.
       if (this.#own.rotate()) this.#changed();
       if (this.#directory.readAt === -Infinity || this.#isClockWrong()) {
         await this.#directory.read();
@@ -162,19 +150,20 @@ export class KeyRing implements KeyProvider {
     this.#own.published(now, await this.#directory.publish(this.#own.toPublish(now)));
   }
 
+  /**
+   * Whether tokens would get wrong times, and valid ones would be refused: the clock of day was wrong when the directory
+   * was read, or has been set since, or the machine was suspended.
+   */
   #isClockWrong(): boolean {
-    return isClockWrong(this.#clockWindow, this.#parts.clock);
-  }
-
-  #signingState(): KeyRingState['signing'] {
-    if (this.#signing === undefined) return undefined;
-    const { pair, from, until } = this.#signing;
-    return { kid: pair.kid, alg: pair.alg, from, until };
+    const window = this.#clockWindow;
+    if (window === undefined) return false;
+    const { clock } = this.#parts;
+    const difference = clock.wallSeconds() - clock.seconds();
+    return difference < window.min || difference > window.max;
   }
 
   #changed(): void {
     this.#signing = this.#own.signing();
     this.#clockWindow = this.#directory.clockWindow;
-    this.#onChange();
   }
 }

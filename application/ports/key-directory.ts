@@ -22,7 +22,7 @@ export interface DirectoryAnswer {
 
 /**
  * Where the replicas of the service share their public keys. Private keys never get here: they stay in the processes of
- * one service on one machine. With several workers, the primary sends its signing key to them over their pipes.
+ * one service on one machine.
  */
 export interface KeyDirectory {
   /**

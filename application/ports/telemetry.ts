@@ -1,6 +1,6 @@
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 
-// What a process measures, as plain data: it is logged, scraped, and sent between processes.
+// What the service measures, as plain data: it is logged and scraped.
 
 /** One request in the log. It holds no secret and no token, and no path or parameter as it was sent: each may contain one. */
 export interface RequestLine {
@@ -52,8 +52,6 @@ export interface RefusalRecord {
   /** Only of a registered client. */
   readonly client_id?: string | undefined;
   readonly duration_seconds: number;
-  /** The process that answered: `primary`, or `worker-3`. */
-  readonly process: string;
 }
 
 /** Which records to find: of one request, of one registered client, for one reason, or the last one of so many clients. */
@@ -62,13 +60,6 @@ export type RefusalQuery =
   | { readonly clientId: string }
   | { readonly reason: string }
   | { readonly latestClients: number };
-
-/** What all processes found. */
-export interface FoundRefusals {
-  readonly records: readonly RefusalRecord[];
-  /** Whether every process has answered. */
-  readonly complete: boolean;
-}
 
 /**
  * A published key, and since when and until when it is in its state, in seconds: since the epoch, unless the method says otherwise. A
@@ -105,7 +96,7 @@ export interface HttpLoad {
   readonly pipelinedBytesMax: number;
 }
 
-/** What bounds the requests that a process answers at the same time. */
+/** What bounds the requests that are answered at the same time. */
 export interface Admission {
   /** Requests that are being answered, without those that upload their body or wait. Fewer are possible while the event loop is late. */
   readonly load: { readonly inFlight: number; readonly max: number };
@@ -141,7 +132,7 @@ export interface LogLoad {
   readonly bufferedBytesMax: number;
 }
 
-/** The verified secrets that a process has cached, at most so many, and what was looked up since it started. */
+/** The verified secrets in the cache, at most so many, and what was looked up since the start. */
 export interface CacheLoad {
   readonly size: number;
   readonly max: number;
@@ -169,8 +160,8 @@ export interface StatusTotals {
   readonly log_lines_lost: number;
 }
 
-/** What a process has counted since it started. Adds up over processes. */
-export interface ProcessTotals {
+/** What was counted since the start. */
+export interface Totals {
   readonly status: StatusTotals;
   /** How long answers of the token endpoint took. */
   readonly issued: DurationCounts;
@@ -180,15 +171,15 @@ export interface ProcessTotals {
   readonly lookUpSeconds: number;
 }
 
-/** What the status shows of one process. */
+/** What the status shows of the process. */
 export interface ProcessFigures {
-  readonly totals: ProcessTotals;
+  readonly totals: Totals;
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
   /** Delay of timers over the last seconds: the 99th percentile. */
   readonly eventLoopP99: number;
-  /** To the public port; undefined in a process that has none. */
-  readonly connections: number | undefined;
+  /** To the public port. */
+  readonly connections: number;
 }
 
 /** Metrics as a scraper receives them. */
@@ -196,12 +187,3 @@ export interface Exposition {
   readonly contentType: string;
   readonly text: string;
 }
-
-/** All metrics of one registry at one moment, as the scraper's library has them. Members that nothing here reads are not declared. */
-export type MetricsSnapshot = readonly {
-  readonly name: string;
-  readonly values: readonly {
-    readonly value: number;
-    readonly labels: Readonly<Partial<Record<string, string | number>>>;
-  }[];
-}[];

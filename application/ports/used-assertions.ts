@@ -22,19 +22,16 @@ export interface UsedAssertionsLoad {
 }
 
 /**
- * The assertions that were used, so that none is used again (RFC 7523 section 3, point 7). Shared by all processes that
+ * The assertions that were used, so that none is used again (RFC 7523 section 3, point 7). Shared by all replicas that
  * accept the same assertions. An entry is removed when its time is over, and never earlier to make room.
  */
 export interface UsedAssertions {
   /**
    * Records these uses, and says of each whether it was the first of that client and id. Of several at the same time, in
-   * whichever process, exactly one is the first. Throws DependencyUnavailable if storage does not answer in time.
+   * whichever replica, exactly one is the first. Throws DependencyUnavailable if storage does not answer in time.
    */
   use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]>;
-}
 
-/** The store itself, which is not in a worker. */
-export interface UsedAssertionsStore extends UsedAssertions {
   /** As last counted. */
   readonly load: UsedAssertionsLoad;
 }

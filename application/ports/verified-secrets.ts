@@ -7,19 +7,6 @@ export interface PresentedSecret extends SecretCredentials {
   readonly secretId?: string | undefined;
 }
 
-/** One cache entry, as the workers of a service send it to each other. Worth nothing without the cache's key. */
-export interface VerifiedSecret {
-  readonly clientId: string;
-  /** The public id in front of the secret, if it has one. A client may use two secrets at the same time. */
-  readonly secretId: string | undefined;
-  /** HMAC-SHA-256 of client id and presented secret, one character per byte. */
-  readonly presented: string;
-  /** HMAC-SHA-256 of client id and stored secret, likewise. */
-  readonly stored: string;
-  /** When it was verified, in seconds since the epoch. */
-  readonly at: number;
-}
-
 /** What the cache contains for one presented secret. */
 export interface CachedVerification {
   /**

@@ -16,7 +16,7 @@ const BATCH_SIZE = 200;
 export class UseAssertion {
   readonly #uses: Batches<AssertionUse, UseOutcome>;
 
-  constructor(store: UsedAssertions) {
+  constructor(store: Pick<UsedAssertions, 'use'>) {
     this.#uses = new Batches((uses) => store.use(uses), { max: BATCH_SIZE, isSerial: true });
   }
 

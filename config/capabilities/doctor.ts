@@ -9,8 +9,8 @@ import { askRunningService } from '../../adapters/http-client/management-port.ts
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
 import {
   inspectKeyFile,
+  inspectMemory,
   inspectOpenFiles,
-  inspectProcesses,
   inspectWritableFile,
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
@@ -72,7 +72,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
         ...notesOf([hostHint(environment) ?? []].flat()),
       ],
     },
-    { name: 'processes', inspect: async () => inspectProcesses(settings.WORKERS) },
+    { name: 'memory', inspect: async () => inspectMemory() },
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),

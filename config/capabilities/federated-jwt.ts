@@ -6,7 +6,6 @@ import { IssuerKeySets } from '../../adapters/http-client/federated-jwt/issuer-k
 import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
-import { IssuerKeyCache } from '../../adapters/memory/federated-jwt/issuer-key-cache.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import type { FederatedClients } from '../../application/ports/federated-clients.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -57,14 +56,13 @@ export const federatedJwt = define({
     return problems.length === 0 ? success(issuers) : failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
   },
   async register(parts, service, issuers) {
-    const { settings, role } = service;
+    const { settings } = service;
     if (!isOn(settings)) return;
     const federatedClients = await federatedClientsOf(service.configuration);
-    part(parts, PARTS.issuerKeys, () => new IssuerKeyCache());
     part(parts, PARTS.authenticateByIdentity, (get) => {
       return new AuthenticateByIdentity({
         issuers: new TrustedIssuers(issuers),
-        issuerKeys: get(PARTS.issuerKeys),
+        issuerKeys: get(KEY_SETS),
         verifyAssertion: get(PARTS.verifyAssertion),
         clients: get(PARTS.observe).federatedClients(
           federatedClients(get(PARTS.storage), createStateLog(get(PARTS.log))),
@@ -73,21 +71,17 @@ export const federatedJwt = define({
         maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
       });
     });
-    if (role === 'worker') return;
-    part(parts, PARTS.onIssuerKeys, (get) => (sets) => get(PARTS.issuerKeys).replace(sets));
     part(parts, KEY_SETS, (get) => {
       return new IssuerKeySets(issuers, {
         timeoutMs: KEY_SET_TIMEOUT_MS,
         refreshMs: settings.CLIENT_ASSERTION_KEYS_REFRESH_SECONDS * 1_000,
         staleMs: settings.CLIENT_ASSERTION_KEYS_STALE_SECONDS * 1_000,
-        onChange: get(PARTS.onIssuerKeys),
         log: createStateLog(get(PARTS.log)),
       });
     });
-    part(parts, PARTS.issuerKeySets, (get) => get(KEY_SETS));
     part(parts, LISTS.dependencies, (get) => get(KEY_SETS));
     part(parts, LISTS.preparations, (get) => () => get(KEY_SETS).start());
-    part(parts, LISTS.serviceMeasurements, (get) => (values) => {
+    part(parts, LISTS.measurements, (get) => (values) => {
       const help = 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.';
       values.gauges('state', 'auth_issuer_key_sets', help, get(KEY_SETS).counts());
     });

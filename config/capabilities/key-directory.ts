@@ -7,8 +7,8 @@ import { databaseOptions } from '../storages.ts';
 /** `KEY_DIRECTORY=postgres`: replicas share their public keys in a table, and each accepts the tokens of all. */
 export const keyDirectory = define({
   name: 'key-directory',
-  register(parts, { settings, role }) {
-    if (settings.KEY_DIRECTORY !== 'postgres' || role === 'worker') return;
+  register(parts, { settings }) {
+    if (settings.KEY_DIRECTORY !== 'postgres') return;
     part(parts, LISTS.openers, (get) => async (container) => {
       // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
       const { openKeyDirectory } = await import('../../adapters/postgres/key-directory/postgres-key-directory.ts');

@@ -1,8 +1,8 @@
 import { OPERATOR_LIMITS, OperatorChecks } from '../../adapters/http/admission/operator-checks.ts';
-import { answerRoutes, passedOnRoutes, routesOfOnePort } from '../../adapters/http/one-port/passed-on-routes.ts';
+import { routesOfOnePort } from '../../adapters/http/one-port/routes-of-one-port.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
-import { type Get, part } from '../registration.ts';
+import { part } from '../registration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { trueOrFalse } from '../settings/setting-kinds.ts';
 
@@ -18,17 +18,13 @@ export const onePort = define({
         ),
     },
   }),
-  register(parts, { settings, role }) {
+  register(parts, { settings }) {
     if (!settings.HEALTH_ON_PUBLIC_PORT) return;
     const checks = new OperatorChecks();
-    const routes = (get: Get) => routesOfOnePort(get(PARTS.managementRoutes), checks);
-    if (role === 'primary') return part(parts, PARTS.routeAnswers, (get) => answerRoutes(routes(get)));
     part(parts, LISTS.measurements, () => (values) => {
       const help = 'Requests to the public port whose operator token waits to be checked.';
       values.gauge('auth_public_operator_checks_waiting', help, checks.waiting, OPERATOR_LIMITS.waiting);
     });
-    part(parts, LISTS.publicRoutes, (get) => {
-      return role === 'worker' ? passedOnRoutes(routes(get), get(PARTS.routeAnswers)) : routes(get);
-    });
+    part(parts, LISTS.publicRoutes, (get) => routesOfOnePort(get(PARTS.managementRoutes), checks));
   },
 });

@@ -37,12 +37,11 @@ export const privateKeyJwt = define({
           given['CLIENT_ASSERTION_AUDIENCE'] && !given['CLIENT_AUTHENTICATION_METHODS']?.includes('private_key_jwt'),
     },
   }),
-  async register(parts, { configuration, settings, role }) {
+  async register(parts, { configuration, settings }) {
     const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
     const { CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: maxLifetimeSeconds } = settings;
     if (!isOn(settings)) return;
     const clientKeys = await clientKeysOf(configuration);
-    part(parts, PARTS.usedAssertions, (get) => get(PARTS.usedAssertionsStore));
     part(parts, PARTS.authenticateByKey, (get) => {
       const observe = get(PARTS.observe);
       return new AuthenticateByKey({
@@ -55,9 +54,8 @@ export const privateKeyJwt = define({
         audiences: audience === 'issuer' ? [issuer] : [issuer, `${BASE_URL}${TOKEN_PATH}`],
       });
     });
-    if (role === 'worker') return;
-    part(parts, LISTS.serviceMeasurements, (get) => (values) => {
-      const { used, max } = get(PARTS.usedAssertionsStore).load;
+    part(parts, LISTS.measurements, (get) => (values) => {
+      const { used, max } = get(PARTS.usedAssertions).load;
       values.gauge(
         'auth_used_assertions',
         'Used assertions of clients that are kept, so that none is used again.',
@@ -66,7 +64,7 @@ export const privateKeyJwt = define({
       );
     });
     if (settings.KEY_DIRECTORY === 'memory') {
-      part(parts, PARTS.usedAssertionsStore, (get) => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
+      part(parts, PARTS.usedAssertions, (get) => new InMemoryUsedAssertions(get(PARTS.monotonicClock)));
       return;
     }
     part(parts, LISTS.openers, (get) => async (container) => {
@@ -74,7 +72,7 @@ export const privateKeyJwt = define({
       const log = createStateLog(get(PARTS.log).child({ dependency: 'used assertions' }));
       const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
       const { adapter, dependency } = await openUsedAssertions(options, get(PARTS.clock), log);
-      container.registerInstance(PARTS.usedAssertionsStore, adapter);
+      container.registerInstance(PARTS.usedAssertions, adapter);
       return dependency;
     });
   },

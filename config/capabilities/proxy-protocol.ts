@@ -24,8 +24,8 @@ export const proxyProtocol = define({
         given['PROXY_PROTOCOL'] === 'true' && !given['TRUSTED_PROXIES'],
     },
   }),
-  register(parts, { settings: { PROXY_PROTOCOL: isOn, TRUSTED_PROXIES: trusted = [] }, role }) {
-    if (!isOn || role === 'primary') return;
+  register(parts, { settings: { PROXY_PROTOCOL: isOn, TRUSTED_PROXIES: trusted = [] } }) {
+    if (!isOn) return;
     const isWithin = withinNetworks(trusted);
     part(parts, LISTS.connectionLayers, (get) => {
       const headers = new ProxyHeaders({

@@ -38,20 +38,17 @@ export const statusPage = define({
     const file = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
     return file.ok ? success(settings?.MANAGEMENT_TOKEN ?? file.value) : file;
   },
-  register(parts, { settings, role }, token) {
+  register(parts, { settings }, token) {
     const { BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
     if (token === undefined) return;
-    if (role !== 'primary') {
-      part(parts, RECORDS, (get) => new RefusalRecords(get(PARTS.clock), get(PARTS.processName)));
-      part(parts, PARTS.refusalRecords, (get) => get(RECORDS));
-      part(parts, LISTS.requestCounters, (get) => ({ count: (line) => get(RECORDS).add(line) }));
-      part(parts, LISTS.measurements, (get) => (values) => {
-        const { size, clients } = get(RECORDS);
-        values.gauge('auth_refusal_records', 'Refused requests that can be looked up.', size);
-        const help = 'Registered clients whose last refusals are kept.';
-        values.gauge('auth_refused_clients', help, clients, CLIENTS_MAX);
-      });
-    }
+    part(parts, RECORDS, (get) => new RefusalRecords(get(PARTS.clock)));
+    part(parts, LISTS.requestCounters, (get) => ({ count: (line) => get(RECORDS).add(line) }));
+    part(parts, LISTS.measurements, (get) => (values) => {
+      const { size, clients } = get(RECORDS);
+      values.gauge('auth_refusal_records', 'Refused requests that can be looked up.', size);
+      const help = 'Registered clients whose last refusals are kept.';
+      values.gauge('auth_refused_clients', help, clients, CLIENTS_MAX);
+    });
     part(parts, CHECKS, (get) => {
       const checks = new OperatorChecks();
       const help = 'Requests whose operator token waits to be checked.';
@@ -61,8 +58,6 @@ export const statusPage = define({
       return checks;
     });
     part(parts, STATUS, (get) => {
-      const isListening = () => (role === 'primary' ? null : get(PARTS.httpServer).listening);
-      const workers = () => get.optional(PARTS.workers);
       const replica = `${hostname()}:${process.pid}`;
       const thisReplica = () => ({
         name: replica,
@@ -75,20 +70,13 @@ export const statusPage = define({
         checks: get(PARTS.healthChecks),
         cureOf,
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
-        workers: async () => (await workers()?.figures()) ?? new Map(),
         queue: () => {
           const { now, bounds } = verifications(get, settings);
           return { ...now, bounds };
         },
         keys: () => get(PARTS.keyRing).periods(),
         replicas: () => [thisReplica(), ...(get.optional(PARTS.replicaRegister)?.latest ?? [])],
-        processes: () => [
-          { name: 'primary', listening: isListening() },
-          ...(workers()?.states() ?? []).map(({ id, listening }) => ({ name: `worker-${id}`, listening })),
-        ],
-        findRefusals: async (query) => {
-          return workers()?.findRefusals(query) ?? { records: get(RECORDS).find(query), complete: true };
-        },
+        findRefusals: (query) => get(RECORDS).find(query),
       });
     });
     part(parts, LISTS.managementRoutes, (get) => {
@@ -98,7 +86,6 @@ export const statusPage = define({
         { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
       ];
     });
-    if (role === 'worker') return;
     part(parts, LISTS.background, (get) => () => {
       get(STATUS).start();
       void get.optional(PARTS.replicaRegister)?.start(() => get(PARTS.keyRing).clockOffsetSeconds());

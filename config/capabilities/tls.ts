@@ -39,21 +39,14 @@ export const tls = define({
     if (chain.value === undefined || key.value === undefined) return success(undefined);
     return readServerCertificate(chain.value, key.value);
   },
-  register(parts, { settings, role }, first) {
+  register(parts, { settings }, first) {
     const { TLS_CERT_FILE: chainFile = '', TLS_KEY_FILE: keyFile = '', BASE_URL: baseUrl } = settings;
     if (first === undefined) return;
     part(parts, TLS, (get) => {
       const read = () => readFiles(chainFile, keyFile);
-      // The primary looks too, so that a change is logged once.
-      const onChange = role === 'worker' ? () => {} : createStateLog(get(PARTS.log));
-      return new TlsTermination({ first, read, baseUrl, onChange });
+      return new TlsTermination({ first, read, baseUrl, onChange: createStateLog(get(PARTS.log)) });
     });
     part(parts, LISTS.reloads, (get) => get(TLS).reload);
-    if (role === 'primary') {
-      part(parts, LISTS.background, (get) => () => void get(TLS).start());
-      part(parts, LISTS.closables, (get) => get(TLS));
-      return;
-    }
     part(parts, LISTS.openers, (get) => async () => {
       await get(TLS).start();
       return get(TLS);

@@ -16,7 +16,7 @@ export const tokenReuse = define({
       TOKEN_REUSE_SECONDS: wholeNumber(0, 3_600)
         .default(0)
         .describe(
-          'for how long a request for the same client, scopes and resources gets the [same token](operations.md#issuing-a-token-again) again, in each worker; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each request gets a new one',
+          'for how long a request for the same client, scopes and resources gets the [same token](operations.md#issuing-a-token-again) again; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each request gets a new one',
         ),
     },
   }),
@@ -24,8 +24,8 @@ export const tokenReuse = define({
     const isLong = settings !== undefined && settings.TOKEN_REUSE_SECONDS > settings.TOKEN_LIFETIME_SECONDS / 2;
     return isLong ? failure([`TOKEN_REUSE_SECONDS: ${RULE}`]) : success(undefined);
   },
-  register(parts, { settings: { TOKEN_REUSE_SECONDS: seconds }, role }) {
-    if (seconds === 0 || role === 'primary') return;
+  register(parts, { settings: { TOKEN_REUSE_SECONDS: seconds } }) {
+    if (seconds === 0) return;
     part(parts, PARTS.tokenReuse, (get) => new IssuedTokens({ keys: get(PARTS.keyProvider), seconds }));
     part(parts, LISTS.measurements, (get) => (values) => {
       const { size, max } = get(PARTS.tokenReuse) as IssuedTokens;

@@ -4,12 +4,12 @@ import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { readTracingSettings } from './tracing/tracing-settings.ts';
 
-/** Spans of each request for a collector of OpenTelemetry, in the processes that answer requests. */
+/** Spans of each request for a collector of OpenTelemetry. */
 export const tracing = define({
   name: 'tracing',
   read: ({ environment }) => readTracingSettings(environment),
-  async register(parts, { role }, options) {
-    if (options === undefined || role === 'primary') return;
+  async register(parts, _service, options) {
+    if (options === undefined) return;
     // OpenTelemetry is loaded only where it is used.
     const { connectTracing } = await import('../../adapters/tracing/connect-tracing.ts');
     let log: ReturnType<typeof createStateLog> | undefined;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { DependencyContainer } from 'tsyringe';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
@@ -30,10 +29,10 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
 
   part(parts, PARTS.verifiedSecrets, (get) => {
     const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
-    return new VerifiedSecretCache(get(PARTS.clock), { key: randomBytes(32), lifetimeSeconds });
+    return new VerifiedSecretCache(get(PARTS.clock), { lifetimeSeconds });
   });
   part(parts, PARTS.verificationQueue, () => {
-    const concurrent = concurrentVerifications(settings.WORKERS, availableCores());
+    const concurrent = concurrentVerifications(availableCores());
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
   });
   part(parts, PARTS.pacedAttempts, () => new PacedAttempts());
@@ -43,10 +42,10 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     if (failuresPerMinute === 0) return queue;
     return new AttemptLimiter(queue, { failuresPerMinute, paced: get(PARTS.pacedAttempts) });
   });
-  part(parts, PARTS.onCostFound, (get) => (cost) => get(PARTS.log).warn({ event: 'secret_cost_found', cost }));
   part(parts, PARTS.bcryptVerifier, (get) => {
     const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
-    const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound: get(PARTS.onCostFound) });
+    const onCostFound = (found: number) => get(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
+    const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound });
     for (const { clientSecret, details } of clients) {
       const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
       for (const text of encoded) verifier.includeCost(StoredSecret.parse(text).cost);
@@ -55,7 +54,7 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   });
   part(parts, PARTS.secretVerifier, (get) => {
     const bcrypt = get(PARTS.bcryptVerifier);
-    return get.optional(PARTS.storage)?.hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt;
+    return get(PARTS.storage).hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt;
   });
   const authenticateBySecret = (get: Get) => {
     const observe = get(PARTS.observe);

@@ -7,13 +7,19 @@ import { severityOf, statesOf } from '../../application/ports/health-check.ts';
 import type { Verifications } from '../../application/ports/telemetry.ts';
 import { usesAssertions } from '../../domain/authentication-method.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
-import { LISTS, PARTS } from '../parts.ts';
+import { PARTS } from '../parts.ts';
 import type { Get } from '../registration.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Measures what each process that answers requests holds, whatever its storage. */
-export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Settings): Measure {
+/** Measures what the service holds and uses, whatever its storage. */
+export function measureService(get: Get, settings: Settings): Measure {
   return (values) => {
+    measureHealth(get, values);
+    measureVerifications(get, settings, values);
+    measureKeys(get, values);
+    values.gauge('auth_host_cores', 'Cores that the service can use.', availableCores());
+    const memoryHelp = 'Bytes of memory that the container may use, or that the machine has.';
+    values.gauge('auth_host_memory_bytes', memoryHelp, memoryLimit());
     const slots = get(PARTS.verificationSlots);
     const { pairs, pairsMax } = slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
     const countedHelp = 'Pairs of client id and address whose failed attempts are counted.';
@@ -23,8 +29,8 @@ export function measureProcess(get: Get, { CLIENT_AUTHENTICATION_METHODS }: Sett
     values.total('auth_audit_lines_lost_total', lostHelp, linesLost);
     const bufferedHelp = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
     values.gauge('auth_audit_buffered_bytes', bufferedHelp, bufferedBytes, bufferedBytesMax);
-    if (usesAssertions(CLIENT_AUTHENTICATION_METHODS)) measureAssertions(get, values);
-    const { secrets, keys } = get.optional(PARTS.storage)?.expiring?.() ?? {};
+    if (usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS)) measureAssertions(get, values);
+    const { secrets, keys } = get(PARTS.storage).expiring?.() ?? {};
     values.gauge('auth_client_secrets_expiring', 'Valid secrets of clients that expire within 30 days.', secrets);
     values.gauge('auth_client_keys_expiring', 'Valid keys of clients that expire within 30 days.', keys);
   };
@@ -57,30 +63,13 @@ export function verifications(
   };
 }
 
-/** Measures the service as a whole, in the process that has the verification queue. */
-export function measureService(get: Get, settings: Settings): Measure {
-  return async (values) => {
-    measureHealth(get, settings, values);
-    measureVerifications(get, settings, values);
-    measureKeys(get, values);
-    values.gauge('auth_host_cores', 'Cores that the service can use.', availableCores());
-    const memoryHelp = 'Bytes of memory that the container may use, or that the machine has.';
-    values.gauge('auth_host_memory_bytes', memoryHelp, memoryLimit());
-    for (const measure of get.all(LISTS.serviceMeasurements)) await measure(values);
-  };
-}
-
-function measureHealth(get: Get, settings: Settings, values: MetricValues): void {
+function measureHealth(get: Get, values: MetricValues): void {
   const states = statesOf(get(PARTS.healthChecks)());
   const isReady = states.every(({ ready }) => ready);
   values.gauge('auth_ready', '1 where /readyz answers 200, else 0.', isReady ? 1 : 0);
   const severities = states.map((check) => [check.name, severityOf(check)]);
   const severityHelp = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
   values.gauges('check', 'auth_check_severity', severityHelp, Object.fromEntries(severities));
-  const workers = get.optional(PARTS.workers);
-  const listening = workers?.listening ?? Number(get(PARTS.httpServer).listening);
-  values.gauge('auth_workers', 'Processes that should answer requests.', workers ? settings.WORKERS : 1);
-  values.gauge('auth_workers_listening', 'Processes that answer requests.', listening);
 }
 
 function measureVerifications(get: Get, settings: Settings, values: MetricValues): void {
@@ -113,7 +102,7 @@ function measureKeys(get: Get, values: MetricValues): void {
   values.gauge('auth_clock_offset_seconds', offsetHelp, keyRing.clockOffsetSeconds());
   const offsetMaxHelp = 'Beyond this clock offset, in seconds, no key may sign.';
   values.gauge('auth_clock_offset_seconds_max', offsetMaxHelp, CLOCK_OFFSET_SECONDS_MAX);
-  const trusted = new Set(keyRing.state().trusted.map(({ jwk }) => jwk.kid)).size;
+  const trusted = new Set(keyRing.trusted().map(({ jwk }) => jwk.kid)).size;
   values.gauge('auth_trusted_keys', 'Public keys that tokens are verified with, of all replicas.', trusted);
   const { age, lease, rotation, directoryAge } = keyRing.times();
   values.gauge('auth_signing_key_age_seconds', 'Seconds since the key began to sign; negative until it does.', age);

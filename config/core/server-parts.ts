@@ -11,25 +11,21 @@ import { ownHosts } from '../../adapters/http/parsing/own-hosts.ts';
 import { CONNECTIONS_MAX, HttpServer } from '../../adapters/http/server/http-server.ts';
 import { Lifecycle } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import { metricsScrape } from '../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { connectionsWithin } from '../../adapters/system/open-files.ts';
-import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { RequestLog } from '../../application/ports/telemetry.ts';
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
 import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from '../settings/derived-values.ts';
-import { measureService } from './measurements.ts';
 
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
 /** The two ports with their routes, and what measures them. */
 export function registerServerParts(parts: DependencyContainer, { configuration, settings }: Service): void {
-  part(parts, PARTS.processName, () => 'primary');
   part(parts, PARTS.processMetrics, (get) => {
-    return new ProcessMetrics(get(PARTS.processName), get(PARTS.logDestination), () => get(PARTS.verifiedSecrets));
+    return new ProcessMetrics(get(PARTS.logDestination), () => get(PARTS.verifiedSecrets));
   });
   part(parts, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
   part(parts, PARTS.rejectionDelay, () => new RejectionDelay());
@@ -86,23 +82,17 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
   });
 
   part(parts, PARTS.healthChecks, (get) => () => {
-    const checks = checksOfProcess(get);
-    return [get(PARTS.lifecycle), ...(get.optional(PARTS.workers)?.healthChecks(checks) ?? checks)];
-  });
-  part(parts, PARTS.metricsScrape, (get) => {
-    return metricsScrape({
-      process: get(PARTS.processMetrics),
-      service: measureService(get, settings),
-      workers: async () => (await get.optional(PARTS.workers)?.metrics()) ?? new Map(),
-    });
+    return [
+      get(PARTS.lifecycle),
+      get(PARTS.logDestination),
+      ...get(PARTS.auditOutput).checks,
+      ...get(PARTS.dependencies),
+    ];
   });
   part(parts, PARTS.managementRoutes, (get) => {
-    const verificationChecks = () => [
-      get(PARTS.lifecycle),
-      ...[get.optional(PARTS.workers) ?? []].flat(),
-      get(PARTS.keyRotation).verification,
-    ];
-    const own = managementRoutes(get(PARTS.healthChecks), verificationChecks, get(PARTS.metricsScrape));
+    const verificationChecks = () => [get(PARTS.lifecycle), get(PARTS.keyRotation).verification];
+    const metrics = get(PARTS.processMetrics);
+    const own = managementRoutes(get(PARTS.healthChecks), verificationChecks, () => metrics.exposition());
     return [...own, ...get.all(LISTS.managementRoutes).flat()];
   });
   part(parts, PARTS.managementServer, (get) => {
@@ -117,9 +107,4 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       answersHost: ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]),
     });
   });
-}
-
-/** What a process needs in order to answer requests, whatever its role. */
-export function checksOfProcess(get: Get): readonly HealthCheck[] {
-  return [get(PARTS.logDestination), ...get(PARTS.auditOutput).checks, ...get(PARTS.dependencies)];
 }

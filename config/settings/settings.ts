@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { METADATA_COMPATIBILITIES } from '../../adapters/http/endpoints/discovery-endpoints.ts';
-import { availableCores, memoryLimit, workersWithin } from '../../adapters/system/host-limits.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
 import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -195,7 +194,7 @@ export function readSettings(
   // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
-  const WORKERS = values.WORKERS ?? Math.min(availableCores(), workersWithin(memoryLimit()));
+  const WORKERS = values.WORKERS ?? 1;
   return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
@@ -40,7 +39,7 @@ function world() {
   };
   const authenticateClient = authenticateBySecretWith({
     clients,
-    verifiedSecrets: new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: LIFETIME_SECONDS }),
+    verifiedSecrets: new VerifiedSecretCache(clock, { lifetimeSeconds: LIFETIME_SECONDS }),
     slots: {
       hasAttemptsLeft: (clientId, address) => slots.hasAttemptsLeft(clientId, address),
       acquire(request) {

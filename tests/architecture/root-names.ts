@@ -5,7 +5,7 @@ const ROOT_NAMES = [
   ...['domain', 'application', 'adapters', 'config', 'tests', 'lab', 'docs', 'deploy', 'examples'],
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'LICENSE'],
   ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json'],
-  ...['jest.config.js', 'jest.faults.config.js', 'jest.interop.config.js'],
+  'jest.config.js',
   ...['biome.json', '.dependency-cruiser.mjs', '.editorconfig', '.gitignore', '.ci'],
   ...['Dockerfile', '.dockerignore', 'docker-compose.yml'],
 ];

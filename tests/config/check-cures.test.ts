@@ -7,7 +7,6 @@ it.each([
   ['key directory', 'database unavailable (55P03)', CURES['55P03']?.[1]],
   ['client repository', 'table clients lacks the column scope', 'npm run doctor names the fault and its cure'],
   ['service', 'stopping', 'wait until it is ready or has ended'],
-  ['workers', 'no worker listens', 'fix that; it becomes ready without a restart'],
 ])('says about %s (%s) what the doctor says', (name, reason, cure) => {
   expect(cureOf({ name, ready: false, reason })).toBe(cure);
   expect(cure).toMatch(/./);

@@ -14,9 +14,7 @@ async function build(): Promise<AsyncDisposable & { readonly container: Dependen
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => success('[]'));
   if (!configuration.ok) throw new Error(configuration.problem.join());
-  const container = await buildContainer(configuration.value, 'single', (own) =>
-    own.registerInstance(PARTS.log, silent),
-  );
+  const container = await buildContainer(configuration.value, (own) => own.registerInstance(PARTS.log, silent));
   return {
     container,
     async [Symbol.asyncDispose]() {
@@ -28,10 +26,9 @@ async function build(): Promise<AsyncDisposable & { readonly container: Dependen
 describe('the container', () => {
   /** Those of capabilities that are switched off here. */
   const ABSENT = [
-    ...['authenticateByIdentity', 'issuerKeys', 'issuerKeySets', 'onIssuerKeys'],
-    ...['authenticateByKey', 'usedAssertions', 'usedAssertionsStore'],
-    ...['aroundRequests', 'logMembers', 'observedPorts', 'routeAnswers'],
-    ...['tokenReuse', 'refusalRecords', 'replicaRegister', 'sharedKeyDirectory', 'workers'],
+    ...['authenticateByIdentity', 'authenticateByKey', 'usedAssertions'],
+    ...['aroundRequests', 'logMembers', 'observedPorts'],
+    ...['tokenReuse', 'replicaRegister', 'sharedKeyDirectory'],
   ];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
 

@@ -69,7 +69,7 @@ describe('the metrics of a service on PostgreSQL', () => {
   it('show the connections of each use, the most, and the idle ones', async () => {
     await token();
     const now = await samples();
-    const pool = (name: string) => total(now, `auth_database_${name}`, { ...CLIENTS, process: 'primary' });
+    const pool = (name: string) => total(now, `auth_database_${name}`, CLIENTS);
     expect(pool('connections')).toBeGreaterThanOrEqual(1);
     expect(pool('connections_idle')).toBeLessThanOrEqual(pool('connections'));
     expect(pool('connections_max')).toBe(2);

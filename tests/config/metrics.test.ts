@@ -123,7 +123,7 @@ describe('the metrics of the management port', () => {
   });
 
   it('show the connections to the public port, and which of their requests wait', async () => {
-    const http = async (name: string) => total(await samples(), `auth_http_${name}`, { process: 'primary' });
+    const http = async (name: string) => total(await samples(), `auth_http_${name}`);
     const connections = await http('connections');
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -194,13 +194,6 @@ describe('the metrics of the management port', () => {
     await requestToken(service.url, { ...FORM, client_secret: 'wrong-secret' });
     await requestToken(service.url, { ...FORM, client_id: 'unknown-client' });
     expect(await counts()).toEqual([lookUps + 5, hits + 3]);
-  });
-
-  it('show one process, named primary, which answers requests', async () => {
-    const now = await samples();
-    expect(total(now, 'auth_workers')).toBe(1);
-    expect(total(now, 'auth_workers_listening')).toBe(1);
-    expect(new Set(now.flatMap(({ labels }) => labels['process'] ?? []))).toEqual(new Set(['primary']));
   });
 
   it('show the same readiness as /readyz', async () => {

@@ -24,7 +24,6 @@ const BASE = {
   CLIENTS_FILE: CLIENTS,
   PORT: '0',
   MANAGEMENT_PORT: '0',
-  WORKERS: '1',
   BASE_URL: 'http://issuer.test',
 };
 

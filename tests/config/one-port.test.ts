@@ -80,8 +80,8 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT and MANAGEMENT_TOKEN', () =
     const url = `http://127.0.0.1:${port}`;
     const guess = () => send(guessed.url, '/status', { headers: { Authorization: 'Bearer wrong-token-of-16' } });
     const waiting = async () => {
-      const { text } = await guessed.container.resolve(PARTS.metricsScrape)();
-      return Number(/auth_public_operator_checks_waiting\{[^}]*\} (\d+)/.exec(text)?.[1]);
+      const { text } = await guessed.container.resolve(PARTS.processMetrics).exposition();
+      return Number(/^auth_public_operator_checks_waiting (\d+)$/m.exec(text)?.[1]);
     };
     const guesses = Array.from({ length: OPERATOR_LIMITS.burst + OPERATOR_LIMITS.waiting }, guess);
     await until(async () => (await waiting()) > 0, 'checks wait');

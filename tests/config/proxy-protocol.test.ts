@@ -99,7 +99,7 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
   });
 
   it('counts refused headers, and logs them at most once a minute', async () => {
-    const { text: metrics } = await service.container.resolve(PARTS.metricsScrape)();
+    const { text: metrics } = await service.container.resolve(PARTS.processMetrics).exposition();
     expect(metrics).toMatch(/^auth_proxy_headers_refused_total 4$/m);
     const lines = service.logLines().filter(({ event }) => event === 'proxy_header_refused');
     expect(lines).toEqual([expect.objectContaining({ remote_address: '127.0.0.1', problem: 'missing or malformed' })]);

@@ -2,12 +2,10 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { container as root } from 'tsyringe';
 import { MetricValues } from '../../adapters/prom-client/metric-values.ts';
-import { exposition } from '../../adapters/prom-client/metrics-scrape.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import { measureService } from '../../config/core/measurements.ts';
 import { PARTS } from '../../config/parts.ts';
 import { getFrom } from '../../config/registration.ts';
-import type { Settings } from '../../config/settings/settings.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 
 const KEYS_AT_FIRST = { trusted: 0, age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined };
@@ -16,7 +14,6 @@ const KEYS_AT_FIRST = { trusted: 0, age: undefined, lease: undefined, rotation: 
 async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Record<string, unknown> = KEYS_AT_FIRST) {
   const parts = root.createChildContainer();
   parts.register(PARTS.healthChecks, { useValue: () => checks });
-  parts.register(PARTS.httpServer, { useValue: { listening: true } as never });
   parts.register(PARTS.bcryptVerifier, { useValue: { costs: [10] } as never });
   parts.register(PARTS.pacedAttempts, { useValue: { size: 5, max: 50 } as never });
   parts.register(PARTS.verificationQueue, {
@@ -26,13 +23,20 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
       shares: 4,
     } as never,
   });
-  const state = { trusted: Array.from({ length: Number(trusted) }, (_, kid) => ({ jwk: { kid } })) };
+  const keys = Array.from({ length: Number(trusted) }, (_, kid) => ({ jwk: { kid } }));
+  parts.register(PARTS.verificationSlots, { useValue: {} as never });
+  const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
+  parts.register(PARTS.auditOutput, { useValue: { measured } as never });
+  parts.register(PARTS.storage, { useValue: {} as never });
   parts.register(PARTS.keyRing, {
-    useValue: { clockOffsetSeconds: () => undefined, state: () => state, times: () => times } as never,
+    useValue: { clockOffsetSeconds: () => undefined, trusted: () => keys, times: () => times } as never,
   });
   const values = new MetricValues();
-  await measureService(getFrom(parts), { CLIENT_SECRET_COST: 10 } as Settings)(values);
-  return (await exposition([await values.snapshot()])).text;
+  await measureService(getFrom(parts), {
+    CLIENT_SECRET_COST: 10,
+    CLIENT_AUTHENTICATION_METHODS: ['client_secret_post'],
+  } as never)(values);
+  return values.text();
 }
 
 const samplesOf = async (...args: Parameters<typeof textOf>) => readSamples(await textOf(...args));

@@ -5,7 +5,7 @@ import { LISTS } from '../../config/parts.ts';
 import { freePort } from '../support/free-port.ts';
 import { startServiceUnderTest } from '../support/running-service.ts';
 
-describe('the start of a service without workers', () => {
+describe('the start of a service', () => {
   const other = createServer();
   afterAll(() => {
     other.close();

@@ -9,12 +9,12 @@ import { Prometheus } from '../support/prometheus.ts';
 import { groupingLabelsIn, metricsIn } from '../support/promql.ts';
 import { readSamples, type Sample } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import {
   type ServiceWithEverything,
   startServiceWithEverything,
   TOKEN_REQUEST,
 } from '../support/service-with-everything.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
 import { until } from '../support/until.ts';
 
 const JOB = 'authorization-service';
@@ -45,24 +45,24 @@ const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];
 
 /** The samples by the name that a query uses. */
-async function samplesByName({ managementUrl }: ServiceWithWorkers): Promise<ReadonlyMap<string, readonly Sample[]>> {
+async function samplesByName({ managementUrl }: ServiceProcess): Promise<ReadonlyMap<string, readonly Sample[]>> {
   return Map.groupBy(readSamples((await send(managementUrl, '/metrics')).text), ({ name }) => name);
 }
 
 describe('the dashboard and the alert rules, beside a running service', () => {
   let service: ServiceWithEverything;
-  let defaults: ServiceWithWorkers;
+  let defaults: ServiceProcess;
   let samples: ReadonlyMap<string, readonly Sample[]>;
 
   /** A token, a refusal, and what is refused before a route is found. */
-  async function sendRequests({ url }: ServiceWithWorkers, form: Readonly<Record<string, string>>): Promise<void> {
+  async function sendRequests({ url }: ServiceProcess, form: Readonly<Record<string, string>>): Promise<void> {
     expect((await requestToken(url, form)).status).toBe(200);
     expect((await requestToken(url, { ...form, client_secret: 'wrong' })).status).toBe(401);
     await send(url, '/nowhere');
   }
 
   beforeAll(async () => {
-    [service, defaults] = await Promise.all([startServiceWithEverything(), startServiceWithWorkers({ WORKERS: '1' })]);
+    [service, defaults] = await Promise.all([startServiceWithEverything(), startServiceProcess()]);
     await sendRequests(service, TOKEN_REQUEST);
     samples = await samplesByName(service);
   });

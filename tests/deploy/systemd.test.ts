@@ -83,7 +83,6 @@ describe('the units for systemd', () => {
             CLIENTS_FILE: resolve('config/demo/clients.json'),
             PORT: String(port),
             MANAGEMENT_PORT: String(managementPort),
-            WORKERS: '1',
             SHUTDOWN_GRACE_MS: '0',
           },
         }),

@@ -20,7 +20,7 @@ it('examples/README.md starts a service, and gives a client what it needs to cal
   const { PATH = '' } = process.env;
   const here = line.replace('npx ccauth serve', 'node ../config/main.ts');
   expect(here).not.toBe(line);
-  await using service = runLine(`cd ${EXAMPLES} && ${here}`, { PATH, PORT: port, MANAGEMENT_PORT: '0', WORKERS: '1' });
+  await using service = runLine(`cd ${EXAMPLES} && ${here}`, { PATH, PORT: port, MANAGEMENT_PORT: '0' });
   await until(() => send(issuer, '/oauth2/jwks').then(Boolean, () => false), 'the service answers');
   await using server = await startExampleServer([process.execPath, 'express-server.js'], `${EXAMPLES}node`, issuer);
 

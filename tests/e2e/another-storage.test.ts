@@ -97,7 +97,6 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
       PORT: port,
       MANAGEMENT_PORT: '0',
-      WORKERS: '2',
     });
     await service.printed(/"event":"started"/);
     const url = `http://127.0.0.1:${port}`;

@@ -8,7 +8,7 @@ import { requestToken, send } from '../support/http.ts';
 import { followProgram, runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { UnreadPipe } from '../support/unread-pipe.ts';
 import { until } from '../support/until.ts';
 
@@ -37,7 +37,7 @@ it('a start with an audit file that cannot be opened fails, and names the settin
 it('a program may read the audit log through a named pipe', async () => {
   execFileSync('mkfifo', [path]);
   await using reader = followProgram(spawn('cat', [path]));
-  const service = await startServiceWithWorkers({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+  const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
   await using program = service.program;
   const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
   await reader.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
@@ -50,7 +50,7 @@ it.each(['false', 'true'])(
   'a named pipe keeps what nobody has read for the next reader, and loses it when service and reader have ended, with AUDIT_REQUIRED=%s',
   async (AUDIT_REQUIRED) => {
     using pipe = new UnreadPipe();
-    const service = await startServiceWithWorkers({ WORKERS: '1', AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
+    const service = await startServiceProcess({ AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
     await using program = service.program;
     // From now on, the service is the only one that writes.
     closeSync(pipe.writer);
@@ -76,7 +76,7 @@ it.each(['false', 'true'])(
 );
 
 it('with AUDIT_REQUIRED and no file, the lines are on standard output before the tokens are answered', async () => {
-  const service = await startServiceWithWorkers({ AUDIT_REQUIRED: 'true' });
+  const service = await startServiceProcess({ AUDIT_REQUIRED: 'true' });
   await using program = service.program;
   const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
   await program.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));

@@ -55,7 +55,7 @@ describe('npm run doctor', () => {
   });
 
   it('finds no problem before the first start, and prints a line for each check', async () => {
-    await using program = runProgram('config/doctor.ts', { ...MEMORY, ...ports, WORKERS: '1' });
+    await using program = runProgram('config/doctor.ts', { ...MEMORY, ...ports });
     expect([await program.ended(), program.stderr()]).toEqual([0, '']);
     const stdout = program.stdout();
     expect(stdout).toMatch(/^ok {7}settings +registrations in memory/m);
@@ -68,11 +68,11 @@ describe('npm run doctor', () => {
     const { exitCode, problems } = await examine({
       CLIENT_REPOSITORY: 'memory',
       CLIENTS_FILE: '/no-such/file',
-      WORKER: '1',
+      TRUSTED_PROXY: '10.0.0.1',
     });
     expect(exitCode).toBe(1);
     expect(problems.map(({ check, text }) => [check, text])).toEqual([
-      ['settings', 'WORKER: is not a setting of this service: did you mean WORKERS?'],
+      ['settings', 'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?'],
       ['settings', 'CLIENTS_FILE: cannot be read: there is no file /no-such/file (ENOENT)'],
     ]);
   });
@@ -129,7 +129,7 @@ describe('npm run doctor', () => {
   });
 
   it('looks at a service that runs, and at its public URL', async () => {
-    const environment = { ...MEMORY, ...ports, WORKERS: '1', PUBLIC_METADATA: 'true', SHUTDOWN_GRACE_MS: '0' };
+    const environment = { ...MEMORY, ...ports, PUBLIC_METADATA: 'true', SHUTDOWN_GRACE_MS: '0' };
     await using service = runProgram('config/main.ts', environment);
     const [, kid] = await service.printed(/"event":"key_signing".*"key_id":"([^"]+)"[\s\S]*"event":"started"/);
     const { exitCode, of } = await examine(environment);

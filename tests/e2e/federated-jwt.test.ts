@@ -11,7 +11,7 @@ import { requestToken } from '../support/http.ts';
 import { keySetAnswer } from '../support/key-set-server.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 import {
@@ -64,14 +64,13 @@ async function settings(trusted: readonly WorkloadIssuer[], more: Readonly<Recor
   };
 }
 
-async function start(environment: Readonly<Record<string, string>>): Promise<ServiceWithWorkers> {
-  const service = await startServiceWithWorkers(environment);
+async function start(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  const service = await startServiceProcess(environment);
   opened.push(() => service.program[Symbol.asyncDispose]());
   return service;
 }
 
-/** On a new connection, which any worker may get. */
-function present({ url }: ServiceWithWorkers, assertion: string) {
+function present({ url }: ServiceProcess, assertion: string) {
   return requestToken(url, {
     grant_type: 'client_credentials',
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -79,9 +78,8 @@ function present({ url }: ServiceWithWorkers, assertion: string) {
   });
 }
 
-async function statuses(service: ServiceWithWorkers, issuer: WorkloadIssuer, count = 16): Promise<readonly number[]> {
-  const answers = Array.from({ length: count }, () => present(service, issuer.mint(AUDIENCE)));
-  return [...new Set((await Promise.all(answers)).map(({ status }) => status))].toSorted();
+async function statusOf(service: ServiceProcess, issuer: WorkloadIssuer): Promise<number> {
+  return (await present(service, issuer.mint(AUDIENCE))).status;
 }
 
 /** `npm run clients -- explain`, in this process. */
@@ -89,21 +87,21 @@ function explain(environment: Readonly<Record<string, string>>, assertion: strin
   return runInProcess(manageClients, ['explain'], environment, assertion);
 }
 
-const isServed = (service: ServiceWithWorkers, issuer: WorkloadIssuer) => async () =>
-  (await statuses(service, issuer)).join() === '200';
+const isServed = (service: ServiceProcess, issuer: WorkloadIssuer) => async () =>
+  (await statusOf(service, issuer)) === 200;
 
-async function metric({ managementUrl }: ServiceWithWorkers, name: string): Promise<readonly string[]> {
+async function metric({ managementUrl }: ServiceProcess, name: string): Promise<readonly string[]> {
   const text = await (await fetch(`${managementUrl}/metrics`)).text();
   return text.split('\n').filter((line) => line.startsWith(name));
 }
 
-describe('federated_jwt with workers and clients in memory', () => {
+describe('federated_jwt with clients in memory', () => {
   const clients = PLATFORMS.map((platform) => {
     return { client_id: platform.name, client_name: 'W', scope: 'read', federated_subjects: [ruleOf(platform)] };
   });
   const inMemory = async () => settings(issuers, { CLIENTS_FILE: await write('clients.json', clients) });
 
-  it('answers 503 until a key set was fetched, gives the workloads of five platforms tokens at every worker, and serves with the old keys while an issuer is down, also at a worker that starts then', async () => {
+  it('answers 503 until a key set was fetched, gives the workloads of five platforms tokens, and serves with the old keys while an issuer is down', async () => {
     const [kubernetes, github] = issuers;
     if (kubernetes === undefined || github === undefined) throw new Error('no issuers');
     await kubernetes.keySet.leave();
@@ -121,7 +119,6 @@ describe('federated_jwt with workers and clients in memory', () => {
       'auth_issuer_key_sets{state="stale"} 0',
       'auth_issuer_key_sets{state="absent"} 0',
     ]);
-    // One process fetches, however many workers there are: one request in each interval.
     const before = github.keySet.questions;
     await until(() => github.keySet.questions >= before + 2, 'two more fetches');
 
@@ -129,10 +126,7 @@ describe('federated_jwt with workers and clients in memory', () => {
     const outagesBefore = outages();
     await kubernetes.keySet.leave();
     await until(() => outages() > outagesBefore, 'the service notices that the issuer is down');
-    const [pid = 0] = service.workerPids();
-    process.kill(pid, 'SIGKILL');
-    await service.program.printed(/"event":"worker_replaced"/);
-    expect(await statuses(service, kubernetes, 32)).toEqual([200]);
+    expect(await statusOf(service, kubernetes)).toBe(200);
     // A key that the set does not have may be newer than the set: nobody can tell whether the token is good.
     expect((await present(service, kubernetes.mint(AUDIENCE, {}, { kid: 'new' }))).status).toBe(503);
     expect(await metric(service, 'auth_issuer_key_sets{state="stale"}')).toEqual([
@@ -153,7 +147,7 @@ describe('federated_jwt with workers and clients in memory', () => {
     await service.program.printed(/"reason":"assertion_key_unknown"/);
     issuer.keySet.answer = keySetAnswer(issuer.keySetOf(next.jwk()));
     await until(async () => (await present(service, assertion())).status === 200, 'the set is fetched again');
-    expect(await statuses(service, issuer)).toEqual([200]);
+    expect(await statusOf(service, issuer)).toBe(200);
   });
 
   it('does not start with rules that are too weak or with issuers that are wrong, and names every one', async () => {
@@ -195,7 +189,7 @@ describe('federated_jwt with workers and clients in memory', () => {
   });
 });
 
-describe('federated_jwt with workers and clients in PostgreSQL', () => {
+describe('federated_jwt with clients in PostgreSQL', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -211,7 +205,6 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
       PORT: '0',
       MANAGEMENT_PORT: '0',
       BASE_URL: AUDIENCE,
-      WORKERS: '1',
     };
     await using program = runProgram('config/main.ts', environment);
     expect(await program.ended()).toBe(1);
@@ -236,21 +229,21 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
 
     // A row that was changed by hand and that the preset does not allow.
     await database.query(`update client_subjects set claims = '{}' where client_id = 'github-actions'`);
-    expect(await statuses(service, github)).toEqual([401]);
+    expect(await statusOf(service, github)).toBe(401);
     await service.program.printed(/"reason":"federated_rule_refused"/);
     const { stderr } = await explain(await onPostgres(), github.mint(AUDIENCE));
     expect(stderr).toContain('rule of client github-actions: does not count, claims must have /repository_id');
     await database.query(`update client_subjects set claims = $1 where client_id = 'github-actions'`, [
       JSON.stringify(github.platform.conditions),
     ]);
-    expect(await statuses(service, github)).toEqual([200]);
+    expect(await statusOf(service, github)).toBe(200);
 
     await database.query(`update clients set client_secret = '!*' where client_id = 'github-actions'`);
-    expect(await statuses(service, github)).toEqual([401]);
+    expect(await statusOf(service, github)).toBe(401);
     await service.program.printed(/"reason":"client_disabled"/);
     await database.query(`update clients set client_secret = '*' where client_id = 'github-actions'`);
-    expect(await statuses(service, github)).toEqual([200]);
+    expect(await statusOf(service, github)).toBe(200);
     await database.query(`delete from client_subjects where client_id = 'github-actions'`);
-    expect(await statuses(service, github)).toEqual([401]);
+    expect(await statusOf(service, github)).toBe(401);
   });
 });

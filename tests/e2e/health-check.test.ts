@@ -46,7 +46,6 @@ describe('the health check of the image', () => {
       CLIENT_REPOSITORY: 'memory',
       CLIENTS_FILE: 'config/demo/clients.json',
       MANAGEMENT_PORT: '0',
-      WORKERS: '1',
     };
     const withTls = { BASE_URL: 'https://auth.test', TLS_CERT_FILE: certificate, TLS_KEY_FILE: key };
     const on = { HEALTH_ON_PUBLIC_PORT: 'true' };

@@ -8,10 +8,9 @@ import { startServiceOn } from '../support/service-without-log.ts';
 import { until } from '../support/until.ts';
 
 describe('a service whose standard output cannot be written', () => {
-  it('issues tokens in two workers, reports the loss of both, and ends on SIGTERM with all of its processes', async () => {
+  it('issues tokens, reports the loss, and ends on SIGTERM', async () => {
     const full = openSync('/dev/full', 'w');
-    await using service = await startServiceOn(full, { WORKERS: '2' });
-    // On a new connection each, so that both workers get some.
+    await using service = await startServiceOn(full);
     for (let count = 0; count < 20; count += 1) {
       expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
     }
@@ -38,12 +37,12 @@ describe('a program that nobody can read', () => {
 
   it.each(['config/main.ts', 'config/demo.ts'])('%s: exits with 1 where it cannot start', async (file) => {
     const full = openSync('/dev/full', 'w');
-    await using toFull = runProgramOn(full, file, { WORKERS: 'none' }, full);
+    await using toFull = runProgramOn(full, file, { PORT: 'none' }, full);
     await until(() => toFull.exitCode !== null, 'the program has ended');
     expect(toFull.exitCode).toBe(1);
     closeSync(full);
 
-    await using toClosed = runProgram(file, { WORKERS: 'none' });
+    await using toClosed = runProgram(file, { PORT: 'none' });
     toClosed.process.stdout?.destroy();
     toClosed.process.stderr?.destroy();
     await until(() => toClosed.process.exitCode !== null, 'the program has ended');

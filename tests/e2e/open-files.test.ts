@@ -8,7 +8,7 @@ import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
-/** The files that a single process with this many database connections needs before it accepts any: see docs/operations.md. */
+/** The files that a service with this many database connections needs before it accepts any: see docs/operations.md. */
 const RESERVED = 128 + 100 + 10 + 1;
 
 /** Runs the service with a limit of open files. */
@@ -19,7 +19,6 @@ function runWithLimit(limit: number, port: number): Program {
     CLIENTS_FILE: 'config/demo/clients.json',
     PORT: String(port),
     MANAGEMENT_PORT: '0',
-    WORKERS: '1',
     SHUTDOWN_GRACE_MS: '0',
     SHUTDOWN_DRAIN_MS: '0',
   };

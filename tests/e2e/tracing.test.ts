@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { requestToken, send } from '../support/http.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 /** Makes a process print the files of tracing that it loads. The metrics library loads the API of OpenTelemetry anyway. */
@@ -15,32 +15,29 @@ const PRINT_LOADED = `data:text/javascript,${encodeURIComponent(`
   } });
 `)}`;
 
-const linesOf = ({ program }: ServiceWithWorkers): readonly Record<string, unknown>[] =>
+const linesOf = ({ program }: ServiceProcess): readonly Record<string, unknown>[] =>
   program
     .stdout()
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line));
 
-describe('traces of a service with two workers', () => {
+describe('traces of a service', () => {
   let receiver: OtlpReceiver;
-  let service: ServiceWithWorkers;
+  let service: ServiceProcess;
   beforeAll(async () => {
     receiver = await OtlpReceiver.start();
-    service = await startServiceWithWorkers(receiver.environment, ['--import', PRINT_LOADED]);
+    service = await startServiceProcess(receiver.environment, ['--import', PRINT_LOADED]);
   });
   afterAll(async () => {
     await service.program[Symbol.asyncDispose]();
     await receiver[Symbol.asyncDispose]();
   });
 
-  it('are of all workers, with the id of the process', async () => {
-    await until(async () => {
-      await requestToken(service.url, DEMO_TOKEN_REQUEST);
-      return new Set(receiver.spans().map(({ resource }) => resource['process.pid'])).size === 2;
-    }, 'both workers have sent spans');
-    const pids = new Set(receiver.spans().map(({ resource }) => Number(resource['process.pid'])));
-    expect([...pids].toSorted()).toEqual([...service.workerPids()].toSorted());
+  it('have the id of the process', async () => {
+    const answer = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    const [root] = await receiver.traceOf(answer.headers['x-request-id']);
+    expect(Number(root.resource['process.pid'])).toBe(service.program.process.pid);
   });
 
   it('are named in the line of the request', async () => {
@@ -54,7 +51,6 @@ describe('traces of a service with two workers', () => {
       expect.objectContaining({
         request_id: answer.headers['x-request-id'],
         span_id: root.spanId,
-        worker: expect.any(Number),
       }),
     ]);
     // Outside of requests there is no trace.
@@ -62,7 +58,7 @@ describe('traces of a service with two workers', () => {
   });
 
   it('are sent to the end when the service stops', async () => {
-    const stopped = await startServiceWithWorkers({ ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' });
+    const stopped = await startServiceProcess({ ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' });
     await using program = stopped.program;
     const answer = await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
     program.process.kill('SIGTERM');
@@ -73,20 +69,20 @@ describe('traces of a service with two workers', () => {
   it('do not keep the service from ending if the collector hangs', async () => {
     await using hanging = await OtlpReceiver.start();
     hanging.answer = 'hang';
-    const stopped = await startServiceWithWorkers({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
+    const stopped = await startServiceProcess({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
     await using program = stopped.program;
     await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
     await until(() => hanging.bodies.length > 0, 'spans are on their way');
     const begin = performance.now();
     program.process.kill('SIGTERM');
     expect(await program.ended()).toBe(0);
-    // A worker that does not end by itself is killed after the drain time.
+    // A process that does not end by itself is killed after the drain time.
     expect(performance.now() - begin).toBeLessThan(30_000);
   });
 
-  it('need OpenTelemetry only in processes that answer requests, and only if they are asked for', async () => {
+  it('need OpenTelemetry only if they are asked for', async () => {
     expect(service.program.stderr()).toContain('loaded tracing/request-tracing.ts');
-    const plain = await startServiceWithWorkers({}, ['--import', PRINT_LOADED]);
+    const plain = await startServiceProcess({}, ['--import', PRINT_LOADED]);
     await using program = plain.program;
     const answer = await requestToken(plain.url, DEMO_TOKEN_REQUEST, {
       traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',

@@ -60,7 +60,6 @@ async function startWorld(): Promise<World> {
           PORT: String(port),
           MANAGEMENT_PORT: String(managementPort),
           SHUTDOWN_GRACE_MS: '500',
-          WORKERS: '1',
         },
       }),
     );

@@ -297,8 +297,6 @@ async function startService(databaseUrl: string): Promise<Service> {
     DATABASE_POOL_SIZE: '4',
     DATABASE_DEADLINE_MS: String(DEADLINE_MS),
     PORT: String(port),
-    // Each worker would detect the state of the database on its own.
-    WORKERS: '1',
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '0',
   });

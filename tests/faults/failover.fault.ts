@@ -9,7 +9,7 @@ import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runAt } from '../support/run-at.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const ISSUER = 'http://issuer.test';
@@ -26,7 +26,7 @@ function assertion(jti: string): Readonly<Record<string, string>> {
   };
 }
 
-/** The first status that is not 503: after `/readyz` is 200, a worker may still have a broken connection, or have failed to read keys just before. */
+/** The first status that is not 503: after `/readyz` is 200, the service may still have a broken connection, or have failed to read keys just before. */
 async function decided(request: () => Promise<number>): Promise<number> {
   let status = 503;
   await until(async () => {
@@ -63,7 +63,7 @@ describe('a failover to a standby that is promoted, behind a name that follows t
       client_id: 'a',
       client_secret: String(JSON.parse(added).client_secret),
     };
-    const { program, url, managementUrl } = await startServiceWithWorkers({
+    const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
       KEY_DIRECTORY: 'postgres',
       KEY_PUBLICATION_SECONDS: '1',
@@ -114,7 +114,7 @@ describe('a failover to a standby that lacks the last seconds', () => {
       return running.stdout();
     };
     await run('migrate', []);
-    const { program, url, managementUrl } = await startServiceWithWorkers({
+    const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
       KEY_DIRECTORY: 'postgres',
       KEY_PUBLICATION_SECONDS: '1',

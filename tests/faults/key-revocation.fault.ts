@@ -49,7 +49,7 @@ describe('npm run keys -- revoke', () => {
   it.concurrent('makes a living replica switch to its standby key without a pause, and every replica refuse the revoked one for good', async () => {
     await using directory = await createDirectory();
     const { shared } = directory;
-    await using one = await ReplicaWithClocks.start({ ...shared, WORKERS: '2' });
+    await using one = await ReplicaWithClocks.start({ ...shared });
     await using other = await ReplicaWithClocks.start(shared);
     await Promise.all([one.untilReady(), other.untilReady()]);
     const leaked = await one.getToken();

@@ -19,7 +19,7 @@ const DESTINATIONS = {
   'a full pipe that nobody reads': { note: undefined },
 } as const;
 
-describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is', (WORKERS) => {
+describe('the service, whose standard output is', () => {
   const pipes: UnreadPipe[] = [];
   afterEach(() => {
     for (const pipe of pipes.splice(0)) pipe[Symbol.dispose]();
@@ -35,10 +35,9 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
   }
 
   it.each(Object.keys(DESTINATIONS) as (keyof typeof DESTINATIONS)[])(
-    '%s: issues tokens, reports the loss, and ends on SIGTERM with all of its processes',
+    '%s: issues tokens, reports the loss, and ends on SIGTERM',
     async (destination) => {
-      await using service = await startServiceOn(open(destination), { WORKERS });
-      // On a new connection each, so that both workers get some.
+      await using service = await startServiceOn(open(destination));
       for (let count = 0; count < REQUESTS; count += 1) {
         expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
       }
@@ -55,7 +54,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
   it('a pipe that is closed and opened again: goes on, and says how many lines were lost', async () => {
     const pipe = new UnreadPipe();
     pipes.push(pipe);
-    await using service = await startServiceOn(pipe.writer, { WORKERS });
+    await using service = await startServiceOn(pipe.writer);
     pipe.closeReader();
     await until(async () => {
       await requestToken(service.url, DEMO_TOKEN_REQUEST);
@@ -79,7 +78,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
   it('a pipe that nobody reads for a long time: keeps a bounded number of lines, and then says how many were lost', async () => {
     const pipe = new UnreadPipe();
     pipes.push(pipe);
-    await using service = await startServiceOn(pipe.writer, { WORKERS });
+    await using service = await startServiceOn(pipe.writer);
     const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
     const load = Array.from({ length: CONNECTIONS }, async () => {
       while ((await service.linesLost()) === 0)

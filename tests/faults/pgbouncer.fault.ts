@@ -9,7 +9,7 @@ import { requestToken, send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { keepsStatements, startPgBouncer } from '../support/pg-bouncer.ts';
 import { runProgram } from '../support/program.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -74,7 +74,7 @@ where(keepsStatements(), describe)('a service behind PgBouncer in transaction mo
     };
 
     await using first = await startPgBouncer(role.url, TRANSACTION_MODE);
-    const { program, url, managementUrl } = await startServiceWithWorkers({
+    const { program, url, managementUrl } = await startServiceProcess({
       CLIENT_REPOSITORY: 'postgres',
       DATABASE_URL: first.url,
       DATABASE_POOL_SIZE: '10',

@@ -4,7 +4,7 @@ import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const ISSUER = 'http://issuer.test';
@@ -33,7 +33,7 @@ interface Fault {
 }
 
 let server: DatabaseServer;
-let service: ServiceWithWorkers;
+let service: ServiceProcess;
 
 const FAULTS: readonly Fault[] = [
   {
@@ -95,14 +95,13 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 beforeEach(async () => {
-  service = await startServiceWithWorkers({
+  service = await startServiceProcess({
     BASE_URL: ISSUER,
     CLIENT_REPOSITORY: 'postgres',
     KEY_DIRECTORY: 'postgres',
     KEY_PUBLICATION_SECONDS: '1',
     DATABASE_URL: server.urlOf(ROLE, 'service'),
     CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt',
-    WORKERS: '1',
   });
   await until(async () => (await ask()) === 200, 'tokens are issued');
 });

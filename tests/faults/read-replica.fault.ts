@@ -8,7 +8,7 @@ import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runAt } from '../support/run-at.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { WorkloadKey } from '../support/workload-issuer.ts';
 
@@ -78,14 +78,13 @@ beforeEach(async () => {
 afterEach(() => opened.disposeAsync());
 
 async function startOnStandby(more: Form = {}) {
-  const service = await startServiceWithWorkers({
+  const service = await startServiceProcess({
     CLIENT_REPOSITORY: 'postgres',
     DATABASE_URL: urls.standby,
     CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt,federated_jwt',
     CLIENT_ASSERTION_ISSUERS_FILE: issuersFile,
     KEY_PUBLICATION_SECONDS: '1',
     BASE_URL: ISSUER,
-    WORKERS: '1',
     ...more,
   });
   opened.use(service.program);

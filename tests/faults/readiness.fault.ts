@@ -6,7 +6,7 @@ import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const LOCK_MS = 6_000;
@@ -23,11 +23,10 @@ beforeAll(async () => {
     program: service,
     url,
     managementUrl: management,
-  } = await startServiceWithWorkers({
+  } = await startServiceProcess({
     CLIENT_REPOSITORY: 'postgres',
     CLIENT_SECRET_COST: '4',
     DATABASE_URL: server.urlOf('postgres', 'postgres'),
-    WORKERS: '1',
   }));
   const { client_id, client_secret, client_name, scope } = GOOD_CLIENT;
   const table = clientsTable({ query: (text, values) => server.query(text, values) });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 /** More than a process works on at once (1,000), and more than Node.js reads from in one step (1,024). */
@@ -11,9 +11,9 @@ const CONNECTIONS = 2_048;
 /** In one pass of the event loop there are 16 signatures for 64 refusals. As long as refusals were not paced, 3 to 7 for 100. */
 const TOKENS_FOR_EACH_REFUSAL = 0.15;
 
-/** A service with one process, and a flood of it: the token request, or GET with a path. */
+/** A service, and a flood of it: the token request, or GET with a path. */
 async function startFlood(path?: string) {
-  const service = await startServiceWithWorkers({ WORKERS: '1', PUBLIC_METADATA: 'true' });
+  const service = await startServiceProcess({ PUBLIC_METADATA: 'true' });
   const args = [new URL(service.url).port, String(CONNECTIONS), ...(path === undefined ? [] : [path])];
   const flood = runProgram('tests/support/repeat-requests.ts', {}, args);
   return {

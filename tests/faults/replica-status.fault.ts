@@ -22,7 +22,7 @@ describe('the status of two replicas that share their keys', () => {
     };
     await using early = await ReplicaWithClocks.start(settings, 5);
     await early.untilReady();
-    await using late = await ReplicaWithClocks.start({ ...settings, WORKERS: '2' });
+    await using late = await ReplicaWithClocks.start({ ...settings });
     await late.untilReady();
 
     // Each replica registers itself, and reads who else has, every few seconds.

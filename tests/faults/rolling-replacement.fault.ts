@@ -43,7 +43,6 @@ function start({ port, managementPort }: Backend, folder = process.cwd()): Progr
     PUBLIC_METADATA: 'true',
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
-    WORKERS: '1',
     ...TIMES,
   };
   return followProgram(spawn(process.execPath, ['config/main.ts'], { cwd: folder, env }));

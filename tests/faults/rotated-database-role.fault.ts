@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clientsTable } from '../support/clients-table.ts';
 import { requestToken } from '../support/http.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
-import { startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -34,7 +34,7 @@ describe('DATABASE_URL_FILE whose role or password is rotated while the service 
   async function start(url: string) {
     await write(url);
     const settings = { CLIENT_REPOSITORY: 'postgres', KEY_DIRECTORY: 'postgres', KEY_PUBLICATION_SECONDS: '1' };
-    const service = await startServiceWithWorkers({ ...settings, DATABASE_URL_FILE: file });
+    const service = await startServiceProcess({ ...settings, DATABASE_URL_FILE: file });
     await until(async () => (await requestToken(service.url, form)).status === 200, 'a token is issued');
     return service;
   }

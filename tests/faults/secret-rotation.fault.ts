@@ -3,12 +3,12 @@ import { clientsInProcess, type RunClients } from '../adapters/cli/clients-progr
 import { freshTables } from '../support/details-tables.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 let database: TestDatabase;
-let service: ServiceWithWorkers;
+let service: ServiceProcess;
 let clients: RunClients;
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
   await freshTables(database);
   clients = clientsInProcess(database.url);
   const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENT_SECRET_COST: '4' };
-  service = await startServiceWithWorkers(settings);
+  service = await startServiceProcess(settings);
 }, 120_000);
 afterAll(async () => {
   await service.program[Symbol.asyncDispose]();
@@ -57,7 +57,7 @@ async function statusOf(client_secret: string): Promise<number> {
   return (await requestToken(service.url, form)).status;
 }
 
-describe('the rotation of a secret, with two workers and registrations in PostgreSQL', () => {
+describe('the rotation of a secret, with registrations in PostgreSQL', () => {
   it('fails no request while two clients change over one after the other, and then refuses the old secret', async () => {
     const first = await secretOf('add', 'billing', '--name', 'Billing', '--scope', 'read');
     const [one, two] = [busyClient(first), busyClient(first)];
@@ -84,13 +84,12 @@ describe('the rotation of a secret, with two workers and registrations in Postgr
 
   it('is announced by a metric before a secret expires', async () => {
     await secretOf('add', 'expiring', '--name', 'Expiring', '--scope', 'read', '--expires-in', '10d');
-    const another = await startServiceWithWorkers({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
+    const another = await startServiceProcess({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url });
     const expiring = async () => {
       const samples = readSamples((await send(another.managementUrl, '/metrics')).text);
       return ['auth_client_secrets_expiring', 'auth_client_keys_expiring'].map((name) => total(samples, name));
     };
-    // Both workers count.
-    await until(async () => (await expiring()).join() === '2,0', 'the workers have counted');
+    await until(async () => (await expiring()).join() === '1,0', 'the service has counted');
     await another.program[Symbol.asyncDispose]();
   });
 });

@@ -9,7 +9,7 @@ import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFil
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { createSqliteFile, type SqliteFile } from '../support/sqlite-file.ts';
 import { until } from '../support/until.ts';
 
@@ -74,10 +74,10 @@ describe('a million clients in a file of SQLite', () => {
   }, 600_000);
 });
 
-describe('a service with workers whose file is changed under load', () => {
-  let service: ServiceWithWorkers;
+describe('a service whose file is changed under load', () => {
+  let service: ServiceProcess;
   beforeEach(async () => {
-    service = await startServiceWithWorkers({
+    service = await startServiceProcess({
       CLIENT_REPOSITORY: 'sqlite',
       DATABASE_FILE: file.path,
       CLIENT_SECRET_COST: '4',
@@ -125,7 +125,7 @@ describe('a service with workers whose file is changed under load', () => {
     expect(rows()).toBe(SOME + 1);
   }, 400_000);
 
-  it('sees each of fifty changes at the next request, in every worker', async () => {
+  it('sees each of fifty changes at the next request', async () => {
     const clients = clientsInProcess('', { DATABASE_FILE: file.path });
     const other = 'changed';
     await file.add({ ...REGISTERED_CLIENT, clientId: other });

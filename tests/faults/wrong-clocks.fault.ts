@@ -44,7 +44,7 @@ describe('replicas that share their public keys', () => {
       await other.untilReady();
       const kids = (await one.kids()).toSorted();
 
-      await using wrong = await ReplicaWithClocks.start({ ...shared, WORKERS: '2' }, offset);
+      await using wrong = await ReplicaWithClocks.start({ ...shared }, offset);
       await until(() => wrong.program.stdout().includes('"event":"clock_wrong"'), 'it notices');
       await wrong.program.printed(/"event":"started"/);
       for (let time = 0; time < TOKENS; time += 1) {
@@ -76,7 +76,7 @@ describe('replicas that share their public keys', () => {
   it('a replica that was stopped for longer than the lease issues no token that a cached key set cannot verify', async () => {
     await using one = await ReplicaWithClocks.start(shared);
     await one.untilReady();
-    await using other = await ReplicaWithClocks.start({ ...shared, WORKERS: '2' });
+    await using other = await ReplicaWithClocks.start({ ...shared });
     await other.untilReady();
     const kid = kidOf(await other.getToken());
     const stopped = [other.program.process.pid ?? 0];
@@ -111,7 +111,7 @@ describe('a clock that is set back', () => {
   ])(
     '%s interrupts nothing',
     async (_how, directory, wallSeconds) => {
-      await using service = await ReplicaWithClocks.start({ ...shared, KEY_DIRECTORY: directory, WORKERS: '2' });
+      await using service = await ReplicaWithClocks.start({ ...shared, KEY_DIRECTORY: directory });
       await service.untilReady();
       service.shift({ wallSeconds });
       const until_ = performance.now() + 3_000;

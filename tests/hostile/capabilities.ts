@@ -176,26 +176,22 @@ export const CAPABILITIES: Readonly<Record<string, Capability>> = {
     options: { files: { MANAGEMENT_TOKEN_FILE: 'an-operator-secret-of-38-characters-xx' } },
     answers: {},
   },
-  'one process': { options: { settings: { WORKERS: '1' } }, answers: {} },
 };
 
-/** All of them in one service with workers. */
-export const EVERYTHING: Capability = Object.entries(CAPABILITIES)
-  .filter(([name]) => name !== 'one process')
-  .map(([, capability]) => capability)
-  .reduce(({ options, answers }, added) => ({
-    options: {
-      settings: {
-        ...options.settings,
-        ...added.options.settings,
-        ...methods('client_secret_basic', 'private_key_jwt', 'federated_jwt'),
-      },
-      files: { ...options.files, ...added.options.files },
-      client: { ...options.client, ...added.options.client },
-      uses: collector,
+/** All of them in one service. */
+export const EVERYTHING: Capability = Object.values(CAPABILITIES).reduce(({ options, answers }, added) => ({
+  options: {
+    settings: {
+      ...options.settings,
+      ...added.options.settings,
+      ...methods('client_secret_basic', 'private_key_jwt', 'federated_jwt'),
     },
-    answers: { ...answers, ...added.answers },
-  }));
+    files: { ...options.files, ...added.options.files },
+    client: { ...options.client, ...added.options.client },
+    uses: collector,
+  },
+  answers: { ...answers, ...added.answers },
+}));
 
 async function collector(stack: AsyncDisposableStack) {
   return stack.use(await OtlpReceiver.start()).environment;

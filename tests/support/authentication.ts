@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
@@ -23,7 +22,7 @@ export function authenticateBySecretWith(
   parts: Pick<AuthenticateBySecretParts, 'clients' | 'secrets'> & Partial<AuthenticateBySecretParts>,
 ): AuthenticateBySecret {
   return new AuthenticateBySecret({
-    verifiedSecrets: new VerifiedSecretCache(new FixedClock(), { key: randomBytes(32), lifetimeSeconds: 300 }),
+    verifiedSecrets: new VerifiedSecretCache(new FixedClock(), { lifetimeSeconds: 300 }),
     slots: new VerificationQueue(),
     ...parts,
   });

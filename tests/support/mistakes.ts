@@ -233,7 +233,7 @@ const VALUES: readonly Mistake[] = [
   { what: 'another unit', set: { TOKEN_LIFETIME_MINUTES: '5' }, cure: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'a missing unit', set: { TOKEN_LIFETIME: '300' }, cure: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'a missing letter', set: { PUBLIC_METADTA: 'true' }, cure: /did you mean PUBLIC_METADATA\?/ },
-  { what: 'a singular', set: { WORKERS: '', WORKER: '2' }, cure: /did you mean WORKERS\?/ },
+  { what: 'a singular', set: { TRUSTED_PROXY: '10.0.0.1' }, cure: /did you mean TRUSTED_PROXIES\?/ },
   { what: 'lower case', set: { token_lifetime_seconds: '300' }, cure: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'yes in place of true', set: { PUBLIC_METADATA: 'yes' }, cure: /must be true or false/ },
   { what: 'True', set: { PUBLIC_METADATA: 'True' }, cure: /must be true or false/ },

@@ -1,6 +1,7 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readPublicKey, readSigningKey } from '../../adapters/jwt/create-key-factory.ts';
+import { createKeyFactory, readPublicKey } from '../../adapters/jwt/create-key-factory.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 
 /** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */
@@ -29,10 +30,11 @@ export function pooledKeyFactory(): KeyFactory {
     read: readPublicKey,
     make() {
       pool ??= readKeyPool();
-      const key = pool[made % pool.length];
+      const der = pool[made % pool.length];
       made += 1;
-      if (key === undefined) throw new Error('the key pool is empty');
-      return readSigningKey(randomUUID(), 'RS256', key);
+      if (der === undefined) throw new Error('the key pool is empty');
+      const file = { key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }), kid: randomUUID() };
+      return createKeyFactory({ ids: new RandomIdGenerator(), file }).make('RS256');
     },
   };
 }

@@ -22,7 +22,6 @@ export function startReplica({ port, managementPort }: Backend, more: Readonly<R
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '400',
-    WORKERS: '1',
     ...more,
   });
 }

@@ -72,7 +72,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
 
   const { log, text, lines, write } = createLogBuffer();
   const { settings } = configuration.value;
-  const container = await buildContainer({ ...configuration.value, ...options.limits }, 'single', (container) => {
+  const container = await buildContainer({ ...configuration.value, ...options.limits }, (container) => {
     container.registerInstance(PARTS.log, log);
     // As in production, audit lines are on standard output unless there is a file for them.
     if (settings.AUDIT_FILE === undefined) {
@@ -82,7 +82,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     options.override?.(container);
   });
   options.opened?.(container);
-  const service = await startProcess(container, settings, 'single');
+  const service = await startProcess(container, settings, environment);
 
   recordAnswersOf(service.port);
   const stop = async () => {

@@ -5,7 +5,7 @@ import { clientsTable } from './clients-table.ts';
 import { freshTables } from './details-tables.ts';
 import { OtlpReceiver } from './otlp-receiver.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from './service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 import { WorkloadIssuer } from './workload-issuer.ts';
 
@@ -16,8 +16,8 @@ export const TOKEN_REQUEST = {
   client_secret: REGISTERED_SECRET,
 };
 
-/** A primary and two workers on PostgreSQL, with the key directory, every method and traces, which have every metric. */
-export interface ServiceWithEverything extends ServiceWithWorkers, AsyncDisposable {
+/** The service on PostgreSQL, with the key directory, every method and traces, which have every metric. */
+export interface ServiceWithEverything extends ServiceProcess, AsyncDisposable {
   readonly database: TestDatabase;
 }
 
@@ -30,7 +30,7 @@ export async function startServiceWithEverything(
   await freshTables(database);
   const issuers = join(folder, 'issuers.json');
   await writeFile(issuers, JSON.stringify([issuer.entry()]));
-  const service = await startServiceWithWorkers({
+  const service = await startServiceProcess({
     CLIENT_REPOSITORY: 'postgres',
     KEY_DIRECTORY: 'postgres',
     DATABASE_URL: database.url,

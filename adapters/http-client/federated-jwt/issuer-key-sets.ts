@@ -1,6 +1,7 @@
 import { PeriodicTask } from '../../../application/periodic-task.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { Dependency, Readiness } from '../../../application/ports/health-check.ts';
-import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
+import type { IssuerKeySet, IssuerKeys } from '../../../application/ports/issuer-keys.ts';
 import type { PublicJwk } from '../../../domain/public-jwk.ts';
 import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';
 
@@ -20,8 +21,6 @@ export interface IssuerKeySetsOptions {
   readonly refreshMs: number;
   /** How long a set is used after the last attempt that succeeded. */
   readonly staleMs: number;
-  /** Called with all sets when one has changed. Must not throw. */
-  readonly onChange: (sets: ReadonlyMap<string, IssuerKeySet>) => void;
   /** Must not throw. */
   readonly log: (event: IssuerKeySetEvent) => void;
   /** Milliseconds of a clock that nobody can set. */
@@ -37,7 +36,7 @@ interface Fetched {
  * Fetches the key sets of the trusted issuers: at the start, and again and again in the background, each issuer by itself. No
  * request makes it fetch, so nobody outside can. While an issuer is unavailable its last set stays in use, until it is stale.
  */
-export class IssuerKeySets implements Dependency {
+export class IssuerKeySets implements Dependency, IssuerKeys {
   readonly name = 'issuer key sets';
   readonly #sources: readonly IssuerSource[];
   readonly #options: IssuerKeySetsOptions;
@@ -56,23 +55,19 @@ export class IssuerKeySets implements Dependency {
 
   /** Resolves when the first attempt for each issuer has succeeded or failed. */
   async start(): Promise<void> {
-    this.#options.onChange(this.sets());
     await Promise.all(this.#refreshing.map((task) => task.start()));
   }
 
-  /** The usable sets, by issuer. */
-  sets(): ReadonlyMap<string, IssuerKeySet> {
-    const sets = new Map<string, IssuerKeySet>();
-    for (const { issuer, source } of this.#sources) {
-      const keys = 'keys' in source ? source.keys : this.#fetched.get(issuer)?.keys;
-      if (keys !== undefined) sets.set(issuer, { keys, current: !this.#faulty.has(issuer) });
-    }
-    return sets;
+  keysOf(issuer: string): IssuerKeySet {
+    const source = this.#sources.find((known) => known.issuer === issuer);
+    const set = source && this.#setOf(source);
+    if (set === undefined) throw new DependencyUnavailable(`key set of ${issuer}`, new Error('no key set'));
+    return set;
   }
 
   /** How many key sets are as they should be, are older than that, or are missing. */
   counts(): Readonly<Record<'current' | 'stale' | 'absent', number>> {
-    const sets = [...this.sets().values()];
+    const sets = this.#sources.flatMap((source) => this.#setOf(source) ?? []);
     const current = sets.filter((set) => set.current).length;
     return { current, stale: sets.length - current, absent: this.#sources.length - sets.length };
   }
@@ -87,6 +82,11 @@ export class IssuerKeySets implements Dependency {
   async close(): Promise<void> {
     this.#closing.abort(new Error('the service stops'));
     for (const task of this.#refreshing) task.close();
+  }
+
+  #setOf({ issuer, source }: IssuerSource): IssuerKeySet | undefined {
+    const keys = 'keys' in source ? source.keys : this.#fetched.get(issuer)?.keys;
+    return keys && { keys, current: !this.#faulty.has(issuer) };
   }
 
   #refresh(source: IssuerSource): PeriodicTask {
@@ -106,13 +106,12 @@ export class IssuerKeySets implements Dependency {
   }
 
   #succeeded(issuer: string, keys: readonly PublicJwk[]): false {
-    const before = this.#fetched.get(issuer);
+    const isFirst = !this.#fetched.has(issuer);
     const wasFaulty = this.#faulty.delete(issuer);
     this.#fetched.set(issuer, { keys, fetchedMs: this.#now() });
-    if (before === undefined || wasFaulty) {
+    if (isFirst || wasFaulty) {
       this.#options.log({ event: 'key_set_available', issuer, keys: keys.length });
     }
-    if (wasFaulty || JSON.stringify(before?.keys) !== JSON.stringify(keys)) this.#options.onChange(this.sets());
     return false;
   }
 
@@ -127,7 +126,6 @@ export class IssuerKeySets implements Dependency {
       this.#fetched.delete(issuer);
       this.#options.log({ event: 'key_set_expired', issuer });
     }
-    if (isNew || isStale) this.#options.onChange(this.sets());
     return true;
   }
 }

@@ -40,7 +40,6 @@ async function readiness(ctx: Exchange, checks: readonly HealthCheck[]): Promise
   ctx.body = { status: ready ? 'ready' : 'not_ready', checks: states };
 }
 
-/** The metrics of the whole service, in all of its processes. */
 function metrics(ctx: Exchange, { contentType, text }: Exposition): void {
   ctx.status = 200;
   ctx.set('Content-Type', contentType);

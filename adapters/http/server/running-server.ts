@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
-import type { ShutdownMode } from '../../../application/ports/processes.ts';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
 import type { ListenOptions } from './listening-sockets.ts';
 
@@ -10,16 +9,8 @@ export interface Address {
   readonly port: number;
 }
 
-/** Processes that answer requests in place of this one. */
-export interface Workers {
-  /** Resolves when all of them could listen. */
-  start(): Promise<void>;
-  /** Resolves when all of them listen. */
-  listen(): Promise<Address>;
-  /** Resolves when all of them have ended. They wait the grace time themselves. Also called if one of the above rejected, and again to end the grace time. */
-  stop(mode: ShutdownMode): Promise<void>;
-  processIds(): readonly number[];
-}
+/** `planned`: a load balancer sends requests here and gets the grace time to stop. `immediate`: a person waits. */
+export type ShutdownMode = 'planned' | 'immediate';
 
 /** What answers requests: a server on a port, or what a web server calls in its place. */
 export interface RequestServer {
@@ -40,9 +31,7 @@ export interface RunningServerParts {
   /** Opened first, so that it answers probes during the start. */
   readonly management?: Listener | undefined;
   /** The public port, opened last. */
-  readonly listener?: (() => Listener) | undefined;
-  /** Who listens there in place of this process. */
-  readonly workers?: Workers | undefined;
+  readonly listener: () => Listener;
   /** Called when everything but the public port is there. Resolves when the first request can be answered. */
   readonly publish?: () => Promise<void>;
   readonly lifecycle: Lifecycle;
@@ -66,8 +55,6 @@ export interface RunningServer {
   stop(mode: ShutdownMode): Promise<void>;
   /** Milliseconds of the grace and drain times. */
   stopsWithinMs(mode: ShutdownMode): number;
-  /** The processes that answer requests in place of this one. */
-  processIds(): readonly number[];
   /** At SIGHUP: opens its files again, or logs that there is none. Never rejects. */
   hangUp(): Promise<void>;
 }
@@ -88,7 +75,7 @@ export class Lifecycle implements HealthCheck {
 
 /** Resolves when everything listens. If something cannot, rejects with the reason and leaves nothing open. */
 export async function startServer(parts: RunningServerParts): Promise<RunningServer> {
-  const { management, listener, workers, publish, lifecycle, log } = parts;
+  const { management, listener, publish, lifecycle, log } = parts;
   const opened: RequestServer[] = [];
   const open = async ({ server, ...options }: Listener) => {
     const address = await server.listen(options);
@@ -97,11 +84,8 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
   };
   try {
     if (management !== undefined) await open(management);
-    await workers?.start();
     await publish?.();
-    const announced = (await workers?.listen()) ?? (listener && (await open(listener())));
-    if (announced === undefined) throw new Error('a server needs a listener or workers');
-    const { address, port } = announced;
+    const { address, port } = await open(listener());
     lifecycle.state = 'ready';
     log('started', { address, port });
 
@@ -116,11 +100,10 @@ export async function startServer(parts: RunningServerParts): Promise<RunningSer
         return stopped;
       },
       stopsWithinMs: (mode) => (mode === 'planned' ? parts.graceMs : 0) + parts.drainMs,
-      processIds: () => workers?.processIds() ?? [],
       hangUp: async () => (parts.reopenFiles === undefined ? log('sighup_ignored') : parts.reopenFiles()),
     };
   } catch (error) {
-    await closeAll(parts, opened, 'immediate', 0);
+    await closeAll(parts, opened, 0);
     throw error;
   }
 }
@@ -132,26 +115,21 @@ async function stopServer(
   mode: ShutdownMode,
   graceEnded: AbortSignal,
 ): Promise<void> {
-  const { workers, lifecycle, graceMs, drainMs, log } = parts;
+  const { lifecycle, graceMs, drainMs, log } = parts;
   log('stopping');
   lifecycle.state = 'stopping';
   for (const server of opened) server.retire();
-  graceEnded.addEventListener('abort', () => void workers?.stop('immediate'));
-  if (mode === 'planned' && workers === undefined) {
-    await delay(graceMs, undefined, { signal: graceEnded }).catch(() => {});
-  }
-  await closeAll(parts, opened, mode, drainMs);
+  if (mode === 'planned') await delay(graceMs, undefined, { signal: graceEnded }).catch(() => {});
+  await closeAll(parts, opened, drainMs);
   log('stopped');
 }
 
 /** The management listener, which opened first, closes last: /readyz answers until the end. */
 async function closeAll(
-  { workers, endWaits, closables }: RunningServerParts,
+  { endWaits, closables }: RunningServerParts,
   opened: readonly RequestServer[],
-  mode: ShutdownMode,
   drainMs: number,
 ): Promise<void> {
-  await workers?.stop(mode);
   for (const server of opened.toReversed()) await server.close(drainMs, endWaits);
   // The clients may all have disconnected while their verifications still wait.
   endWaits();

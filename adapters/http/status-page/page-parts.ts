@@ -35,14 +35,6 @@ const TABLES: Readonly<Record<string, Table>> = {
     ['request_id', 'Request id', 'mono id', '#request-{request_id}'],
   ] },
   keys: { stacks: true, empty: 'No key.', columns: [['kid', 'kid', 'mono'], ['alg', 'Algorithm'], ['state', 'State'], ['from both', 'From'], ['until both', 'Until']] },
-  workers: { section: ['processes', 'Processes'], stacks: true, columns: [
-    ['name', 'Process'],
-    ['listening yes', 'Listens'],
-    ['connections whole', 'Connections', 'figure'],
-    ['cpu share', 'CPU', 'figure'],
-    ['memory_bytes megabytes', 'Memory', 'figure'],
-    ['event_loop_p99 milliseconds', 'Event loop p99', 'figure'],
-  ] },
   checks: { section: ['checks', 'Checks'], columns: [['name', 'Check'], ['state', 'State'], ['text', 'Note']] },
   replicas: { section: ['replicas', 'Replicas'], columns: [
     ['name', 'Replica', 'mono'], ['clock_offset_seconds offset', 'Clock offset', 'figure'], ['seen_at distance', 'Keys seen', 'figure'],

@@ -10,19 +10,16 @@ const RECORDS_OF_A_CLIENT = 5;
 /** Registered clients that were refused last. */
 export const CLIENTS_MAX = 1_000;
 
-/** The refusals that this process has answered last, in memory. Adding one takes less than 2 µs. */
+/** The last refusals, in memory. Adding one takes less than 2 µs. */
 export class RefusalRecords {
   readonly #clock: Clock;
-  readonly #process: string;
   /** The latest last. */
   readonly #byReason = new Map<string, RefusalRecord[]>();
   /** In order of the last refusal. */
   readonly #byClient = new Map<string, RefusalRecord[]>();
 
-  /** @param process the name of this process in metrics. */
-  constructor(clock: Clock, process: string) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#process = process;
   }
 
   /** Records that are kept for reasons, at most 256 for each. */
@@ -77,7 +74,6 @@ export class RefusalRecords {
       remote_address: copyOf(line.remote_address),
       client_id: line.client_id === undefined ? undefined : copyOf(line.client_id, 'utf8'),
       duration_seconds: Math.round(line.duration_ms * 1_000) / 1e6,
-      process: this.#process,
     };
   }
 }

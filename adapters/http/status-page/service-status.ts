@@ -3,17 +3,14 @@ import { type CheckState, type HealthCheck, statesOf } from '../../../applicatio
 import {
   DATABASES,
   type DatabaseName,
-  type FoundRefusals,
   type KeyPeriod,
   type ProcessFigures,
-  type ProcessTotals,
   type RefusalQuery,
   type RefusalRecord,
   type ReplicaRecord,
 } from '../../../application/ports/telemetry.ts';
-import { WorkerTotals } from '../../../application/worker-totals.ts';
 import { nowInWords, topReason } from './now-in-words.ts';
-import type { StatusData, StatusWorker } from './status-data.ts';
+import type { StatusData } from './status-data.ts';
 import { StatusEvents } from './status-events.ts';
 import { type Reading, SAMPLE_SECONDS, StatusHistory } from './status-history.ts';
 
@@ -27,33 +24,26 @@ interface ServiceStatusParts {
   readonly checks: () => readonly HealthCheck[];
   /** What to do about a check that is not ready or has a note. */
   readonly cureOf: (check: CheckState) => string | undefined;
-  /** Of this process, without a reset of what a scrape resets. */
+  /** Without a reset of what a scrape resets. */
   readonly figures: () => Promise<ProcessFigures>;
-  /** Of each worker by its id; undefined for one that does not answer in time. */
-  readonly workers: () => Promise<ReadonlyMap<number, ProcessFigures | undefined>>;
   readonly queue: () => StatusData['queue'];
   readonly keys: () => readonly KeyPeriod[];
   readonly replicas: () => readonly ReplicaRecord[];
-  /** The processes by their names in metrics, and whether they answer requests; `null` if that is not their task. */
-  readonly processes: () => readonly Pick<StatusWorker, 'name' | 'listening'>[];
-  readonly findRefusals: (query: RefusalQuery) => Promise<FoundRefusals>;
+  /** The latest first. */
+  readonly findRefusals: (query: RefusalQuery) => readonly RefusalRecord[];
 }
 
-/** What the service does, collected for the status page from all processes, and a history of the last hour. */
+/** What the service does, collected for the status page, and a history of the last hour. */
 export class ServiceStatus {
   readonly #parts: ServiceStatusParts;
   readonly #history = new StatusHistory();
   readonly #events = new StatusEvents();
-  readonly #totals: WorkerTotals<ProcessFigures, ProcessTotals>;
-  /** As last measured: a worker that hangs keeps its last figures. */
-  #processes: Reading['processes'] = new Map();
   /** The most frequent reason of refusals at the last sample. */
   #topReason = '';
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: ServiceStatusParts) {
     this.#parts = parts;
-    this.#totals = new WorkerTotals({ ask: parts.workers, totalsOf: ({ totals }) => totals, add: addUp });
   }
 
   /** Samples of the history, at most 720. */
@@ -80,8 +70,8 @@ export class ServiceStatus {
 
   /** Records what has changed since the last time. */
   observe(): void {
-    const { clock, checks, processes, keys } = this.#parts;
-    this.#events.observe(clock.now(), { checks: statesOf(checks()), processes: processes(), keys: keys() });
+    const { clock, checks, keys } = this.#parts;
+    this.#events.observe(clock.now(), { checks: statesOf(checks()), keys: keys() });
   }
 
   /** Adds a sample to the history. Never rejects: a sample that cannot be taken is left out. */
@@ -104,12 +94,8 @@ export class ServiceStatus {
    */
   async data(since: number, query?: RefusalQuery): Promise<StatusData> {
     const { clock, service, keys, replicas, cureOf } = this.#parts;
-    // At the same time: each waits a second for a worker that hangs.
-    const [reading, refusals, records] = await Promise.all([
-      this.#read(),
-      this.#findLatest(query),
-      this.#findLatest({ reason: this.#topReason }),
-    ]);
+    const reading = await this.#read();
+    const records = this.#findLatest({ reason: this.#topReason });
     const lastMinute = this.#history.lastMinute(reading);
     const checks = statesOf(this.#parts.checks()).map((check) => {
       const cure = check.ready && check.note === undefined ? undefined : cureOf(check);
@@ -124,59 +110,41 @@ export class ServiceStatus {
       },
       summary: nowInWords({ checks, lastMinute, records: records.filter(({ at }) => at >= clock.now() - 60) }),
       checks,
-      totals: reading.totals.status,
+      totals: reading.figures.totals.status,
       last_minute: lastMinute,
       latency: this.#history.latency(reading),
       queue: this.#parts.queue(),
       keys: keys(),
-      workers: this.#workersOf(reading),
+      process: this.#processOf(reading),
       replicas: replicas(),
       database: this.#databaseOf(checks, reading),
       history: this.#history.since(since),
-      refusals,
+      refusals: this.#findLatest(query),
       events: this.#events.latestFirst,
     };
   }
 
-  /** `incomplete`: not found, but a process did not answer in time. */
-  async findRefusal(requestId: string): Promise<RefusalRecord | 'unknown' | 'incomplete'> {
-    const { records, complete } = await this.#parts.findRefusals({ requestId });
-    return records[0] ?? (complete ? 'unknown' : 'incomplete');
+  /** The refusal of this request, if it is kept. */
+  findRefusal(requestId: string): RefusalRecord | undefined {
+    return this.#parts.findRefusals({ requestId })[0];
   }
 
-  /** Of all processes together. */
-  async #findLatest(query: RefusalQuery = { latestClients: REFUSALS_MAX }): Promise<readonly RefusalRecord[]> {
-    const { records } = await this.#parts.findRefusals(query);
-    const latest = records.toSorted((one, other) => other.at - one.at);
-    const wanted =
-      'latestClients' in query
-        ? [...Map.groupBy(latest, ({ client_id: id }) => id).values()].flatMap(([last]) => last ?? [])
-        : latest;
-    return wanted.slice(0, REFUSALS_MAX);
+  #findLatest(query: RefusalQuery = { latestClients: REFUSALS_MAX }): readonly RefusalRecord[] {
+    return this.#parts.findRefusals(query).slice(0, REFUSALS_MAX);
   }
 
   async #read(): Promise<Reading> {
-    const [own, { answers, totals }] = await Promise.all([this.#parts.figures(), this.#totals.read()]);
-    const processes = new Map([['primary', own]]);
-    for (const [id, answer] of answers) {
-      const figures = answer ?? this.#processes.get(`worker-${id}`);
-      if (figures !== undefined) processes.set(`worker-${id}`, figures);
-    }
-    this.#processes = processes;
-    return { seconds: performance.now() / 1_000, totals: totals.reduce(addUp, own.totals), processes };
+    return { seconds: performance.now() / 1_000, figures: await this.#parts.figures() };
   }
 
-  #workersOf(reading: Reading): readonly StatusWorker[] {
-    return this.#parts.processes().map((process) => {
-      const figures = reading.processes.get(process.name);
-      return {
-        ...process,
-        cpu: this.#history.cores(process.name, reading),
-        memory_bytes: figures?.memoryBytes ?? null,
-        event_loop_p99: figures?.eventLoopP99 ?? null,
-        connections: figures?.connections ?? null,
-      };
-    });
+  #processOf(reading: Reading): StatusData['process'] {
+    const { memoryBytes, eventLoopP99, connections } = reading.figures;
+    return {
+      cpu: this.#history.cores(reading),
+      memory_bytes: memoryBytes,
+      event_loop_p99: eventLoopP99,
+      connections,
+    };
   }
 
   #databaseOf(checks: readonly CheckState[], reading: Reading): StatusData['database'] {
@@ -186,14 +154,4 @@ export class ServiceStatus {
     const available = states.every((state) => state.ready && (state.note === undefined || state.name === CLIENTS));
     return { state: available ? 'available' : 'unavailable', latency_seconds: this.#history.lookUpSeconds(reading) };
   }
-}
-
-/** Adds up the numbers of two records, and of the records in them, by their names. */
-function addUp<Totals extends object>(one: Totals, other: Totals): Totals {
-  const sum = new Map<string, unknown>(Object.entries(one));
-  for (const [name, value] of Object.entries(other)) {
-    const known = sum.get(name);
-    sum.set(name, typeof value === 'number' ? Number(known ?? 0) + value : addUp(known ?? {}, value));
-  }
-  return Object.fromEntries(sum) as Totals;
 }

@@ -36,7 +36,7 @@ export interface StatusData {
   readonly queue: Verifications & { readonly bounds: Verifications };
   /** The keys of this replica, and the keys of others that it trusts: `trusted`, whose state only that replica knows. */
   readonly keys: readonly KeyPeriod[];
-  readonly workers: readonly StatusWorker[];
+  readonly process: StatusProcess;
   /** This replica first, then the others that have reported in the last ten minutes: with `KEY_DIRECTORY=postgres`. */
   readonly replicas: readonly ReplicaRecord[];
   /** `null` if the service uses no database; otherwise with the mean duration of a look-up over the last minute. */
@@ -61,17 +61,15 @@ export interface StatusLatency {
   readonly p99: number | null;
 }
 
-/** One process. With workers, the primary answers no requests: `listening` and `connections` are `null`. */
-export interface StatusWorker {
-  /** `primary`, or `worker-3` as in metrics. */
-  readonly name: string;
-  readonly listening: boolean | null;
-  /** Cores that it used, over the last minute. */
+/** What the process uses. */
+export interface StatusProcess {
+  /** Cores, over the last minute. */
   readonly cpu: number | null;
-  readonly memory_bytes: number | null;
+  readonly memory_bytes: number;
   /** Delay of timers, over the last seconds. */
-  readonly event_loop_p99: number | null;
-  readonly connections: number | null;
+  readonly event_loop_p99: number;
+  /** To the public port. */
+  readonly connections: number;
 }
 
 /** Totals since the start, and percentiles and sizes at that time. */
@@ -89,7 +87,7 @@ export interface StatusSample extends Pick<StatusTotals, 'tokens' | 'cache_hits'
 /** A change of something that the service consists of, or depends on. */
 export interface StatusEvent {
   readonly at: number;
-  /** A check, a process, or the signing key. */
+  /** A check, or the signing key. */
   readonly subject: string;
   readonly text: string;
 }

@@ -1,5 +1,5 @@
 import type { CheckState } from '../../../application/ports/health-check.ts';
-import type { StatusData, StatusEvent, StatusWorker } from './status-data.ts';
+import type { StatusData, StatusEvent } from './status-data.ts';
 
 /** Events that are kept. */
 export const EVENTS_MAX = 20;
@@ -7,11 +7,10 @@ export const EVENTS_MAX = 20;
 /** What may change. */
 interface Observed {
   readonly checks: readonly CheckState[];
-  readonly processes: readonly Pick<StatusWorker, 'name' | 'listening'>[];
   readonly keys: readonly Pick<StatusData['keys'][number], 'kid' | 'state'>[];
 }
 
-/** The last changes: a dependency lost and back, a clock off, a worker ended, another key that signs. */
+/** The last changes: a dependency lost and back, a clock off, another key that signs. */
 export class StatusEvents {
   readonly #events: StatusEvent[] = [];
   /** What is compared: each subject with its state, and the words for it. */
@@ -23,20 +22,14 @@ export class StatusEvents {
   }
 
   /** Compares with the last time. The first time, nothing has changed. */
-  observe(at: number, { checks, processes, keys }: Observed): void {
+  observe(at: number, { checks, keys }: Observed): void {
     const signing = keys.find(({ state }) => state === 'signing')?.kid;
     const known = new Map([
       ...checks.map((check) => [check.name, stateOf(check)] as const),
-      ...processes.map(({ name, listening }) => {
-        return [name, [`${listening}`, listening === false ? 'does not listen' : 'listens']] as const;
-      }),
       ['key', [`${signing}`, signing === undefined ? 'no key signs' : `${signing} signs`]] as const,
     ]);
     for (const [subject, [state, text]] of known) {
       if (this.#known !== undefined && this.#known.get(subject)?.[0] !== state) this.#add({ at, subject, text });
-    }
-    for (const subject of this.#known?.keys() ?? []) {
-      if (!known.has(subject)) this.#add({ at, subject, text: 'has ended' });
     }
     this.#known = known;
   }

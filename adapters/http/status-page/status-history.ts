@@ -1,4 +1,4 @@
-import type { DurationCounts, ProcessFigures, ProcessTotals } from '../../../application/ports/telemetry.ts';
+import type { DurationCounts, ProcessFigures } from '../../../application/ports/telemetry.ts';
 import type { LastMinute, StatusLatency, StatusSample } from './status-data.ts';
 
 /** Seconds between two samples, and the most samples that are kept: one hour. */
@@ -8,12 +8,11 @@ export const SAMPLES_MAX = 720;
 /** Samples that cover a minute. */
 const SAMPLES_OF_A_MINUTE = 60 / SAMPLE_SECONDS;
 
-/** What all processes have counted, and the figures of each that has answered in time, by its name. */
+/** What was measured at one moment. */
 export interface Reading {
   /** In seconds of a clock that nobody sets. */
   readonly seconds: number;
-  readonly totals: ProcessTotals;
-  readonly processes: ReadonlyMap<string, ProcessFigures>;
+  readonly figures: ProcessFigures;
 }
 
 /** Samples of the last hour, and what the service measured in the last minute. */
@@ -29,9 +28,9 @@ export class StatusHistory {
 
   /** @param waiting verifications in all queues. */
   add(now: Reading, { at, ready, waiting }: Pick<StatusSample, 'at' | 'ready' | 'waiting'>): void {
-    const { status, issued } = now.totals;
+    const { status, issued } = now.figures.totals;
     const { tokens, refusals, cache_hits, cache_misses } = status;
-    const before = this.#readings.at(-1)?.totals.issued;
+    const before = this.#readings.at(-1)?.figures.totals.issued;
     this.#samples.push({
       at,
       ready,
@@ -54,8 +53,9 @@ export class StatusHistory {
   }
 
   /** From a minute ago, or from the first sample, until now. So are the other figures. */
-  lastMinute({ totals: { status } }: Reading): LastMinute {
-    const before = this.#readings[0]?.totals.status;
+  lastMinute({ figures }: Reading): LastMinute {
+    const { status } = figures.totals;
+    const before = this.#readings[0]?.figures.totals.status;
     const refusals = Object.entries(status.refusals).map(([reason, count]) => {
       return [reason, count - (before?.refusals[reason] ?? 0)] as const;
     });
@@ -66,27 +66,29 @@ export class StatusHistory {
     };
   }
 
-  latency({ totals }: Reading): { readonly token_issued: StatusLatency; readonly token_refused: StatusLatency } {
+  latency({ figures: { totals } }: Reading): {
+    readonly token_issued: StatusLatency;
+    readonly token_refused: StatusLatency;
+  } {
     const latencyOf = (kind: 'issued' | 'refused') => {
-      const quantile = (share: number) => quantileBetween(this.#readings[0]?.totals[kind], totals[kind], share);
+      const quantile = (share: number) => quantileBetween(this.#readings[0]?.figures.totals[kind], totals[kind], share);
       return { p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) };
     };
     return { token_issued: latencyOf('issued'), token_refused: latencyOf('refused') };
   }
 
   /** The mean duration of a look-up. */
-  lookUpSeconds({ totals }: Reading): number | null {
-    const before = this.#readings[0]?.totals;
+  lookUpSeconds({ figures: { totals } }: Reading): number | null {
+    const before = this.#readings[0]?.figures.totals;
     const count = totals.lookUps - (before?.lookUps ?? 0);
     return count > 0 ? (totals.lookUpSeconds - (before?.lookUpSeconds ?? 0)) / count : null;
   }
 
-  /** The cores that a process has used; of one that is younger, since it was first measured. */
-  cores(name: string, now: Reading): number | null {
-    const before = this.#readings.find(({ processes }) => processes.has(name));
-    const [from, to] = [before?.processes.get(name), now.processes.get(name)];
-    if (before === undefined || from === undefined || to === undefined || now.seconds <= before.seconds) return null;
-    return (to.cpuSeconds - from.cpuSeconds) / (now.seconds - before.seconds);
+  /** The cores that the process has used. */
+  cores(now: Reading): number | null {
+    const [before] = this.#readings;
+    if (before === undefined || now.seconds <= before.seconds) return null;
+    return (now.figures.cpuSeconds - before.figures.cpuSeconds) / (now.seconds - before.seconds);
   }
 }
 

@@ -78,9 +78,8 @@ async function data(ctx: Exchange, status: ServiceStatus): Promise<void> {
 }
 
 async function refusal(ctx: Exchange, status: ServiceStatus): Promise<void> {
-  const found = await status.findRefusal(ctx.path.slice(ctx.path.lastIndexOf('/') + 1));
-  if (found === 'unknown') return sendRefusal(ctx, httpRefusal('resource_unknown'));
-  if (found === 'incomplete') return sendRefusal(ctx, httpRefusal('dependency_unavailable'));
+  const found = status.findRefusal(ctx.path.slice(ctx.path.lastIndexOf('/') + 1));
+  if (found === undefined) return sendRefusal(ctx, httpRefusal('resource_unknown'));
   answer(ctx, found);
 }
 

@@ -3,8 +3,8 @@ import type { MonotonicClock } from '../../../application/ports/clock.ts';
 import {
   type AssertionUse,
   USED_ASSERTIONS_LIMITS,
+  type UsedAssertions,
   type UsedAssertionsLoad,
-  type UsedAssertionsStore,
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 
@@ -29,7 +29,7 @@ interface Entry {
  * Used assertions in this process's memory: digests, so that each costs the same, 150 bytes of the heap. Only the clock for
  * durations matters.
  */
-export class InMemoryUsedAssertions implements UsedAssertionsStore {
+export class InMemoryUsedAssertions implements UsedAssertions {
   readonly #clock: Pick<MonotonicClock, 'now'>;
   readonly #limits: typeof USED_ASSERTIONS_LIMITS;
   /** The second at which each entry ends. */

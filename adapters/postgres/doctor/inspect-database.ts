@@ -70,7 +70,7 @@ function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readon
 
 function inspectLimit({ owner, max, open, cure }: ConnectionLimit, connections: number): Finding {
   const text = `a replica opens up to ${connections} connections; ${owner} allows ${max}, and ${open} are open`;
-  const cures = `${cure}, or lower DATABASE_POOL_SIZE or WORKERS`;
+  const cures = `${cure}, or lower DATABASE_POOL_SIZE`;
   if (connections > max) return problem(text, cures);
   return connections + open > max ? note(text, cures) : fine(text);
 }

@@ -4,8 +4,8 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import {
   type AssertionUse,
   USED_ASSERTIONS_LIMITS,
+  type UsedAssertions,
   type UsedAssertionsLoad,
-  type UsedAssertionsStore,
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 import type { ConnectionOptions } from '../connection.ts';
@@ -31,7 +31,7 @@ const COUNTED_SHARE = 0.1;
  * Used assertions in the table `used_assertions`, which all replicas share. A batch is one transaction. The limits are
  * approximate: the table is counted every five seconds, and between that only what this process adds is known.
  */
-export class PostgresUsedAssertions implements UsedAssertionsStore {
+export class PostgresUsedAssertions implements UsedAssertions {
   readonly #runner: Pick<Runner, 'run' | 'tryRun'>;
   readonly #clock: Clock;
   readonly #limits: typeof USED_ASSERTIONS_LIMITS;
@@ -145,7 +145,7 @@ function digestOf({ clientId, assertionId }: AssertionUse): string {
   return hash('sha256', `${clientId}\0${assertionId}`, 'base64url');
 }
 
-/** Each worker sends one batch of uses at a time. */
+/** One batch of uses is sent at a time. */
 export const USES_POOL_SIZE = 4;
 
 /**

@@ -55,7 +55,6 @@ async function openRules(configuration: Configuration) {
   try {
     const storage = await STORAGES[CLIENT_REPOSITORY]({
       configuration,
-      role: 'single',
       clock: new SystemClock(),
       ids: new RandomIdGenerator(),
       log,

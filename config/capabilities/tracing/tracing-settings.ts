@@ -20,7 +20,7 @@ export const TRACING_SETTINGS = settingsGroup({
     OTEL_TRACES_SAMPLER_ARG: ratio().default(1).describe('the part that a sampler with a ratio records'),
     OTEL_BSP_SCHEDULE_DELAY: wholeNumber(1, 600_000).default(5_000).describe('milliseconds after which a batch is sent that is not full'),
     OTEL_BSP_EXPORT_TIMEOUT: wholeNumber(1, 600_000).default(30_000).describe('milliseconds for all attempts. A batch is sent again after 1 s, 1.5 s and so on, if the collector was out of reach or answered 429, 502, 503 or 504'),
-    OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000).default(2_048).describe('spans that wait in each worker'),
+    OTEL_BSP_MAX_QUEUE_SIZE: wholeNumber(1, 1_000_000).default(2_048).describe('spans that wait'),
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeNumber(1, 10_000).default(512).describe('spans of a batch'),
     OTEL_SERVICE_NAME: text().optional().meta({ absent: `\`${SERVICE_NAME}\``, description: '`service.name`, before that of `OTEL_RESOURCE_ATTRIBUTES`' }),
     OTEL_RESOURCE_ATTRIBUTES: keyValues().default({}).describe('further attributes of the service, in the form of the header fields'),

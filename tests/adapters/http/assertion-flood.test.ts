@@ -53,7 +53,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
       client_assertion,
     });
   const bound = async (name: string) => {
-    const { text } = await service().container.resolve(PARTS.metricsScrape)();
+    const { text } = await service().container.resolve(PARTS.processMetrics).exposition();
     return total(readSamples(text), name);
   };
 

@@ -304,7 +304,7 @@ describe('private_key_jwt', () => {
       clients: [clientWith('ec', [EC.jwk])],
       override: (container) => {
         const store = new InMemoryUsedAssertions(container.resolve(PARTS.monotonicClock), limits);
-        container.registerInstance(PARTS.usedAssertionsStore, store);
+        container.registerInstance(PARTS.usedAssertions, store);
       },
     });
     const present = (client_assertion: string) =>

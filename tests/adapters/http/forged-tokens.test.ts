@@ -1,12 +1,11 @@
 import { type KeyObject, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, type HttpAnswer, send, sendRaw } from '../../support/http.ts';
+import { knownKeyFactory } from '../../support/known-key.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
@@ -29,8 +28,9 @@ beforeAll(async () => {
   const options: ServiceOptions = {
     override: (container) => {
       container.registerInstance(PARTS.clock, clock);
-      const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
-      container.registerInstance(PARTS.keyFactory, createKeyFactory({ ids: new RandomIdGenerator(), privateKeys }));
+      const { factory, kid, privateKey } = knownKeyFactory();
+      made.set(kid, privateKey);
+      container.registerInstance(PARTS.keyFactory, factory);
     },
   };
   const made = new Map<string, KeyObject>();

@@ -28,7 +28,6 @@ function server() {
   return { http, sockets: new ListeningSockets(http) };
 }
 
-// `reusePort` as on Linux: tests/faults/worker-sockets.fault.ts runs workers without it.
 describe.each([[false], [true]])('the sockets of a server, with reusePort %s', (reusePort) => {
   it('answer the callers that have connected when the server closes, and refuse the next', async () => {
     const { sockets } = server();

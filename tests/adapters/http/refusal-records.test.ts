@@ -21,7 +21,7 @@ const LINE: RequestLine = {
 
 describe('the records of refusals', () => {
   it('have what the log line has, and when it was', () => {
-    const records = new RefusalRecords(new FixedClock(1_800_000_000), 'worker-3');
+    const records = new RefusalRecords(new FixedClock(1_800_000_000));
     records.add({ ...LINE, client_id: 'good-client' });
     expect(records.find({ requestId: 'id-0' })).toEqual([
       {
@@ -35,13 +35,12 @@ describe('the records of refusals', () => {
         remote_address: '192.0.2.7',
         client_id: 'good-client',
         duration_seconds: 0.0125,
-        process: 'worker-3',
       },
     ]);
   });
 
   it('name what was unavailable, and nothing else of a fault', () => {
-    const records = new RefusalRecords(new FixedClock(), 'primary');
+    const records = new RefusalRecords(new FixedClock());
     const fault = new DependencyUnavailable('client repository', new Error('its cause'));
     records.add({ ...LINE, reason: 'dependency_unavailable', fault });
     const found = records.find({ requestId: 'id-0' });
@@ -50,7 +49,7 @@ describe('the records of refusals', () => {
   });
 
   it('are of refused requests only', () => {
-    const records = new RefusalRecords(new FixedClock(), 'primary');
+    const records = new RefusalRecords(new FixedClock());
     const { reason: _, ...answered } = LINE;
     records.add({ ...answered, status: 200 });
     expect(records.size).toBe(0);
@@ -58,7 +57,7 @@ describe('the records of refusals', () => {
   });
 
   it('are 256 for each reason, so that a flood of one evicts no record of another', () => {
-    const records = new RefusalRecords(new FixedClock(), 'primary');
+    const records = new RefusalRecords(new FixedClock());
     records.add({ ...LINE, request_id: 'of another reason', reason: 'scope_malformed' });
     for (let number = 0; number < 3 * RECORDS_OF_A_REASON + 7; number += 1) {
       records.add({ ...LINE, request_id: `flood-${number}` });
@@ -71,7 +70,7 @@ describe('the records of refusals', () => {
   });
 
   it('are 5 for each registered client, the latest first, also when a flood has evicted them elsewhere', () => {
-    const records = new RefusalRecords(new FixedClock(), 'primary');
+    const records = new RefusalRecords(new FixedClock());
     const add = (number: number) => records.add({ ...LINE, request_id: `own-${number}`, client_id: 'good-client' });
     for (let number = 1; number <= 4; number += 1) add(number);
     const own = () => records.find({ clientId: 'good-client' }).map(({ request_id: id }) => id);
@@ -84,7 +83,7 @@ describe('the records of refusals', () => {
   });
 
   it('are of 1,000 clients, of which the one that was refused least recently is evicted', () => {
-    const records = new RefusalRecords(new FixedClock(), 'primary');
+    const records = new RefusalRecords(new FixedClock());
     const refuse = (clientId: string) => records.add({ ...LINE, client_id: clientId });
     refuse('first');
     refuse('second');

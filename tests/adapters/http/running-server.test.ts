@@ -86,46 +86,6 @@ describe('startServer', () => {
     expect(listening).toEqual([[true, false]]);
     await running.stop('immediate');
   });
-
-  it('announces the address of its workers, and stops them before it closes the listeners', async () => {
-    const server = createHttpServer([]);
-    const events: string[] = [];
-    const { parts } = recordedParts({
-      management: { server, host: '127.0.0.1', port: 0 },
-      // The workers wait the grace time themselves.
-      graceMs: 60_000,
-      publish: async () => {
-        events.push('publish');
-      },
-      listener: undefined,
-      workers: {
-        async start() {
-          events.push(`start workers, listening ${server.listening}`);
-        },
-        async listen() {
-          events.push('workers listen');
-          return { address: '192.0.2.1', port: 1 };
-        },
-        async stop(mode) {
-          events.push(`stop workers, ${mode}, listening ${server.listening}`);
-        },
-        processIds: () => [],
-      },
-      log: (event, address) => events.push(JSON.stringify([event, address])),
-    });
-    const running = await startServer(parts);
-    expect([running.host, running.port]).toEqual(['192.0.2.1', 1]);
-    await running.stop('planned');
-    expect(events).toEqual([
-      'start workers, listening true',
-      'publish',
-      'workers listen',
-      '["started",{"address":"192.0.2.1","port":1}]',
-      '["stopping",null]',
-      'stop workers, planned, listening true',
-      '["stopped",null]',
-    ]);
-  });
 });
 
 describe('HttpServer', () => {

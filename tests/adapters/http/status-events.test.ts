@@ -4,7 +4,6 @@ import type { CheckState } from '../../../application/ports/health-check.ts';
 
 const READY: CheckState = { name: 'client repository', ready: true };
 const LOST: CheckState = { name: 'client repository', ready: false, reason: 'database unavailable (ECONNREFUSED)' };
-const PRIMARY = { name: 'primary', listening: null };
 
 /** A service that is observed every second. */
 function world() {
@@ -14,7 +13,7 @@ function world() {
     events,
     see(more: Partial<Parameters<StatusEvents['observe']>[1]> = {}) {
       at += 1;
-      events.observe(at, { checks: [READY], processes: [PRIMARY], keys: [{ kid: 'a', state: 'signing' }], ...more });
+      events.observe(at, { checks: [READY], keys: [{ kid: 'a', state: 'signing' }], ...more });
       return events.latestFirst.map(({ subject, text }) => `${subject}: ${text}`);
     },
   };
@@ -40,20 +39,11 @@ describe('the events of the status', () => {
     expect(see({ checks: [READY, off('2.2')] })).toEqual(['signing key: 2.1 s ahead']);
   });
 
-  it('say that a worker has ended and another one listens, and that another key signs', () => {
+  it('say that another key signs', () => {
     const { see } = world();
-    const worker = (id: number) => ({ name: `worker-${id}`, listening: true });
-    see({ processes: [PRIMARY, worker(1), worker(2)] });
-    see({ processes: [PRIMARY, worker(2), worker(3)] });
-    expect(
-      see({
-        processes: [PRIMARY, worker(2), worker(3)],
-        keys: [
-          { kid: 'a', state: 'retired' },
-          { kid: 'b', state: 'signing' },
-        ],
-      }),
-    ).toEqual(['key: b signs', 'worker-1: has ended', 'worker-3: listens']);
+    see();
+    const keys = [{ kid: 'a', state: 'retired' } as const, { kid: 'b', state: 'signing' } as const];
+    expect(see({ keys })).toEqual(['key: b signs']);
   });
 
   it('are at most 20: the oldest one is dropped', () => {

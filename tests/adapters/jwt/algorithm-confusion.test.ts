@@ -9,6 +9,7 @@ import type { TokenVerifier } from '../../../application/ports/token-verifier.ts
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { encode } from '../../hostile/token-forge.ts';
 import { CLAIMS } from '../../support/claims.ts';
+import { knownKeyFactory } from '../../support/known-key.ts';
 import { isSignedBy } from '../../support/token-algorithms.ts';
 
 /** The keys of a service in the middle of changes between all algorithms, each with its private half. */
@@ -18,13 +19,10 @@ const attackers = {} as Record<TokenAlgorithm, SigningKey>;
 let verifier: TokenVerifier;
 
 beforeAll(async () => {
-  const made = new Map<string, KeyObject>();
-  const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
   for (const algorithm of TOKEN_ALGORITHMS) {
-    const factory = createKeyFactory({ ids: new RandomIdGenerator(), algorithm, privateKeys });
-    const pair = await factory.make(algorithm);
-    trusted[algorithm] = { ...pair, privateKey: made.get(pair.kid) as KeyObject };
-    attackers[algorithm] = await factory.make(algorithm);
+    const { factory, privateKey } = knownKeyFactory(algorithm);
+    trusted[algorithm] = { ...(await factory.make(algorithm)), privateKey };
+    attackers[algorithm] = await knownKeyFactory(algorithm).factory.make(algorithm);
   }
   const all = Object.values(trusted);
   verifier = joseTokenVerifier({

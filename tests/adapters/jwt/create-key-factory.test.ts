@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { createKeyFactory, PrivateKeys, readSigningKey } from '../../../adapters/jwt/create-key-factory.ts';
+import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import type { KeyPair } from '../../../application/ports/key-provider.ts';
-import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
+import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
-import { isSignedBy, OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
+import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
 const fresh = (algorithm?: TokenAlgorithm) => createKeyFactory({ ids: new RandomIdGenerator(), algorithm });
 
@@ -30,40 +29,5 @@ describe('createKeyFactory in memory', () => {
     const { jwk } = await fresh().make('RS256');
     expect(Buffer.from(String(jwk.n), 'base64url')).toHaveLength(256);
     expect(jwk.e).toBe('AQAB');
-  });
-});
-
-describe('the private keys for workers', () => {
-  const withKeys = async (count: number) => {
-    const privateKeys = new PrivateKeys();
-    const factory = createKeyFactory({ ids: new RandomIdGenerator(), privateKeys });
-    const made: KeyPair[] = [];
-    // One after the other, since the order decides which of them is older.
-    while (made.length < count) made.push(await factory.make('RS256'));
-    return { privateKeys, made };
-  };
-
-  it.each(TOKEN_ALGORITHMS)('are given as PKCS#8, from which a worker makes the same key for %s', async (alg) => {
-    const privateKeys = new PrivateKeys();
-    const factory = createKeyFactory({ ids: new RandomIdGenerator(), algorithm: alg, privateKeys });
-    const { kid, jwk, publicKey } = await factory.make(alg);
-    const received = await readSigningKey(kid, alg, privateKeys.signing(kid) ?? new Uint8Array());
-    expect(received.jwk).toEqual(jwk);
-    const data = Buffer.from('data');
-    expect(await isSignedBy(alg, publicKey, received.sign(data), data)).toBe(true);
-  });
-
-  it('are dropped when a newer one signs, and a key that was never made is none', async () => {
-    const { privateKeys, made } = await withKeys(3);
-    const [first, second, third] = made.map(({ kid }) => privateKeys.signing(kid) && kid);
-    expect([first, second, third]).toEqual(made.map(({ kid }) => kid));
-    expect(made.map(({ kid }) => privateKeys.signing(kid) !== undefined)).toEqual([false, false, true]);
-    expect(privateKeys.signing('another')).toBeUndefined();
-  });
-
-  it('stay while an older one still signs', async () => {
-    const { privateKeys, made } = await withKeys(2);
-    expect(privateKeys.signing('another')).toBeUndefined();
-    expect(made.map(({ kid }) => privateKeys.signing(kid) !== undefined)).toEqual([true, true]);
   });
 });

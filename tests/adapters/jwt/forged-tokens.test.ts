@@ -1,14 +1,12 @@
-import type { KeyObject } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
 import { FORGED_TOKENS, NO_BEARER_TOKENS } from '../../hostile/forged-tokens.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
+import { knownKeyFactory } from '../../support/known-key.ts';
 
 const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
 const MALFORMED = { ok: false, problem: 'token_malformed' };
@@ -17,11 +15,9 @@ let verifier: TokenVerifier;
 let make: TokenForge;
 
 beforeAll(async () => {
-  const made = new Map<string, KeyObject>();
-  const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
-  const factory = createKeyFactory({ ids: new RandomIdGenerator(), privateKeys });
+  const { factory, kid, privateKey } = knownKeyFactory();
   verifier = joseTokenVerifier(await freshKeyRing({ factory }));
-  for (const [kid, key] of made) make = new TokenForge(key, kid, CLAIMS.iss);
+  make = new TokenForge(privateKey, kid, CLAIMS.iss);
 });
 
 it('accepts the token that every forgery starts from', async () => {

@@ -1,18 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { exposition } from '../../../adapters/prom-client/metrics-scrape.ts';
 import { ProcessMetrics } from '../../../adapters/prom-client/process-metrics.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 
 const TOKEN = { method: 'POST', route: '/oauth2/token', status: 200, duration_ms: 1.2 };
 
 async function samplesOf(metrics: ProcessMetrics) {
-  const { text } = await exposition([await metrics.snapshot()]);
-  return readSamples(text);
+  return readSamples((await metrics.exposition()).text);
 }
 
 describe('ProcessMetrics of requests', () => {
   it('counts by route, method, status and reason', async () => {
-    const metrics = new ProcessMetrics('primary');
+    const metrics = new ProcessMetrics();
     for (let time = 0; time < 3; time += 1) metrics.count(TOKEN);
     metrics.count({ ...TOKEN, status: 401, reason: 'secret_wrong' });
     const requests = (await samplesOf(metrics)).filter(({ name }) => name === 'auth_requests_total');
@@ -23,7 +21,7 @@ describe('ProcessMetrics of requests', () => {
   });
 
   it('counts durations in buckets of seconds, by route and status class', async () => {
-    const metrics = new ProcessMetrics('primary');
+    const metrics = new ProcessMetrics();
     for (const duration_ms of [0.4, 0.6, 30, 9_000]) metrics.count({ ...TOKEN, duration_ms });
     metrics.count({ ...TOKEN, status: 503, reason: 'dependency_unavailable' });
     const samples = await samplesOf(metrics);
@@ -35,7 +33,7 @@ describe('ProcessMetrics of requests', () => {
   });
 
   it('counts all unknown methods as one', async () => {
-    const metrics = new ProcessMetrics('primary');
+    const metrics = new ProcessMetrics();
     for (let time = 0; time < 100; time += 1) {
       metrics.count({ ...TOKEN, method: `METHOD${time}`, status: 405, reason: 'method_not_allowed' });
     }
@@ -46,7 +44,7 @@ describe('ProcessMetrics of requests', () => {
   });
 
   it('counts a request that could not be parsed, without a duration', async () => {
-    const metrics = new ProcessMetrics('primary');
+    const metrics = new ProcessMetrics();
     metrics.count({ method: 'unparsed', route: 'none', status: 408, duration_ms: 0, reason: 'request_timeout' });
     const samples = await samplesOf(metrics);
     expect(total(samples, 'auth_requests_total', { method: 'unparsed', status: '408' })).toBe(1);
@@ -57,25 +55,16 @@ describe('ProcessMetrics of requests', () => {
 describe('ProcessMetrics of the process', () => {
   it('have the lines that its log lost, and the bytes that wait', async () => {
     const log = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1_000 };
-    const metrics = new ProcessMetrics('primary', log);
+    const metrics = new ProcessMetrics(log);
     Object.assign(log, { linesLost: 3, bufferedBytes: 700 });
     const samples = await samplesOf(metrics);
     expect(total(samples, 'auth_log_lines_lost_total', {})).toBe(3);
-    expect(total(samples, 'auth_log_buffered_bytes', { process: 'primary' })).toBe(700);
-    expect(total(samples, 'auth_log_buffered_bytes_max', { process: 'primary' })).toBe(1_000);
-  });
-
-  it('name the process that they describe', async () => {
-    const names = (await samplesOf(new ProcessMetrics('worker-7')))
-      // The lines that were lost are added up over all processes.
-      .filter(({ name }) => name !== 'auth_log_lines_lost_total')
-      .map(({ name, labels }) => [name, labels['process']]);
-    expect(names.length).toBeGreaterThan(5);
-    for (const [, process] of names) expect(process).toBe('worker-7');
+    expect(total(samples, 'auth_log_buffered_bytes')).toBe(700);
+    expect(total(samples, 'auth_log_buffered_bytes_max')).toBe(1_000);
   });
 
   it('are in seconds and bytes', async () => {
-    const samples = await samplesOf(new ProcessMetrics('primary'));
+    const samples = await samplesOf(new ProcessMetrics());
     expect(total(samples, 'auth_process_resident_memory_bytes')).toBeGreaterThan(10 * 2 ** 20);
     expect(total(samples, 'auth_process_cpu_seconds_total')).toBeCloseTo(
       process.resourceUsage().userCPUTime / 1e6 + process.resourceUsage().systemCPUTime / 1e6,
@@ -86,14 +75,14 @@ describe('ProcessMetrics of the process', () => {
   });
 
   it('show the CPU seconds since the start, even when they are read twice', async () => {
-    const metrics = new ProcessMetrics('primary');
+    const metrics = new ProcessMetrics();
     const seconds = async () => total(await samplesOf(metrics), 'auth_process_cpu_seconds_total');
     const first = await seconds();
     expect(await seconds()).toBeLessThan(first * 1.5);
   });
 
   it('show for how long the event loop was blocked since the last scrape', async () => {
-    const metrics = new ProcessMetrics('primary');
+    const metrics = new ProcessMetrics();
     const worst = async () => total(await samplesOf(metrics), 'auth_event_loop_delay_seconds', { quantile: '1' });
     const aWhile = () => new Promise((resolve) => setTimeout(resolve, 60));
     await aWhile();

@@ -4,11 +4,7 @@ import { PacedAttempts } from '../../../adapters/secrets/paced-attempts.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
-import {
-  type ClosableVerificationSlots,
-  SlotsExhausted,
-  type VerificationSlot,
-} from '../../../application/ports/verification-slots.ts';
+import { type ClosableVerificationSlots, SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import { describeVerificationSlots, settled, slotRequest, verifyInSlot } from '../../contracts/verification-slots.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
 
@@ -21,10 +17,6 @@ const PACED = { max: 8, waitMs: 60_000, intervalMsMax: 20 };
 describeVerificationSlots(
   'AttemptLimiter',
   () => new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: 3, paced: new PacedAttempts(PACED) }),
-);
-describeVerificationSlots(
-  'AttemptLimiter of a worker',
-  () => new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: 3 }),
 );
 
 /** Limited slots, a caller who uses them, and the time. */
@@ -146,7 +138,7 @@ describe('AttemptLimiter', () => {
       acquire: () => Promise.reject(new SlotsExhausted('the verification queue is full')),
       close: () => {},
     };
-    const slots = new AttemptLimiter(full, { failuresPerMinute: 2 });
+    const slots = new AttemptLimiter(full, { failuresPerMinute: 2, paced: new PacedAttempts(PACED) });
     for (let count = 0; count < 2; count += 1) {
       expect(slots.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
       await expect(slots.acquire(slotRequest())).rejects.toThrow(SlotsExhausted);
@@ -211,38 +203,6 @@ describe('AttemptLimiter', () => {
     if (running !== 'attempts_exhausted') running.release();
   });
 
-  it('passes attempts beyond the limit on if it has no place where they wait', async () => {
-    const slots = new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: 1 });
-    for (let count = 0; count < 3; count += 1) {
-      expect(await verifyInSlot(slots, slotRequest(), async () => 'mismatch')).toBe('mismatch');
-    }
-    expect(slots.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
-  });
-
-  it.each(['attempts_exhausted', 'slow_down'] as const)(
-    'has no attempts left in a worker for 5 s after the limiter behind it had none: %s',
-    async (answer) => {
-      const time = { ms: 1_000_000 };
-      const slot: VerificationSlot = {
-        refusals: 'slow_down',
-        settle: async () => 'attempts_exhausted',
-        release: () => {},
-      };
-      const behind: ClosableVerificationSlots = {
-        hasAttemptsLeft: () => true,
-        acquire: async () => (answer === 'slow_down' ? slot : answer),
-        close: () => {},
-      };
-      const ofWorker = new AttemptLimiter(behind, { failuresPerMinute: 600, now: () => time.ms });
-      expect(await verifyInSlot(ofWorker, slotRequest(), async () => 'mismatch')).toBe('attempts_exhausted');
-      expect(ofWorker.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
-      time.ms += 4_900;
-      expect(ofWorker.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(false);
-      time.ms += 200;
-      expect(ofWorker.hasAttemptsLeft('a-client', A_CALLER.network)).toBe(true);
-    },
-  );
-
   it('holds no more pairs than its limit, and evicts one with few failures before one with many', async () => {
     const { slots, attempt, exhaust, hasAttemptsLeft } = world({ pairsMax: 5 });
     await exhaust('guessed');
@@ -255,7 +215,8 @@ describe('AttemptLimiter', () => {
   });
 
   it('counts 100,000 pairs if nobody says how many', () => {
-    const slots = new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: FAILURES });
+    const paced = new PacedAttempts(PACED);
+    const slots = new AttemptLimiter(new VerificationQueue(QUEUE), { failuresPerMinute: FAILURES, paced });
     expect([slots.pairs, slots.pairsMax]).toEqual([0, 100_000]);
   });
 
@@ -324,7 +285,6 @@ describe('AttemptLimiter', () => {
     await expect(paced.wait('a pair', A_CALLER.disconnected, { waitMs: () => 0, take: () => {} })).rejects.toThrow(
       DependencyUnavailable,
     );
-    new AttemptLimiter(behind, { failuresPerMinute: 1 }).close();
-    expect(closed).toBe(2);
+    expect(closed).toBe(1);
   });
 });

@@ -110,16 +110,11 @@ describe('PlainSecretVerifier', () => {
 
 describe('the verifications that run at once', () => {
   it.each([
-    [1, 1, 1],
-    [1, 2, 1],
-    [1, 3, 2],
-    [1, 64, 3],
-    [2, 64, 6],
-    [8, 8, 7],
-  ])(
-    'leave a core and a thread of each process free: %d processes on %d cores run %d',
-    (processes, cores, expected) => {
-      expect(concurrentVerifications(processes, cores)).toBe(expected);
-    },
-  );
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [64, 3],
+  ])('leave a core and a thread free: %d cores run %d', (cores, expected) => {
+    expect(concurrentVerifications(cores)).toBe(expected);
+  });
 });

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
-import type { PresentedSecret, VerifiedSecret } from '../../../application/ports/verified-secrets.ts';
+import type { PresentedSecret } from '../../../application/ports/verified-secrets.ts';
 import { StoredSecret, secretIdOf } from '../../../domain/stored-secret.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 
@@ -19,7 +18,7 @@ const CREDENTIALS = { clientId: 'a-client', clientSecret: 'a-secret' };
 
 function world(options: { secretsMax?: number; lifetimeSeconds?: number } = {}) {
   const clock = new FixedClock();
-  const cache = new VerifiedSecretCache(clock, { key: randomBytes(32), lifetimeSeconds: SECONDS, ...options });
+  const cache = new VerifiedSecretCache(clock, { lifetimeSeconds: SECONDS, ...options });
   const add = (more: Partial<PresentedSecret> = {}) => cache.lookUp({ ...CREDENTIALS, ...more }).add(STORED);
   /** As AuthenticateClient asks: first for the credentials, then for the stored secret. */
   const state = ({ stored = STORED, ...more }: Partial<PresentedSecret> & { stored?: StoredSecret } = {}) => {
@@ -136,24 +135,6 @@ describe('VerifiedSecretCache', () => {
     expect(state()).toBe('absent');
   });
 
-  it('accepts entries of another worker with the same key, and none with another key', () => {
-    const key = randomBytes(32);
-    const sent: VerifiedSecret[] = [];
-    const clock = new FixedClock();
-    const other = new VerifiedSecretCache(clock, {
-      key,
-      lifetimeSeconds: SECONDS,
-      onAdded: (secret) => sent.push(secret),
-    });
-    other.lookUp(CREDENTIALS).add(STORED);
-    for (const [own, state] of [[key, 'fresh'] as const, [randomBytes(32), 'absent'] as const]) {
-      const cache = new VerifiedSecretCache(clock, { key: own, lifetimeSeconds: SECONDS });
-      for (const secret of sent) cache.receive(secret);
-      expect(cache.lookUp(CREDENTIALS).state()).toBe(state);
-      expect(cache.lookUp(CREDENTIALS).isFor(STORED)).toBe(state === 'fresh');
-    }
-  });
-
   it('keeps nothing if its lifetime is 0', () => {
     const { add, state } = world({ lifetimeSeconds: 0 });
     add();
@@ -169,28 +150,5 @@ describe('VerifiedSecretCache', () => {
   it('holds 100,000 secrets if nobody says how many', () => {
     expect(world().cache.max).toBe(100_000);
     expect(world({ secretsMax: 7 }).cache.max).toBe(7);
-  });
-
-  it('sends what it verified to the other workers, and nothing that it received', () => {
-    const sent: VerifiedSecret[] = [];
-    const clock = new FixedClock();
-    const options = {
-      key: randomBytes(32),
-      lifetimeSeconds: SECONDS,
-      onAdded: (entry: VerifiedSecret) => sent.push(entry),
-    };
-    const cache = new VerifiedSecretCache(clock, options);
-    cache.lookUp({ ...CREDENTIALS, secretId: 'an-id' }).add(STORED);
-    expect(sent).toEqual([
-      {
-        clientId: 'a-client',
-        secretId: 'an-id',
-        presented: expect.stringMatching(/^.{32}$/s),
-        stored: expect.stringMatching(/^.{32}$/s),
-        at: clock.now(),
-      },
-    ]);
-    for (const entry of [...sent]) cache.receive(entry);
-    expect(sent).toHaveLength(1);
   });
 });

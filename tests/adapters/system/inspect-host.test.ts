@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   inspectKeyFile,
+  inspectMemory,
   inspectOpenFiles,
-  inspectProcesses,
   inspectWritableFile,
 } from '../../../adapters/system/inspect-host.ts';
 
@@ -31,28 +31,18 @@ function fullFolder(): (Disposable & { readonly path: string }) | undefined {
   return { path, [Symbol.dispose]: dispose };
 }
 
-describe('inspectProcesses', () => {
-  it('compares what the processes need with the memory of the machine and of the container', () => {
-    expect(inspectProcesses(2, 8 * GB, 2)).toEqual([
-      { state: 'ok', text: '2 workers may need 480 MB, and this machine or container has 8,000 MB' },
+describe('inspectMemory', () => {
+  it('compares what the service needs with the memory of the machine or container', () => {
+    expect(inspectMemory(8 * GB)).toEqual([
+      { state: 'ok', text: 'the service may need 320 MB, and this machine or container has 8,000 MB' },
     ]);
-    expect(inspectProcesses(8, GB, 8)).toEqual([
+    expect(inspectMemory(GB / 10)).toEqual([
       {
         state: 'problem',
-        text: '8 workers may need 1,530 MB, and this machine or container has 1,000 MB',
-        cure: 'set WORKERS=4, or give it at least 1,530 MB',
+        text: 'the service may need 320 MB, and this machine or container has 100 MB',
+        cure: 'give it at least 320 MB',
       },
     ]);
-    expect(inspectProcesses(1, GB / 10, 1)).toEqual([
-      expect.objectContaining({ state: 'problem', cure: 'give it at least 175 MB' }),
-    ]);
-  });
-
-  it('notes workers that share a core', () => {
-    expect(inspectProcesses(3, 8 * GB, 1)[1]).toMatchObject({
-      state: 'note',
-      text: '3 workers share 1 core',
-    });
   });
 });
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
-import { IssuerKeyCache } from '../../../adapters/memory/federated-jwt/issuer-key-cache.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
@@ -86,7 +85,12 @@ describe('AuthenticateByIdentity', () => {
     });
     const useCase = new AuthenticateByIdentity({
       issuers: new TrustedIssuers([{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['RS256'], preset: 'none' }]),
-      issuerKeys: new IssuerKeyCache(new Map([[issuer, { keys: jwks, current }]])),
+      issuerKeys: {
+        keysOf(asked) {
+          if (asked === issuer) return { keys: jwks, current };
+          throw new DependencyUnavailable(`key set of ${asked}`, new Error('no key set'));
+        },
+      },
       verifyAssertion: new VerifyAssertion(counting, new VerificationQueue()),
       clients: counting,
       clock: new FixedClock(NOW),

@@ -78,10 +78,16 @@ describe('a revoked key', () => {
     const ring = await freshKeyRing({ clock, directory, ...TIMES });
     const leaked = await signingKid(ring);
     directory.revoke(leaked);
-    const signing: (string | undefined)[] = [];
-    ring.onChange(() => signing.push(ring.state().signing?.kid));
+    const publish = directory.publish.bind(directory);
+    const whileItIsPublished: (string | undefined)[] = [];
+    directory.publish = async (keys) => {
+      const published = await publish(keys);
+      whileItIsPublished.push(ring.whyNotSigning());
+      return published;
+    };
     await ring.advance();
-    expect(signing).toEqual([undefined, (await kidsOf(ring))[0]]);
+    // The first publication tells that the key is revoked, and the second has its successor.
+    expect(whileItIsPublished).toEqual([undefined, `the key ${leaked} has been revoked, and there is no other`]);
   });
 
   it('on standby or retired disappears, and the key that signs goes on', async () => {

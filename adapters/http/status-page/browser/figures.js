@@ -8,8 +8,6 @@ const STYLES = {
   'not ready': 'bad',
   note: 'warn',
   signing: 'good',
-  yes: 'good',
-  no: 'bad',
   unavailable: 'bad',
 };
 
