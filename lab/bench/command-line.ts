@@ -24,7 +24,7 @@ const COMMANDS = {
   soak: { minutes: 10, 'warm-up-seconds': 60, 'every-seconds': 10 },
   timing: {
     ...{ path: PATHS, repository: REPOSITORIES, machine: MACHINES },
-    ...{ workers: 1, n: 2_500, runs: 3, cost: 6, plant: 30, rows: false },
+    ...{ n: 2_500, runs: 3, cost: 6, plant: 30, rows: false },
   },
 } as const;
 

@@ -58,7 +58,7 @@ for (const { name, ...options } of SHOTS) {
   await page.context().close();
 }
 
-/** A replica with two workers. Resolves with the URLs of its two ports. */
+/** A replica. Resolves with the URLs of its two ports. */
 async function startReplica(): Promise<readonly [string, string]> {
   const [port, managementPort] = [await freePort(), await freePort()];
   const program = runProgram('config/main.ts', {

@@ -18,7 +18,7 @@ const BUSY_SCRIPT = `
 
 /** `npm run bench -- timing`: whether the time of a refusal tells which clients exist. Returns whether it tells nothing. */
 export async function runTiming(options: Options<'timing'>, opened: AsyncDisposableStack): Promise<boolean> {
-  print(conditions(`Workers: ${options.workers}`));
+  print(conditions());
   let passed = true;
   for (const repository of options.repository) {
     for (const machine of options.machine) {
@@ -59,14 +59,13 @@ async function startTarget(
   path: PathName,
   repository: Repository,
   cases: readonly Case[],
-  { cost: usualCost, workers, plant }: Options<'timing'>,
+  { cost: usualCost, plant }: Options<'timing'>,
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
   const { module, signs, cost = usualCost, failuresPerMinute } = REFUSAL_PATHS[path];
   const environment = {
     CLIENT_SECRET_COST: String(cost),
     CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
-    WORKERS: String(workers),
     ...(signs && repository === 'postgres' && REPLICA_SETTINGS),
   };
   const modules = [...(module ? [module] : []), ...(plant > 0 ? [`plant-delay.ts?microseconds=${plant}`] : [])];
