@@ -47,6 +47,7 @@ import type { UsedAssertions, UsedAssertionsStore } from '../application/ports/u
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
+import type { PoolWorks } from './pool-work.ts';
 import type { OpenedStorage } from './storages.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
@@ -82,6 +83,7 @@ export const PARTS = {
   log: token<Logger>('Logger'),
   /** As metrics name this process: `primary`, or `worker-3`. */
   processName: token<string>('processName'),
+  poolWorks: token<PoolWorks>('PoolWorks'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),

@@ -4,11 +4,13 @@ import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyHandle, KeyPair } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
-import { ALGORITHMS, isUsableKey } from './algorithms.ts';
+import { ALGORITHMS, isUsableKey, type RunInPool } from './algorithms.ts';
 import type { KeyFile } from './read-key-file.ts';
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
+  /** The bound of signatures by RSA. */
+  readonly run?: RunInPool | undefined;
   /** RS256 by default. */
   readonly algorithm?: TokenAlgorithm | undefined;
   /** The key of KEY_FILE, if there is one. */
@@ -21,14 +23,20 @@ interface KeyFactoryParts {
  * Makes key pairs in memory, with UUIDs as key ids. They are never written anywhere and end with the service. With
  * a key file, it returns the one key of that file, which survives restarts; its id never changes.
  */
-export function createKeyFactory({ ids, algorithm = 'RS256', file, privateKeys }: KeyFactoryParts): KeyFactory {
+export function createKeyFactory({
+  ids,
+  run = same,
+  algorithm = 'RS256',
+  file,
+  privateKeys,
+}: KeyFactoryParts): KeyFactory {
   return {
     algorithms: { preferred: algorithm, withOlderPeers: file === undefined ? 'RS256' : algorithm },
     read: readPublicKey,
     async make(alg) {
       const [kid, key] = await (file === undefined ? generate(ids, alg) : fromFile(file, alg));
       privateKeys?.add(kid, key);
-      return keyPairOf(kid, alg, key);
+      return keyPairOf(kid, alg, key, run);
     },
   };
 }
@@ -53,16 +61,18 @@ async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[st
 }
 
 /** The pair of a private key. Throws unless its public half is usable. */
-async function keyPairOf(kid: string, alg: TokenAlgorithm, privateKey: KeyObject): Promise<KeyPair> {
+const same: RunInPool = (work) => work();
+
+async function keyPairOf(kid: string, alg: TokenAlgorithm, privateKey: KeyObject, run: RunInPool): Promise<KeyPair> {
   const jwk = readTokenKey({ ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg });
   const publicKey = jwk && (await readPublicKey(jwk));
   if (jwk === undefined || publicKey === undefined) throw new Error(`the private key is not ${KEY_TYPES[alg].rule}`);
-  return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(privateKey) };
+  return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(privateKey, run) };
 }
 
 /** The pair of a private key in PKCS#8 (DER). Throws unless its public half is usable. */
-export function readSigningKey(kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array): Promise<KeyPair> {
-  return keyPairOf(kid, alg, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }));
+export function readSigningKey(kid: string, alg: TokenAlgorithm, pkcs8: Uint8Array, run = same): Promise<KeyPair> {
+  return keyPairOf(kid, alg, createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' }), run);
 }
 
 /** The handle of a public key, or undefined unless it is usable. */

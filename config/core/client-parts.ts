@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DependencyContainer } from 'tsyringe';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { BcryptSecretVerifier, concurrentVerifications } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { PacedAttempts } from '../../adapters/secrets/paced-attempts.ts';
 import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
 import {
@@ -11,7 +11,6 @@ import {
   VerificationQueue,
 } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
-import { availableCores } from '../../adapters/system/host-limits.ts';
 import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import { VerifyAssertion } from '../../application/verify-assertion.ts';
@@ -32,8 +31,8 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
     return new VerifiedSecretCache(get(PARTS.clock), { key: randomBytes(32), lifetimeSeconds });
   });
-  part(parts, PARTS.verificationQueue, () => {
-    const concurrent = concurrentVerifications(settings.WORKERS, availableCores());
+  part(parts, PARTS.verificationQueue, (get) => {
+    const { runningMax: concurrent } = get(PARTS.poolWorks).bcrypt.load;
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
   });
   part(parts, PARTS.pacedAttempts, () => new PacedAttempts());
@@ -46,7 +45,12 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.onCostFound, (get) => (cost) => get(PARTS.log).warn({ event: 'secret_cost_found', cost }));
   part(parts, PARTS.bcryptVerifier, (get) => {
     const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
-    const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound: get(PARTS.onCostFound) });
+    const verifier = new BcryptSecretVerifier({
+      run: get(PARTS.poolWorks).bcrypt.run,
+      cost,
+      costMax,
+      onCostFound: get(PARTS.onCostFound),
+    });
     for (const { clientSecret, details } of clients) {
       const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
       for (const text of encoded) verifier.includeCost(StoredSecret.parse(text).cost);
@@ -67,7 +71,9 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     });
   };
 
-  part(parts, PARTS.assertionVerifier, () => new NodeCryptoAssertionVerifier());
+  part(parts, PARTS.assertionVerifier, (get) => {
+    return new NodeCryptoAssertionVerifier({ run: get(PARTS.poolWorks).assertions.run });
+  });
   part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(parts, PARTS.verifyAssertion, (get) => {
     const observe = get(PARTS.observe);

@@ -21,6 +21,7 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
   part(parts, PARTS.keyFactory, (get) => {
     return createKeyFactory({
       ids: get(PARTS.ids),
+      run: get(PARTS.poolWorks).signatures.run,
       algorithm: settings.TOKEN_SIGNING_ALG,
       file: configuration.keyFile,
     });
