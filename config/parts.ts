@@ -6,6 +6,7 @@ import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/h
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle, RequestServer, Workers } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
+import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
@@ -116,6 +117,7 @@ export const PARTS = {
   /** `federated_jwt`, if it is switched on. */
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
+  signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   /** The directory of all replicas, if they share one. */
   sharedKeyDirectory: token<KeyDirectory>('shared KeyDirectory'),

@@ -5,13 +5,12 @@ import { PoolWork, poolBounds, threadsOf } from '../adapters/system/thread-pool.
 const WAITING_MAX = 10_000;
 
 /** The kinds of work that run in libuv's pool of threads, within bounds that fit the pool of this process. */
-export type PoolWorks = Readonly<Record<'bcrypt' | 'assertions' | 'signatures', PoolWork>>;
+export type PoolWorks = Readonly<Record<'bcrypt' | 'assertions', PoolWork>>;
 
 export function createPoolWorks(): PoolWorks {
   const bounds = poolBounds(availableCores(), threadsOf(process.env['UV_THREADPOOL_SIZE']));
   return {
     bcrypt: new PoolWork('secret verification', bounds.bcrypt, WAITING_MAX),
     assertions: new PoolWork('assertion verification', bounds.assertions, WAITING_MAX),
-    signatures: new PoolWork('signatures', bounds.signatures, WAITING_MAX),
   };
 }

@@ -6,8 +6,6 @@ export interface PoolBounds {
   readonly bcrypt: number;
   /** Expensive verifications of assertions. */
   readonly assertions: number;
-  /** Signatures of tokens by RSA. */
-  readonly signatures: number;
   /** Writes to the log and to the audit file, one at a time each. */
   readonly writers: number;
 }
@@ -21,10 +19,9 @@ const THREADS_BY_DEFAULT = 4;
  * @param threads of the pool, if it has a size already: the bounds then fit into half of them, and are at least one.
  */
 export function poolBounds(cores: number, threads = Infinity): PoolBounds {
-  const writers = threads < 12 ? 1 : 2;
-  const left = Math.floor(threads / 2) - writers - 1;
-  const signatures = Math.max(1, Math.min(cores, left - 1));
-  return { bcrypt: Math.max(1, Math.min(cores - 1, left - signatures)), assertions: 1, signatures, writers };
+  const [assertions, writers] = [1, threads < 8 ? 1 : 2];
+  const left = Math.floor(threads / 2) - assertions - writers;
+  return { bcrypt: Math.max(1, Math.min(cores - 1, left)), assertions, writers };
 }
 
 /** How many threads the pool has, by the value of `UV_THREADPOOL_SIZE`. */

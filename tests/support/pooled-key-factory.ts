@@ -1,7 +1,9 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readPublicKey, readSigningKey } from '../../adapters/jwt/create-key-factory.ts';
+import { createKeyFactory, readPublicKey } from '../../adapters/jwt/create-key-factory.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
+import { threadsAtOnce } from './at-once.ts';
 
 /** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */
 export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';
@@ -32,7 +34,8 @@ export function pooledKeyFactory(): KeyFactory {
       const key = pool[made % pool.length];
       made += 1;
       if (key === undefined) throw new Error('the key pool is empty');
-      return readSigningKey(randomUUID(), 'RS256', key);
+      const file = { key: createPrivateKey({ key, format: 'der', type: 'pkcs8' }), kid: randomUUID() };
+      return createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file }).make('RS256');
     },
   };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
 import type { RunningServer } from '../../../adapters/http/server/running-server.ts';
 import { createKeyFactory, PrivateKeys } from '../../../adapters/jwt/create-key-factory.ts';
+import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { findSharedPort } from '../../../adapters/system/shared-port.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { WorkerPool } from '../../../adapters/workers/worker-pool.ts';
@@ -35,6 +36,8 @@ export async function startPrimary({
     algorithm: settings.TOKEN_SIGNING_ALG,
     file: configuration.keyFile,
     privateKeys,
+    // The primary signs nothing.
+    threads: new SigningThreads(0),
   });
   const workers = new Set<WorkerProcess>();
   const container = await build('primary', (parts) => {

@@ -1,11 +1,13 @@
 import { TOKEN_PATH } from '../../../adapters/http/endpoints/paths.ts';
 import type { RunningServer } from '../../../adapters/http/server/running-server.ts';
 import { readPublicKey, readSigningKey } from '../../../adapters/jwt/create-key-factory.ts';
+import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { openLogLines } from '../../../adapters/log/json-log.ts';
 import { AttemptLimiter } from '../../../adapters/secrets/attempt-limiter.ts';
 import { PACED_ATTEMPTS } from '../../../adapters/secrets/paced-attempts.ts';
 import { VERIFICATION_QUEUE_LIMITS } from '../../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
+import { availableCores } from '../../../adapters/system/host-limits.ts';
 import { SystemClock, SystemMonotonicClock } from '../../../adapters/system/system.ts';
 import { PrimaryProcess } from '../../../adapters/workers/primary-process.ts';
 import type { PrimaryPipe, WorkerStart } from '../../../adapters/workers/protocol.ts';
@@ -42,9 +44,10 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     lifetimeSeconds: settings.CLIENT_SECRET_REMEMBERED_SECONDS,
     onAdded: pipe.secretVerified,
   });
+  const signingThreads = new SigningThreads(availableCores());
   const keyProvider = new WorkerKeyRing({
     factory: { read: readPublicKey },
-    readPrivateKey: readSigningKey,
+    readPrivateKey: (kid, alg, pkcs8) => readSigningKey(kid, alg, pkcs8, signingThreads),
     schedule: new KeySchedule(keyTimes(settings)),
     clock: new SystemMonotonicClock(),
     lookUp: primary.findKey,
@@ -64,6 +67,7 @@ export async function startWorker(start: WorkerStart, pipe: PrimaryPipe): Promis
     parts.registerInstance(PARTS.routeAnswers, primary.answerRoute);
     parts.registerInstance(PARTS.onCostFound, pipe.costFound);
     parts.registerInstance(PARTS.verifiedSecrets, verifiedSecrets);
+    parts.registerInstance(PARTS.signingThreads, signingThreads);
     parts.registerInstance(PARTS.keyProvider, keyProvider);
   });
   const get = getFrom(container);

@@ -5,6 +5,7 @@ import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, type HttpAnswer, send, sendRaw } from '../../support/http.ts';
 import {
@@ -30,7 +31,10 @@ beforeAll(async () => {
     override: (container) => {
       container.registerInstance(PARTS.clock, clock);
       const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
-      container.registerInstance(PARTS.keyFactory, createKeyFactory({ ids: new RandomIdGenerator(), privateKeys }));
+      container.registerInstance(
+        PARTS.keyFactory,
+        createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, privateKeys }),
+      );
     },
   };
   const made = new Map<string, KeyObject>();

@@ -8,6 +8,7 @@ import type { KeyPair, SigningKey } from '../../../application/ports/key-provide
 import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { encode } from '../../hostile/token-forge.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { isSignedBy } from '../../support/token-algorithms.ts';
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const made = new Map<string, KeyObject>();
   const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
   for (const algorithm of TOKEN_ALGORITHMS) {
-    const factory = createKeyFactory({ ids: new RandomIdGenerator(), algorithm, privateKeys });
+    const factory = createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, algorithm, privateKeys });
     const pair = await factory.make(algorithm);
     trusted[algorithm] = { ...pair, privateKey: made.get(pair.kid) as KeyObject };
     attackers[algorithm] = await factory.make(algorithm);
@@ -68,7 +69,7 @@ it('refuses RS256 and PS256 by one and the same key, whichever of them it is for
   for (const [of, other] of Object.entries(factories)) {
     const { kid, privateKey } = trusted[of as 'RS256'];
     const file = { key: privateKey, kid };
-    const { sign } = await createKeyFactory({ ids: new RandomIdGenerator(), file }).make(other);
+    const { sign } = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file }).make(other);
     expect(await verifier.verify(await token({ kid, alg: other }, sign))).toEqual(refusal('token_algorithm_refused'));
     expect(await verifier.verify(await token({ kid, alg: of }, sign))).toEqual(refusal('token_signature_wrong'));
   }

@@ -4,9 +4,11 @@ import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair } from '../../../application/ports/key-provider.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { isSignedBy, OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
-const fresh = (algorithm?: TokenAlgorithm) => createKeyFactory({ ids: new RandomIdGenerator(), algorithm });
+const fresh = (algorithm?: TokenAlgorithm) =>
+  createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, algorithm });
 
 describeKeyFactory('createKeyFactory in memory', async () => fresh());
 for (const algorithm of OTHER_ALGORITHMS) {
@@ -36,7 +38,7 @@ describe('createKeyFactory in memory', () => {
 describe('the private keys for workers', () => {
   const withKeys = async (count: number) => {
     const privateKeys = new PrivateKeys();
-    const factory = createKeyFactory({ ids: new RandomIdGenerator(), privateKeys });
+    const factory = createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, privateKeys });
     const made: KeyPair[] = [];
     // One after the other, since the order decides which of them is older.
     while (made.length < count) made.push(await factory.make('RS256'));
@@ -45,9 +47,14 @@ describe('the private keys for workers', () => {
 
   it.each(TOKEN_ALGORITHMS)('are given as PKCS#8, from which a worker makes the same key for %s', async (alg) => {
     const privateKeys = new PrivateKeys();
-    const factory = createKeyFactory({ ids: new RandomIdGenerator(), algorithm: alg, privateKeys });
+    const factory = createKeyFactory({
+      ids: new RandomIdGenerator(),
+      threads: threadsAtOnce,
+      algorithm: alg,
+      privateKeys,
+    });
     const { kid, jwk, publicKey } = await factory.make(alg);
-    const received = await readSigningKey(kid, alg, privateKeys.signing(kid) ?? new Uint8Array());
+    const received = await readSigningKey(kid, alg, privateKeys.signing(kid) ?? new Uint8Array(), threadsAtOnce);
     expect(received.jwk).toEqual(jwk);
     expect(await isSignedBy(alg, publicKey, await received.sign('input'), 'input')).toBe(true);
   });

@@ -7,6 +7,7 @@ import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
 import { FORGED_TOKENS, NO_BEARER_TOKENS } from '../../hostile/forged-tokens.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
@@ -19,7 +20,7 @@ let make: TokenForge;
 beforeAll(async () => {
   const made = new Map<string, KeyObject>();
   const privateKeys = { add: (kid: string, key: KeyObject) => void made.set(kid, key) };
-  const factory = createKeyFactory({ ids: new RandomIdGenerator(), privateKeys });
+  const factory = createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, privateKeys });
   verifier = joseTokenVerifier(await freshKeyRing({ factory }));
   for (const [kid, key] of made) make = new TokenForge(key, kid, CLAIMS.iss);
 });
