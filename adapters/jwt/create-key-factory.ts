@@ -4,16 +4,12 @@ import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyHandle, KeyPair } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
-import { ALGORITHMS, isUsableKey } from './algorithms.ts';
+import { ALGORITHMS, isUsableKey, type RsaSigner } from './algorithms.ts';
 import type { KeyFile } from './read-key-file.ts';
-import type { PrivateKey, SigningThreads } from './signing-threads.ts';
-
-type ExpensiveSigner = Pick<SigningThreads, 'sign'>;
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
-  /** They make the expensive signatures. */
-  readonly threads: ExpensiveSigner;
+  readonly threads: RsaSigner;
   /** RS256 by default. */
   readonly algorithm?: TokenAlgorithm | undefined;
   /** The key of KEY_FILE, if there is one. */
@@ -39,7 +35,7 @@ export function createKeyFactory({
     async make(alg) {
       const [kid, key] = await (file === undefined ? generate(ids, alg) : fromFile(file, alg));
       privateKeys?.add(kid, key);
-      return keyPairOf(kid, { alg, key }, threads);
+      return keyPairOf(kid, alg, key, threads);
     },
   };
 }
@@ -64,16 +60,11 @@ async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[st
 }
 
 /** The pair of a private key. Throws unless its public half is usable. */
-async function keyPairOf(kid: string, privateKey: PrivateKey, threads: ExpensiveSigner): Promise<KeyPair> {
-  const { alg, key } = privateKey;
+async function keyPairOf(kid: string, alg: TokenAlgorithm, key: KeyObject, threads: RsaSigner): Promise<KeyPair> {
   const jwk = readTokenKey({ ...createPublicKey(key).export({ format: 'jwk' }), kid, alg });
   const publicKey = jwk && (await readPublicKey(jwk));
   if (jwk === undefined || publicKey === undefined) throw new Error(`the private key is not ${KEY_TYPES[alg].rule}`);
-  const { sign, isExpensive } = ALGORITHMS[alg];
-  return {
-    ...{ kid, alg, publicKey, jwk },
-    sign: async (input) => (isExpensive ? threads.sign(privateKey, input) : sign(key, input)),
-  };
+  return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(key, threads) };
 }
 
 /** The pair of a private key in PKCS#8 (DER). Throws unless its public half is usable. */
@@ -81,10 +72,10 @@ export function readSigningKey(
   kid: string,
   alg: TokenAlgorithm,
   pkcs8: Uint8Array,
-  threads: ExpensiveSigner,
+  threads: RsaSigner,
 ): Promise<KeyPair> {
   const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' });
-  return keyPairOf(kid, { alg, key }, threads);
+  return keyPairOf(kid, alg, key, threads);
 }
 
 /** The handle of a public key, or undefined unless it is usable. */

@@ -1,5 +1,4 @@
 import type { DependencyContainer } from 'tsyringe';
-import { ALGORITHMS } from '../../adapters/jwt/algorithms.ts';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
@@ -10,6 +9,7 @@ import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../applicat
 import { IssueToken } from '../../application/issue-token.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import { KeySchedule } from '../../domain/key-schedule.ts';
+import { KEY_TYPES } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -23,7 +23,7 @@ const REPLICA_LEEWAY_SECONDS = 1;
 export function registerTokenParts(parts: DependencyContainer, { configuration, settings }: Service): void {
   part(parts, PARTS.signingThreads, () => new SigningThreads(availableCores()));
   part(parts, LISTS.preparations, (get) => async () => {
-    if (ALGORITHMS[settings.TOKEN_SIGNING_ALG].isExpensive) get(PARTS.signingThreads).start();
+    if (KEY_TYPES[settings.TOKEN_SIGNING_ALG].kty === 'RSA') get(PARTS.signingThreads).start();
   });
   part(parts, LISTS.closables, (get) => get(PARTS.signingThreads));
   part(parts, PARTS.keyFactory, (get) => {
