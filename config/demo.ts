@@ -19,7 +19,7 @@ const inMemory = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
-const { listening, processes } = CORE_GROUPS;
+const { listening } = CORE_GROUPS;
 const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
 let releaseLog = () => {};
@@ -33,7 +33,7 @@ const service = await run(
     // Also finds typos of what the demo sets below.
     const read = readEnvironment(
       {
-        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT, WORKERS: processes.rows.WORKERS },
+        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT },
         contradictions: {
           [`CLIENT_REPOSITORY: ${OWN_CLIENTS}`]: (given) => given['CLIENT_REPOSITORY'],
           [`CLIENTS_FILE: ${OWN_CLIENTS}`]: (given) => given['CLIENTS_FILE'],
@@ -48,8 +48,7 @@ const service = await run(
     if (isKept) kept = await keepClients(process.env['DATABASE_FILE'] || undefined);
     const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
     const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
-    const WORKERS = process.env['WORKERS'] || '1';
-    const environment = { ...process.env, MANAGEMENT_PORT, WORKERS, ...own };
+    const environment = { ...process.env, MANAGEMENT_PORT, ...own };
     return startFromEnvironment(environment, stopRequested, (parts) => {
       // What people see first is what they can paste. At a terminal, short lines keep it in sight.
       releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);

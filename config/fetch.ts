@@ -14,16 +14,8 @@ export interface FetchService {
   close(): Promise<void>;
 }
 
-/** Settings of a port, or of processes, which do not exist here. */
-const WITHOUT_EFFECT = [
-  'HOST',
-  'PORT',
-  'WORKERS',
-  'TLS_CERT_FILE',
-  'TLS_KEY_FILE',
-  'PROXY_PROTOCOL',
-  'HEALTH_ON_PUBLIC_PORT',
-];
+/** Settings of a port, which does not exist here. */
+const WITHOUT_EFFECT = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'PROXY_PROTOCOL', 'HEALTH_ON_PUBLIC_PORT'];
 
 /**
  * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
@@ -47,7 +39,7 @@ export async function openFetchService(
   }
   const opened: { server?: FetchServer } = {};
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
-  const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0', WORKERS: '1' };
+  const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
   const started = await startFromEnvironment(environment, undefined, (container) => {
     if (writeLog !== undefined) {
       container.resolve(PARTS.logDestination).write = (line) => {

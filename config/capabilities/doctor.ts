@@ -22,7 +22,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { listeningPlaces, lookUpConnections, openFilesPlan } from '../settings/derived-values.ts';
+import { listeningPlaces, openFilesPlan } from '../settings/derived-values.ts';
 import { invisibleEnd } from '../settings/invisible-ends.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import { hostHint } from '../settings/platform.ts';
@@ -179,13 +179,15 @@ async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promis
   );
   const inClientsPool = [CLIENTS, ...more.flatMap((capability) => capability.inClientsPool ?? [])];
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'postgres'];
-  const lookUps = Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS * lookUpConnections(settings));
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
     isRunning,
     tables: [...(hasClients ? inClientsPool : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
-    connections: more.reduce((sum, { connections = 0 }) => sum + connections, hasClients ? lookUps : 0),
+    connections: more.reduce(
+      (sum, { connections = 0 }) => sum + connections,
+      hasClients ? settings.DATABASE_POOL_SIZE : 0,
+    ),
   });
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -38,7 +39,7 @@ export interface ServiceOptions {
   readonly checkout?: string;
   /** How many services share the PostgreSQL server, 1 by default. */
   readonly services?: number;
-  /** Flags of Node.js. */
+  /** Flags of Node.js, beside those of `npm start`. */
   readonly flags?: readonly string[];
   /** With their registrations, the clients are those that send assertions. The settings allow nothing else by default. */
   readonly assertions?: AssertionClients | undefined;
@@ -107,9 +108,8 @@ export async function startOnPostgres(
 }
 
 /**
- * The alternative to the worker pool: one single-process service per core, each with a port and a key of its own, which share
- * their public keys by the key directory. The service has no setting for SO_REUSEPORT and a balancer would be measured
- * too, so the load generator drives all ports at the same time.
+ * One replica per core, each with a port and a key of its own, which share their public keys by the key directory. A balancer would
+ * be measured too, so the load generator drives all ports at the same time.
  */
 export async function startReplicas(
   name: string,
@@ -118,7 +118,7 @@ export async function startReplicas(
   opened: AsyncDisposableStack,
   { services = 1 }: Pick<ServiceOptions, 'services'>,
 ): Promise<Candidate> {
-  const environment = { WORKERS: '1', TOKEN_ISSUER: 'http://issuer.test', ...REPLICA_SETTINGS };
+  const environment = { TOKEN_ISSUER: 'http://issuer.test', ...REPLICA_SETTINGS };
   const replicas: Candidate[] = [];
   for (let n = 0; n < availableParallelism(); n += 1) {
     const own = n === 0 ? clients : [];
@@ -149,11 +149,18 @@ async function startService(
     ...(assertions && methodSettings([assertions.method], assertions)),
     ...environment,
   };
-  const server = opened.use(new ServerProcess(checkout, [...flags, 'config/main.ts'], settings, group?.processesFile));
+  const args = [...startFlags(checkout), ...flags, 'config/main.ts'];
+  const server = opened.use(new ServerProcess(checkout, args, settings, group?.processesFile));
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
   const [tokenUrls, keySetUrl] = [[`${baseUrl}/oauth2/token`], `${baseUrl}/oauth2/jwks`];
   const algorithm = environment?.['TOKEN_SIGNING_ALG'];
   return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]), algorithm, assertions };
+}
+
+/** The flags of Node.js with which `npm start` runs a checkout. */
+function startFlags(checkout: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+  return scripts.start.match(/ --\S+/g)?.map((flag: string) => flag.trim()) ?? [];
 }
 
 /** Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by default. */

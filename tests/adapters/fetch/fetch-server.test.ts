@@ -165,8 +165,8 @@ it('refuses two Authorization fields, which a Request joins', async () => {
 });
 
 it('refuses settings that have no effect, and reports all problems of the others', async () => {
-  await expect(openFetchService({ ...SETTINGS, PORT: '8080', WORKERS: '2' })).rejects.toThrow(
-    'PORT, WORKERS: must not be set, since no port is opened here',
+  await expect(openFetchService({ ...SETTINGS, PORT: '8080', HOST: '0.0.0.0' })).rejects.toThrow(
+    'HOST, PORT: must not be set, since no port is opened here',
   );
   const settings = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE, TOKEN_LIFETIME_SECONDS: '0' };
   await expect(openFetchService(settings)).rejects.toThrow(
