@@ -1,13 +1,15 @@
+import './thread-pool-size.ts';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
-import { encodeWithBcrypt } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { randomSecret } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { failure } from '../domain/result.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { PARTS } from './parts.ts';
+import { createPoolWorks } from './pool-work.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 import { readEnvironment } from './settings/read-environment.ts';
@@ -88,7 +90,7 @@ async function keepClients(file = 'ccauth-demo/clients.db') {
   const secret = randomSecret();
   const client = {
     clientId: 'demo-client',
-    clientSecret: await encodeWithBcrypt(secret, 10),
+    clientSecret: await bcryptEncoder(createPoolWorks().bcrypt.run)(secret, 10),
     clientName: 'Client of the demo',
     scope: 'locations.read locations.write',
   };

@@ -6,6 +6,7 @@ import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/h
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
+import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
 import type { LineBase } from '../adapters/log/json-log.ts';
 import type { LineWriter } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
@@ -35,6 +36,7 @@ import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
+import type { PoolWorks } from './pool-work.ts';
 import type { OpenedStorage } from './storages.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
@@ -53,6 +55,7 @@ export const PARTS = {
   /** Members of every log line of this process. */
   logBase: token<LineBase>('logBase'),
   log: token<Logger>('Logger'),
+  poolWorks: token<PoolWorks>('PoolWorks'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
@@ -76,6 +79,7 @@ export const PARTS = {
   /** `federated_jwt`, if it is switched on. */
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
+  signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   /** The directory of all replicas, if they share one. */
   sharedKeyDirectory: token<KeyDirectory>('shared KeyDirectory'),

@@ -43,7 +43,7 @@ function commandsOf(section: string): readonly string[] {
   );
 }
 
-/** The values of a member that a command looks for in the log: of `"event":"(worker_ended|key_(un)?known)"`, three. */
+/** The values of a member that a command looks for in the log: of `"event":"(key_revoked|key_(un)?known)"`, three. */
 function valuesOf(member: string, command: string): readonly string[] {
   return [...command.matchAll(new RegExp(`"${member}":"([a-z_|()?]+)"`, 'g'))].flatMap(([, pattern = '']) =>
     pattern

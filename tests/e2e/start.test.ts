@@ -87,7 +87,7 @@ describe('npm start', () => {
     await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) }, [], nodeArgs);
     await program.printed(/"event":"started"/);
     expect(socketsAt(port, 'listening')).toBe(1);
-    expect((await send(`http://127.0.0.1:${port}`, '/oauth2/jwks')).status).toBe(200);
+    expect(await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client-2', 'demo-secret-2')).toMatch(/^eyJ/);
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('answers requests, and exits with 0 on %s', async (signal) => {

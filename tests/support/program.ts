@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
@@ -116,20 +116,4 @@ export function followProgram(child: ChildProcessWithoutNullStreams): Program {
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-/** The process ids of the children of a process. */
-export function childrenOf(parent: number): readonly number[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n');
-  return rows
-    .map((row) => row.trim().split(/\s+/).map(Number))
-    .flatMap(([pid, of]) => (pid !== undefined && of === parent ? [pid] : []));
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
@@ -162,5 +163,5 @@ async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOp
 }
 
 function plainHash(): Promise<string> {
-  return encodeWithBcrypt('plain-secret', 4);
+  return bcryptEncoder(atOnce)('plain-secret', 4);
 }

@@ -9,6 +9,7 @@ import { RandomIdGenerator, SystemMonotonicClock } from '../../../../adapters/sy
 import type { KeyHandle } from '../../../../application/ports/key-provider.ts';
 import { TOKEN_ALGORITHMS } from '../../../../domain/token-key.ts';
 import { aKey, describeKeyDirectory, kidsIn } from '../../../contracts/key-directory.ts';
+import { threadsAtOnce } from '../../../support/at-once.ts';
 import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 
@@ -140,7 +141,9 @@ describe('PostgresKeyDirectory', () => {
   it('keeps keys of every type, each with its algorithm', async () => {
     const [directory, other] = [await open(), await open()];
     const keys = await Promise.all(
-      TOKEN_ALGORITHMS.map(async (alg) => (await createKeyFactory({ ids: new RandomIdGenerator() }).make(alg)).jwk),
+      TOKEN_ALGORITHMS.map(
+        async (alg) => (await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }).make(alg)).jwk,
+      ),
     );
     await directory.publish(keys.map((jwk) => ({ jwk, trustedSeconds: 100 })));
     const { keys: read, ofOlderVersions } = await other.read();
@@ -151,7 +154,7 @@ describe('PostgresKeyDirectory', () => {
 
   it('writes keys for RS256 as older versions do, and others so that these ignore the row', async () => {
     const directory = await open();
-    const factory = createKeyFactory({ ids: new RandomIdGenerator() });
+    const factory = createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce });
     const keys = await Promise.all(TOKEN_ALGORITHMS.map(async (alg) => (await factory.make(alg)).jwk));
     await directory.publish(keys.map((jwk) => ({ jwk, trustedSeconds: 100 })));
     const rows = await database.query('select kid, n, e from signing_keys');
@@ -199,7 +202,7 @@ describe('PostgresKeyDirectory', () => {
 
   it('takes from a row only the public members of a key', async () => {
     const directory = await open();
-    const { jwk } = await createKeyFactory({ ids: new RandomIdGenerator() }).make('ES256');
+    const { jwk } = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }).make('ES256');
     const row = JSON.stringify({ ...jwk, d: 'secret', kid: 'another', use: 'sig', x5u: 'https://attacker.test' });
     await database.query(`insert into signing_keys values ('mine', $1, '', 4000000000)`, [row]);
     expect((await directory.read()).keys.map(({ jwk: read }) => read)).toEqual([{ ...jwk, kid: 'mine' }]);
