@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests'];
+const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests', 'lab'];
 
 interface Violation {
   readonly from: string;
@@ -134,6 +134,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'config/planted.ts',
     text: "import { FixedClock } from '../tests/support/fixed-clock.ts';\nexport const planted = FixedClock;",
   },
+  'only-faults-use-the-laboratory': {
+    file: 'tests/planted.ts',
+    text: "import { say } from '../lab/bench/report.ts';\nexport const planted = say;",
+  },
   'production-uses-production-packages': {
     file: 'config/planted-development.ts',
     text: "import fc from 'fast-check';\nexport const planted = fc;",
@@ -157,7 +161,8 @@ describe('the architecture', () => {
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'architecture-'));
     for (const name of [...FOLDERS, 'docs', '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {
-      await cp(join(ROOT, name), join(tree, name), { recursive: true });
+      const filter = (file: string) => !file.endsWith('/node_modules');
+      await cp(join(ROOT, name), join(tree, name), { recursive: true, filter });
     }
     await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
     for (const { file, text } of Object.values(PLANTED)) {

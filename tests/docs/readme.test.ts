@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
 import { type Program, runLine, runProgram } from '../support/program.ts';
@@ -59,9 +58,6 @@ describe('the README', () => {
     const { dependencies } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8'));
     for (const [, name = ''] of README.matchAll(/npm install (\w+)/g))
       expect(Object.keys(dependencies)).toContain(name);
-    for (const [, command = ''] of README.matchAll(/`npm run bench(?: -- (\w+))?`/g)) {
-      expect(parseCommandLine(command === '' ? [] : [command]).name).toBe(command || 'comparison');
-    }
   });
 
   it('shows how the service starts with the sample of a clients file, and that the doctor finds no problem then', async () => {

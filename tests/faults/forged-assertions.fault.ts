@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { ConnectionFlood } from '../bench/attack/connection-flood.ts';
+import { ConnectionFlood } from '../../lab/bench/attack/connection-flood.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { forgedRequestBody, JWT_BEARER } from '../support/forged-assertion.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';

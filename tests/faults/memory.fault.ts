@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { OPTIONAL_METHODS, type OptionalMethod } from '../bench/assertion-clients.ts';
-import type { FloodName } from '../bench/attack/floods.ts';
-import { measureFlood, methodsOf } from '../bench/attack/memory.ts';
+import { OPTIONAL_METHODS, type OptionalMethod } from '../../lab/bench/assertion-clients.ts';
+import type { FloodName } from '../../lab/bench/attack/floods.ts';
+import { measureFlood, methodsOf } from '../../lab/bench/attack/memory.ts';
 
 const SECONDS = 5;
 const MEGABYTES_MAX = 512;
