@@ -117,6 +117,17 @@ export default {
       to: { path: '^node_modules/' },
     },
     {
+      name: 'bcrypt-runs-within-its-bound',
+      severity: 'error',
+      comment:
+        "It can take libuv's pool from everybody else: use the verifier or the encoder, with the bound of config/.",
+      from: {
+        path: '^(domain|application|adapters|config)/',
+        pathNot: '^adapters/secrets/bcrypt-secret-verifier\\.ts$',
+      },
+      to: { path: '^node_modules/(@types/)?bcrypt/' },
+    },
+    {
       name: 'only-config-wires',
       severity: 'error',
       comment: 'Take dependencies as constructor arguments; config/container.ts passes them in.',

@@ -122,6 +122,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/unlisted/planted.ts',
     text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
   },
+  'bcrypt-runs-within-its-bound': {
+    file: 'config/planted-bcrypt.ts',
+    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
+  },
   'only-config-wires': {
     file: 'adapters/jwt/planted-wiring.ts',
     text: "import type { InjectionToken } from 'tsyringe';\nexport type Planted = InjectionToken;",
