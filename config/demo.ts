@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
+import { openLogLines } from '../adapters/log/json-log.ts';
+import { shortLine } from '../adapters/log/short-line.ts';
 import { encodeWithBcrypt } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { randomSecret } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
@@ -20,7 +21,8 @@ const inMemory = {
 const { listening, processes } = CORE_GROUPS;
 const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
-let releaseLog = () => {};
+// What people see first is what they can paste. At a terminal, short lines keep it in sight.
+const log = openLogLines({ isHeld: true, ...(process.stdout.isTTY && { edit: shortLine }) });
 let kept: Awaited<ReturnType<typeof keepClients>> | undefined;
 const service = await run(
   DEMO_PAGE,
@@ -49,8 +51,7 @@ const service = await run(
     const WORKERS = process.env['WORKERS'] || '1';
     const environment = { ...process.env, MANAGEMENT_PORT, WORKERS, ...own };
     return startFromEnvironment(environment, stopRequested, (parts) => {
-      // What people see first is what they can paste. At a terminal, short lines keep it in sight.
-      releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);
+      parts.registerInstance(PARTS.logDestination, log);
     });
   },
   // Its terminal was closed: nobody would stop it.
@@ -78,7 +79,7 @@ Stop it with Ctrl-C.
   );
 }
 
-releaseLog();
+log.release();
 
 /**
  * Creates the file with its folder and a client, unless there is one; `secret` is undefined then. Throws an error that says why
