@@ -1,7 +1,8 @@
 import './thread-pool-size.ts';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
+import { openLogLines } from '../adapters/log/json-log.ts';
+import { shortLine } from '../adapters/log/short-line.ts';
 import { bcryptEncoder } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { randomSecret } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
@@ -22,7 +23,8 @@ const inMemory = {
 const { listening } = CORE_GROUPS;
 const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
-let releaseLog = () => {};
+// What people see first is what they can paste. At a terminal, short lines keep it in sight.
+const log = openLogLines({ isHeld: true, ...(process.stdout.isTTY && { edit: shortLine }) });
 let kept: Awaited<ReturnType<typeof keepClients>> | undefined;
 const service = await run(
   DEMO_PAGE,
@@ -50,8 +52,7 @@ const service = await run(
     const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
     const environment = { ...process.env, MANAGEMENT_PORT, ...own };
     return startFromEnvironment(environment, stopRequested, (parts) => {
-      // What people see first is what they can paste. At a terminal, short lines keep it in sight.
-      releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);
+      parts.registerInstance(PARTS.logDestination, log);
     });
   },
   // Its terminal was closed: nobody would stop it.
@@ -79,7 +80,7 @@ Stop it with Ctrl-C.
   );
 }
 
-releaseLog();
+log.release();
 
 /**
  * Creates the file with its folder and a client, unless there is one; `secret` is undefined then. Throws an error that says why

@@ -1,6 +1,8 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
+import type { Lines } from '../adapters/log/line-writer.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
+import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { PARTS } from './parts.ts';
 import { part } from './registration.ts';
 import { startFromEnvironment } from './service.ts';
@@ -41,17 +43,7 @@ export async function openFetchService(
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
   const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
   const started = await startFromEnvironment(environment, undefined, (container) => {
-    if (writeLog !== undefined) {
-      container.resolve(PARTS.logDestination).write = (line) => {
-        try {
-          writeLog(line);
-          return true;
-        } catch {
-          // As a log on a full disk: it ends no request, and not the process.
-          return false;
-        }
-      };
-    }
+    if (writeLog !== undefined) container.registerInstance(PARTS.logDestination, linesTo(writeLog));
     part(container, PARTS.httpServer, (get) => {
       const application = get(PARTS.publicApplication);
       const handle = createApplication(application).callback();
@@ -69,4 +61,28 @@ export async function openFetchService(
     fetch: (request, source) => server.fetch(request, source),
     close: () => started.value.stop('immediate'),
   };
+}
+
+/** Lines that a function takes at once. One for which it throws is lost, as on a full disk: it ends no request, and not the process. */
+function linesTo(writeLog: (line: string) => void): Lines {
+  const load = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
+  const write = (line: string) => {
+    try {
+      writeLog(line);
+      return true;
+    } catch {
+      load.linesLost += 1;
+      return false;
+    }
+  };
+  return Object.assign(load, {
+    name: 'log',
+    faultCode: undefined,
+    readiness: () => ({ ready: true }) as const,
+    write,
+    keep: write,
+    async writeRequired(line: string) {
+      if (!write(line)) throw new DependencyUnavailable('audit log', new Error('the function has thrown'));
+    },
+  });
 }

@@ -7,8 +7,7 @@ import type { ApplicationParts, Route } from '../adapters/http/server/koa-applic
 import type { Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
-import type { LineBase } from '../adapters/log/json-log.ts';
-import type { LineWriter } from '../adapters/log/line-writer.ts';
+import type { Lines } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
@@ -51,9 +50,7 @@ export interface ReplicaRegister {
 
 /** The parts that have more than one user, or that a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
-  logDestination: token<LineWriter>('LineWriter of the log'),
-  /** Members of every log line of this process. */
-  logBase: token<LineBase>('logBase'),
+  logDestination: token<Lines>('Lines of the log'),
   log: token<Logger>('Logger'),
   poolWorks: token<PoolWorks>('PoolWorks'),
   clock: token<Clock>('Clock'),

@@ -202,6 +202,6 @@ export class OwnKeys {
   /** @param at in seconds of the monotonic clock; the log has the time of day. */
   #record(event: KeyEvent['event'], keyId: string, at: number): void {
     const { clock, auditLog } = this.#parts;
-    auditLog.record({ event, at: Math.floor(clock.wallSeconds() + at - clock.now()), key_id: keyId });
+    void auditLog.record({ event, at: Math.floor(clock.wallSeconds() + at - clock.now()), key_id: keyId });
   }
 }

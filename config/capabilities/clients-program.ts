@@ -38,7 +38,7 @@ export function manageClients(
       if (!check.ok) return check;
       checks.push(check.value);
     }
-    const audit = openProgramAudit(environment, streams.stderr);
+    const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
     const opened = await openStore(environment, recorder, (message) => terminal.say([message]));

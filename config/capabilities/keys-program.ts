@@ -20,7 +20,7 @@ export function manageKeys(
   async function open() {
     const url = databaseUrlOf(environment, readTextFile);
     if (!url.ok) return url;
-    const audit = openProgramAudit(environment, streams.stderr);
+    const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
     const { PostgresKeyRecords } = await import('../../adapters/postgres/keys-program/postgres-key-records.ts');

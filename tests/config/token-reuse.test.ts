@@ -12,10 +12,10 @@ describe('TOKEN_REUSE_SECONDS', () => {
     const service = await startServiceUnderTest({
       environment: { TOKEN_REUSE_SECONDS: '60' },
       override: (container) => {
-        const write = (line: string) => lines.push(line) > 0;
+        const write = async (line: string) => void lines.push(line);
         const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
         container.registerInstance(PARTS.auditOutput, {
-          lines: { write },
+          lines: { write, keep: write },
           measured,
           checks: [],
           close: async () => {},

@@ -77,7 +77,8 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     // As in production, audit lines are on standard output unless there is a file for them.
     if (settings.AUDIT_FILE === undefined) {
       const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
-      container.registerInstance(PARTS.auditOutput, { lines: { write }, measured, checks: [], close: async () => {} });
+      const auditLines = { write: async (line: string) => write(line), keep: write };
+      container.registerInstance(PARTS.auditOutput, { lines: auditLines, measured, checks: [], close: async () => {} });
     }
     options.override?.(container);
   });

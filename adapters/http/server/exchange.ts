@@ -34,8 +34,8 @@ export interface ExchangeParts extends ParserErrorParts {
   readonly responsePacing?: ResponsePacing;
   /** By default the address of the connection. */
   readonly clientAddress?: ClientAddress;
-  /** Called once with each exchange that ends in a refusal, before it is answered. Must not throw. */
-  readonly onRefusal?: (exchange: Exchange) => void;
+  /** Called once with each exchange that ends in a refusal, which is answered when it resolves. Must not reject. */
+  readonly onRefusal?: (exchange: Exchange) => Promise<void>;
 }
 
 /**
@@ -58,7 +58,7 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
 
     if (enters(ctx)) await readHeadAndContinue(ctx, next).finally(() => load.leave(ctx.state));
     else sendRefusal(ctx, httpRefusal('overloaded'));
-    if (ctx.state.refusal !== undefined) onRefusal?.(ctx);
+    if (ctx.state.refusal !== undefined) await onRefusal?.(ctx);
 
     const line = requestLine(ctx, performance.now() - begin);
     metrics?.count(line);
