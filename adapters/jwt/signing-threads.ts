@@ -18,6 +18,9 @@ const THREAD = `
 /** Megabytes. A thread keeps nothing from one batch to the next. */
 const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
+/** In the log. */
+const NAME = 'signing threads';
+
 /** Signatures that a thread makes for one message: with a key of 2,048 bits, in about 5 ms. */
 const BATCH_SIZE = 16;
 
@@ -123,8 +126,7 @@ export class SigningThreads {
   #startWorker(thread: Thread): Worker {
     const options = { eval: true, name: 'signing', execArgv: [], env: {}, resourceLimits: HEAP };
     const worker = new Worker(this.#code, options);
-    worker.unref();
-    let cause: unknown = 'a signing thread has ended';
+    let cause: unknown;
     worker.on('message', (signatures: readonly string[]) => {
       const { jobs } = thread;
       thread.jobs = [];
@@ -138,18 +140,20 @@ export class SigningThreads {
     });
     worker.on('exit', () => {
       thread.worker = undefined;
-      this.#fail(thread, cause);
+      this.#fail(thread, new Error('a thread has ended', { cause }));
     });
+    // Behind the listeners: one for messages would keep the process alive.
+    worker.unref();
     return worker;
   }
 
   #fail(thread: Thread, cause: unknown): void {
-    for (const { reject } of thread.jobs) reject(unavailable(cause));
+    for (const { reject } of thread.jobs) reject(new DependencyUnavailable(NAME, cause));
     thread.jobs = [];
     this.#schedule();
   }
 }
 
-function unavailable(cause: unknown): DependencyUnavailable {
-  return new DependencyUnavailable('signing threads', typeof cause === 'string' ? new Error(cause) : cause);
+function unavailable(reason: string): DependencyUnavailable {
+  return new DependencyUnavailable(NAME, new Error(reason));
 }
