@@ -8,7 +8,7 @@ import { availableCores } from '../../adapters/system/host-limits.ts';
 import { poolBounds, threadsFor } from '../../adapters/system/thread-pool.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
-import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const THREADS = threadsFor(poolBounds(availableCores()));
@@ -25,7 +25,7 @@ const request = (client_id: string, client_secret: string) => ({
 
 describe("a service whose operator has set another size of libuv's pool", () => {
   let folder: string;
-  let service: ServiceWithWorkers;
+  let service: ServiceProcess;
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'pool-'));
     const [clients, pipe] = [join(folder, 'clients.json'), join(folder, 'pipe')];
@@ -40,14 +40,13 @@ describe("a service whose operator has set another size of libuv's pool", () => 
     execFileSync('mkfifo', [pipe]);
     const settings = {
       CLIENTS_FILE: clients,
-      WORKERS: '1',
       CLIENT_FAILURES_PER_MINUTE: '0',
       UV_THREADPOOL_SIZE: '1',
       HANGING_PIPE: pipe,
       HANGING_THREADS: String(THREADS / 2),
     };
     const preload = new URL('../support/hang-pool-on-signal.ts', import.meta.url);
-    service = await startServiceWithWorkers(settings, ['--import', String(preload)]);
+    service = await startServiceProcess(settings, ['--import', String(preload)]);
     expect((await requestToken(service.url, request('cached', 'its-secret'))).status).toBe(200);
   });
   afterEach(async () => {
