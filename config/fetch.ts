@@ -23,7 +23,7 @@ const WITHOUT_EFFECT = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'PROXY_
  * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
  * management port is opened only if MANAGEMENT_PORT is set.
  *
- * @param settings as for the service; nothing else is read, not even `process.env`.
+ * @param settings as for the service. Of `process.env`, only UV_THREADPOOL_SIZE is read: the work in libuv's pool has to fit the pool.
  * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
  * @throws Error with every problem of the settings, or that Node.js is too old.
  */
