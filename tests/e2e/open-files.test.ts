@@ -9,7 +9,7 @@ import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 /** The files that a service with this many database connections needs before it accepts any: see docs/operations.md. */
-const RESERVED = 128 + 100 + 10 + 1;
+const RESERVED = 128 + 100 + 10;
 
 /** Runs the service with a limit of open files. */
 function runWithLimit(limit: number, port: number): Program {

@@ -28,7 +28,10 @@ function expectList(name: string, lines: readonly string[]): void {
 const shapeOf = (status: StatusData) => describeShape({ ...status, history: status.history.slice(0, 1) });
 
 async function untilSampled(url: string): Promise<void> {
-  await until(async () => (await readStatus(url)).history.length > 0, 'the first sample is taken');
+  await until(async () => {
+    const { history, events } = await readStatus(url);
+    return history.length > 0 && events.length > 0;
+  }, 'the first sample is taken, and the start is among the events');
 }
 
 describe('operators and their scripts find what they know', () => {
@@ -61,10 +64,14 @@ describe('operators and their scripts find what they know', () => {
   it('in /metrics, /status and the log of a service with everything', async () => {
     const { url, managementUrl, program } = everything;
     await untilSampled(managementUrl);
-    await until(async () => (await readStatus(managementUrl)).events.length > 0, 'the start is among the events');
     await requestToken(url, TOKEN_REQUEST);
     await requestToken(url, { ...TOKEN_REQUEST, client_secret: 'wrong-secret' });
-    expectList('metrics-of-everything', describeMetrics((await send(managementUrl, '/metrics')).text));
+    let metrics = '';
+    await until(async () => {
+      metrics = (await send(managementUrl, '/metrics')).text;
+      return metrics.includes('auth_client_keys_expiring');
+    }, 'what expires is counted');
+    expectList('metrics-of-everything', describeMetrics(metrics));
     expectList('status-of-everything', shapeOf(await readStatus(managementUrl)));
     process.kill(program.process.pid ?? 0, 'SIGHUP');
     await program.printed(/"event":"audit_file_reopened"/);
