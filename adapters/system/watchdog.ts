@@ -115,8 +115,8 @@ function watchLoop(countOwn: typeof ownTime): void {
     const [passedMs, usedBefore, turn] = [performance.now() - lookedAt, use, Atomics.load(turns, 0)];
     lookedAt += passedMs;
     use = readCpuUse();
-    // A thread that looks so late was stopped, and so was the main thread, which now gets its whole time again.
-    const wasStopped = passedMs > 4 * everyMs;
+    // A thread that looks a second late was stopped, and so was the main thread, which now gets its whole time again.
+    const wasStopped = passedMs > everyMs + 1_000;
     silentMs = turn === 0 || turn !== lastTurn || wasStopped ? 0 : silentMs + countOwn(everyMs, usedBefore, use);
     lastTurn = turn;
     if (silentMs < hangsAfterMs) return;
