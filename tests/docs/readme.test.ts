@@ -9,7 +9,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
 import { type Program, runLine, runProgram } from '../support/program.ts';
-import { createTestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT } from '../support/test-database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
@@ -97,6 +97,7 @@ describe('the README', () => {
       await using service = runProgram('config/main.ts', {
         CLIENT_REPOSITORY: 'postgres',
         DATABASE_URL: role.url,
+        ...PATIENT,
         BASE_URL: 'http://issuer.test',
         PORT: '0',
         MANAGEMENT_PORT: '0',

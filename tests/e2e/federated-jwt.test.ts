@@ -12,7 +12,7 @@ import { keySetAnswer } from '../support/key-set-server.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 import {
   entryOf,
@@ -203,7 +203,7 @@ describe('federated_jwt with workers and clients in PostgreSQL', () => {
   afterAll(() => database.drop());
 
   const onPostgres = () =>
-    settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '' });
+    settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '', ...PATIENT });
 
   it('needs the tables of npm run migrate, and says so', async () => {
     const environment = {

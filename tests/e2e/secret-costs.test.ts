@@ -5,7 +5,7 @@ import { clientsTable } from '../support/clients-table.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { type ServiceWithWorkers, startServiceWithWorkers } from '../support/service-with-workers.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 describe('the cost of refusals, with two workers and registrations in PostgreSQL', () => {
@@ -14,6 +14,7 @@ describe('the cost of refusals, with two workers and registrations in PostgreSQL
   const environment = () => ({
     CLIENT_REPOSITORY: 'postgres',
     DATABASE_URL: database.url,
+    ...PATIENT,
     CLIENT_SECRET_COST: '4',
     CLIENT_SECRET_COST_MAX: '7',
   });
