@@ -58,4 +58,6 @@ export default {
   ],
   // Longer than the deadline of tests/support/until.ts, whose error names the condition that did not hold.
   testTimeout: 120_000,
+  // After the last test, a worker needs 0.1 s of CPU to end. One that does not end at all has a leak, and is reported.
+  workerGracefulExitTimeout: 60_000,
 };

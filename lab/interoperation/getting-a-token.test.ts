@@ -83,27 +83,6 @@ describe('docs/getting-a-token.md', () => {
     expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
   });
 
-  it('has a row with a link for each client', () => {
-    const rows = [...PAGE.matchAll(/^\| \[.*?\]\(#([\w-]+)\)/gm)].map(([, anchor = '']) => anchor);
-    const sections = [...PAGE.matchAll(/^## (.*)$/gm)]
-      .map(([, heading = '']) =>
-        heading
-          .toLowerCase()
-          .replace(/[^\w -]/g, '')
-          .replaceAll(' ', '-'),
-      )
-      .filter(
-        (anchor) =>
-          ![
-            'clients-that-know-only-http-basic',
-            'clients-that-want-openid-connect',
-            'with-a-key-a-scope-or-a-resource',
-            'which-snippets-have-run',
-          ].includes(anchor),
-      );
-    expect([...new Set(rows)]).toEqual(sections);
-  });
-
   it('shows Node.js snippets that this test or npm run test:interop runs', () => {
     const shown = [...SNIPPETS.keys()].filter((name) => name.endsWith('.js'));
     expect(shown.toSorted()).toEqual([...CLIENTS.map(({ file }) => file), 'client-oauth2.js'].toSorted());

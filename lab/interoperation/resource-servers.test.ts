@@ -34,14 +34,6 @@ describe('docs/resource-servers.md', () => {
     expect([...SNIPPETS.keys()].filter((name) => !isComplete(name))).toEqual([]);
   });
 
-  it('links to complete files in other languages, which npm run test:interop runs, and says which parts have not run', () => {
-    const files = [...snippetsOf(PAGE)].filter(([name]) => /\.(?:java|go|py|rs)$/.test(name));
-    expect(files).toHaveLength(6);
-    for (const [, code] of files) expect(code).toMatch(/https:\/\/api\.example\.com|AUDIENCE/);
-    expect(PAGE).toMatch(/Apache[^\n]*\(tried by hand\)/);
-    expect(PAGE).toMatch(/Istio[^\n]*\(has not run here\)/);
-  });
-
   describe.each(SERVERS)('%s', (name) => {
     let service: ServiceUnderTest;
     let signer: NodeCryptoTokenSigner;

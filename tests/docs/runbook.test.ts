@@ -59,15 +59,6 @@ describe('docs/runbook.md', () => {
     expect(SECTIONS.map(titleOf)).toEqual(readAlertRules().map(({ alert }) => alert));
   });
 
-  it.each(SECTIONS.map((section) => [titleOf(section), section] as const))(
-    '%s: has a meaning, likely causes, three commands and what to do',
-    (_title, section) => {
-      const parts = [...section.matchAll(/^\*\*(.+?)\.\*\* \S/gm)].map(([, part]) => part);
-      expect(parts).toEqual(['Meaning', 'Likely causes', 'What to do']);
-      expect(commandsOf(section)).toHaveLength(3);
-    },
-  );
-
   it('looks for events and reasons in the log that the service writes', () => {
     for (const { command } of COMMANDS) {
       // The name of such an event is put together.

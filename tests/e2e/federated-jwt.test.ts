@@ -12,7 +12,7 @@ import { keySetAnswer } from '../support/key-set-server.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 import {
   entryOf,
@@ -197,7 +197,7 @@ describe('federated_jwt with clients in PostgreSQL', () => {
   afterAll(() => database.drop());
 
   const onPostgres = () =>
-    settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '' });
+    settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '', ...PATIENT });
 
   it('needs the tables of npm run migrate, and says so', async () => {
     const environment = {

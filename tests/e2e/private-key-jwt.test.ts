@@ -86,7 +86,7 @@ describe('two replicas with PostgreSQL', () => {
     KEY_PUBLICATION_SECONDS: '1',
     DATABASE_URL: database.url,
     // No fault of this test is a slow machine.
-    DATABASE_DEADLINE_MS: '10000',
+    DATABASE_DEADLINE_MS: '30000',
   });
 
   it('do not start before the tables are there, and say which command makes them', async () => {

@@ -5,7 +5,7 @@ import { clientsTable } from '../support/clients-table.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 describe('the cost of refusals, with registrations in PostgreSQL', () => {
@@ -14,6 +14,7 @@ describe('the cost of refusals, with registrations in PostgreSQL', () => {
   const environment = () => ({
     CLIENT_REPOSITORY: 'postgres',
     DATABASE_URL: database.url,
+    ...PATIENT,
     CLIENT_SECRET_COST: '4',
     CLIENT_SECRET_COST_MAX: '7',
   });

@@ -11,7 +11,7 @@ import {
   TOKEN_REQUEST,
 } from '../support/service-with-everything.ts';
 import { OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
-import { describeLog, describeMetrics, describeShape, describeSourceEvents } from '../support/telemetry.ts';
+import { describeLog, describeMetrics, describeShape } from '../support/telemetry.ts';
 import { until } from '../support/until.ts';
 
 /**
@@ -84,9 +84,5 @@ describe('operators and their scripts find what they know', () => {
       known.filter((line) => !/^(warn|error) (?!secret_cost_found)/.test(line)),
     );
     expectList('audit-lines', describeLog(readFileSync(join(folder, 'audit.log'), 'utf8')));
-  });
-
-  it('in the events that the source names', () => {
-    expectList('source-events', describeSourceEvents());
   });
 });

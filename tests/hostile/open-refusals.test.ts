@@ -7,7 +7,7 @@ import { expectRefusedAssertion, OPENLY_REFUSED } from '../support/openly-refuse
 import { RecordingProxy } from '../support/recording-proxy.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 
 const KNOWN = 'known-client';
 const UNKNOWN = 'other-client';
@@ -25,6 +25,7 @@ beforeAll(async () => {
       CLIENT_REPOSITORY: 'postgres',
       CLIENTS_FILE: '',
       DATABASE_URL: proxy.through(database.url),
+      ...PATIENT,
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt,federated_jwt',
       CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
     },

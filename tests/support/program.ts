@@ -80,9 +80,14 @@ function followGroup(leader: ChildProcessWithoutNullStreams): Program {
   };
 }
 
+/** What each program of the tests has in its environment. */
+export function environmentOfPrograms() {
+  const { PATH, COMPILE_CACHE_OF_PROGRAMS } = process.env;
+  return { PATH, NODE_COMPILE_CACHE: COMPILE_CACHE_OF_PROGRAMS };
+}
+
 function optionsFor(environment: Readonly<Record<string, string>>) {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return { cwd: ROOT, env: { PATH, NODE_COMPILE_CACHE, ...environment } };
+  return { cwd: ROOT, env: { ...environmentOfPrograms(), ...environment } };
 }
 
 /** Follows a program that was started in another way. */

@@ -16,7 +16,7 @@ import {
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../support/running-service.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
 const AUDIENCE = 'https://auth.example.com';
@@ -148,7 +148,7 @@ describe('the parameter resource, if storage is unavailable', () => {
 async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOptions> {
   if (database === undefined) return { clients: CLIENTS };
   await migrateDatabase(database.url);
-  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url };
+  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
   // The first start creates the table of the clients.
   await (await startServiceUnderTest({ environment })).stop();
   const table = clientsTable(database);

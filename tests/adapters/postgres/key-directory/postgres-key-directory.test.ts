@@ -13,8 +13,6 @@ import { threadsAtOnce } from '../../../support/at-once.ts';
 import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 
-const DEADLINE_MS = 2_000;
-
 let database: TestDatabase;
 let lines: DatabaseLine[];
 let opened: OpenTable[];
@@ -32,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => closeAll());
 
 async function open(url = database.url): Promise<PostgresKeyDirectory> {
-  const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
+  const options = { url, poolSize: 2, deadlineMs: 30_000 };
   const log = (line: DatabaseLine) => lines.push(line);
   const table = await openTable('key directory', SIGNING_KEYS, options, log, undefined, SIGNING_KEY_STATES);
   opened.push(table);
