@@ -1,4 +1,3 @@
-import { OPERATOR_LIMITS, OperatorChecks } from '../../adapters/http/admission/operator-checks.ts';
 import { answerRoutes, passedOnRoutes, routesOfOnePort } from '../../adapters/http/one-port/passed-on-routes.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -20,13 +19,8 @@ export const onePort = define({
   }),
   register(parts, { settings, role }) {
     if (!settings.HEALTH_ON_PUBLIC_PORT) return;
-    const checks = new OperatorChecks();
-    const routes = (get: Get) => routesOfOnePort(get(PARTS.managementRoutes), checks);
+    const routes = (get: Get) => routesOfOnePort(get(PARTS.managementRoutes));
     if (role === 'primary') return part(parts, PARTS.routeAnswers, (get) => answerRoutes(routes(get)));
-    part(parts, LISTS.measurements, () => (values) => {
-      const help = 'Requests to the public port whose operator token waits to be checked.';
-      values.gauge('auth_public_operator_checks_waiting', help, checks.waiting, OPERATOR_LIMITS.waiting);
-    });
     part(parts, LISTS.publicRoutes, (get) => {
       return role === 'worker' ? passedOnRoutes(routes(get), get(PARTS.routeAnswers)) : routes(get);
     });

@@ -1,6 +1,5 @@
 import { onceAtATime } from '../../../application/once-at-a-time.ts';
 import type { AnswerRoutes, RouteAnswer } from '../../../application/ports/processes.ts';
-import type { OperatorChecks } from '../admission/operator-checks.ts';
 import { type Exchange, type ExchangeState, sendRefusal } from '../server/exchange.ts';
 import { isHttpReason } from '../server/http-reasons.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
@@ -12,13 +11,9 @@ const LIVENESS = '/livez';
 /**
  * The routes of the management port as the public one has them: probes as they are, and everything else for the operator alone.
  * Without an operator's token, there are only probes.
- *
- * @param checks those of the operator's token on the public port.
  */
-export function routesOfOnePort(management: readonly Route[], checks: OperatorChecks): readonly Route[] {
-  const found = management.find(({ access }) => access.kind === 'operator')?.access;
-  const operator: Access | undefined =
-    found?.kind === 'operator' ? { kind: 'operator', operator: found.operator.withChecks(checks) } : undefined;
+export function routesOfOnePort(management: readonly Route[]): readonly Route[] {
+  const operator: Access | undefined = management.find(({ access }) => access.kind === 'operator')?.access;
   return management.flatMap((route) => {
     if (route.isProbe) return [route];
     return operator === undefined ? [] : [{ ...route, access: operator }];

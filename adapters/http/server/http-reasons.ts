@@ -176,12 +176,6 @@ export const HTTP_REASONS = {
     meaning:
       'The management port got a token that is not MANAGEMENT_TOKEN. Have the operator enter the current one, or find out who tries.',
   },
-  operator_checks_exhausted: {
-    code: 'slow_down',
-    description: 'too many wrong tokens: try again later',
-    meaning:
-      'The management port got more wrong tokens than it checks. Find out who tries from this address, and keep the port from them.',
-  },
   route_unknown: {
     code: 'not_found',
     meaning:

@@ -194,7 +194,7 @@ it('reports what is doubtful in its settings, and in no others', async () => {
 });
 
 it('opens no management port for an empty MANAGEMENT_PORT', async () => {
-  const settings = { ...SETTINGS, MANAGEMENT_PORT: '', MANAGEMENT_TOKEN: 'an-operator-token' };
+  const settings = { ...SETTINGS, MANAGEMENT_PORT: '', MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' };
   await expect(openFetchService(settings)).rejects.toThrow('set MANAGEMENT_PORT=8081');
 });
 
