@@ -1,5 +1,7 @@
+import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
+import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import type { ListeningPlace } from '../../adapters/system/listen-problem.ts';
-import { type OpenFilesPlan, openFilesLimit } from '../../adapters/system/open-files.ts';
+import { connectionsWithin, type OpenFilesPlan, openFilesLimit } from '../../adapters/system/open-files.ts';
 import type { KeyTimes } from '../../domain/key-schedule.ts';
 import type { TokenPolicyOptions } from '../../domain/token-policy.ts';
 import type { Settings } from './settings.ts';
@@ -51,4 +53,9 @@ export function lookUpConnections({ DATABASE_POOL_SIZE, WORKERS }: Settings): nu
 /** What the files are for that each process of the service may open. */
 export function openFilesPlan({ DATABASE_POOL_SIZE, WORKERS }: Settings): OpenFilesPlan {
   return { limit: openFilesLimit(), reserved: MANAGEMENT_CONNECTIONS_MAX + DATABASE_POOL_SIZE + WORKERS };
+}
+
+/** Connections to the public port at once: as many as memory and open files are enough for. */
+export function connectionsMax(settings: Settings): number {
+  return Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'), connectionsWithin(openFilesPlan(settings)));
 }

@@ -21,8 +21,9 @@ export const HTTP_REASONS = {
   },
   header_fields_too_large: {
     code: 'header_fields_too_large',
-    description: 'the header fields are larger than 16 KiB',
-    meaning: 'The header fields are larger than 16 KiB. Look for large cookies or for a proxy that adds headers.',
+    description: 'the header fields are larger than 8 KiB, or more than 100',
+    meaning:
+      'The header fields are larger than 8 KiB, or more than 100. Look for large cookies or for a proxy that adds headers.',
   },
   request_timeout: {
     code: 'request_timeout',

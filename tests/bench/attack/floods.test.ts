@@ -36,6 +36,9 @@ describe('the floods, with two connections each', () => {
     ['large guesses, 2,000 x 15', '401', 'client_unknown'],
     ['large headers, 600 x 16', '401', 'token_missing'],
     ['many header fields, 2,000 x 16', '401', 'token_missing'],
+    ['too many header fields, 3,000', '431', 'header_fields_too_large'],
+    ['unfinished requests, 3,000', '408', 'request_timeout'],
+    ['unfinished requests of many fields, 3,000', '408', 'request_timeout'],
     ['100,000 client ids, 500 x 4', '401', 'client_unknown'],
     ['abandoned guesses, 2,000', 'closed', 'client_disconnected'],
     ['guesses by header, 2,000 x 15', '401', 'client_unknown'],
@@ -44,7 +47,7 @@ describe('the floods, with two connections each', () => {
     ['wide assertions, 2,000 x 15', '401', 'client_unknown'],
     ['wide identities, 2,000 x 15', '401', 'assertion_signature_wrong'],
   ])('%s get %s', async (name, answer, reason) => {
-    const flood = new ConnectionFlood(service.port, 2, floodOf(name).begin);
+    const flood = new ConnectionFlood(service.port, 2, floodOf(name));
     await until(() => (flood.answers[answer] ?? 0) > 0, 'an answer has arrived');
     expect(Object.keys(flood.answers)).not.toContain('400');
     await until(() => service.logText().includes(`"reason":"${reason}"`), reason);
@@ -52,7 +55,7 @@ describe('the floods, with two connections each', () => {
   });
 
   it('of garbage get 400', async () => {
-    const flood = new ConnectionFlood(service.port, 2, floodOf('garbage').begin);
+    const flood = new ConnectionFlood(service.port, 2, floodOf('garbage'));
     await until(() => (flood.answers['400'] ?? 0) > 11, 'each request is answered');
     expect(Object.keys(flood.answers)).toEqual(['400']);
     flood.end();
