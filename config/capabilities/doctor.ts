@@ -7,6 +7,7 @@ import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
 import { askRunningService } from '../../adapters/http-client/management-port.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
+import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import {
   inspectKeyFile,
   inspectMemory,
@@ -59,6 +60,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
   const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired } = settings;
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
+  const wanted = Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'));
   return [
     {
       name: 'settings',
@@ -73,7 +75,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
       ],
     },
     { name: 'memory', inspect: async () => inspectMemory() },
-    { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
+    { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), wanted) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings)),

@@ -1,5 +1,7 @@
+import { CONNECTIONS_MAX } from '../../adapters/http/server/http-server.ts';
+import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import type { ListeningPlace } from '../../adapters/system/listen-problem.ts';
-import { type OpenFilesPlan, openFilesLimit } from '../../adapters/system/open-files.ts';
+import { connectionsWithin, type OpenFilesPlan, openFilesLimit } from '../../adapters/system/open-files.ts';
 import type { KeyTimes } from '../../domain/key-schedule.ts';
 import type { TokenPolicyOptions } from '../../domain/token-policy.ts';
 import type { Settings } from './settings.ts';
@@ -41,4 +43,9 @@ export const MANAGEMENT_CONNECTIONS_MAX = 100;
 /** What the files are for that the service may open. */
 export function openFilesPlan({ DATABASE_POOL_SIZE }: Settings): OpenFilesPlan {
   return { limit: openFilesLimit(), reserved: MANAGEMENT_CONNECTIONS_MAX + DATABASE_POOL_SIZE };
+}
+
+/** Connections to the public port at once: as many as memory and open files are enough for. */
+export function connectionsMax(settings: Settings): number {
+  return Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'), connectionsWithin(openFilesPlan(settings)));
 }

@@ -108,9 +108,9 @@ async function measureIdle({ candidate, plan }: GrowthRow, count: number, genera
   for (let round = 1; round <= count; round += 1) {
     alone?.rounds.push(await measure(candidate, generator, plan));
     const before = await candidate.tree.memoryMb();
-    const idle = new ConnectionFlood(candidate.port, IDLE_CONNECTIONS, (connection) =>
-      connection.send(KEY_SET_REQUEST),
-    );
+    const idle = new ConnectionFlood(candidate.port, IDLE_CONNECTIONS, {
+      begin: (connection) => connection.send(KEY_SET_REQUEST),
+    });
     await until(() => (idle.answers['200'] ?? 0) >= IDLE_CONNECTIONS, 'each idle connection has had an answer');
     kilobytes.push(((await candidate.tree.memoryMb()) - before) * (1_024 / IDLE_CONNECTIONS));
     beside?.rounds.push(await measure(candidate, generator, plan));

@@ -222,7 +222,7 @@ describe('npm run doctor', () => {
     expect((await examine({ ...MEMORY, ...ports })).of('status page')).toEqual([
       { check: 'status page', state: 'ok', text: 'there is no status page: MANAGEMENT_TOKEN switches it on' },
     ]);
-    const withToken = { ...MEMORY, ...ports, MANAGEMENT_TOKEN: 'canary-of-16-letters' };
+    const withToken = { ...MEMORY, ...ports, MANAGEMENT_TOKEN: 'canary-of-32-letters-or-a-few-more' };
     const { of, findings } = await examine(withToken);
     expect(of('status page')).toEqual([
       { check: 'status page', state: 'ok', text: `the status page is at ${management}, and asks for MANAGEMENT_TOKEN` },

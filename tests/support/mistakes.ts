@@ -82,12 +82,12 @@ const INVISIBLE: readonly Mistake[] = [
   {
     what: 'a byte order mark in the file of a token',
     set: { MANAGEMENT_PORT: '8081' },
-    files: { MANAGEMENT_TOKEN_FILE: `${bom}an-operator-token` },
+    files: { MANAGEMENT_TOKEN_FILE: `${bom}an-operator-token-of-32-characters` },
     cure: /MANAGEMENT_TOKEN_FILE: must .*byte order mark/,
   },
   {
     what: 'a token with a space behind it',
-    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'an-operator-token ' },
+    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters ' },
     cure: /MANAGEMENT_TOKEN: must not begin or end with a space/,
   },
   {
@@ -285,12 +285,12 @@ const VALUES: readonly Mistake[] = [
   { what: 'scopes with commas', set: { METADATA_SCOPES: 'read,write' }, cure: /separate scopes by spaces/ },
   {
     what: 'a short operator token',
-    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'short' },
-    cure: /16 to 1024 letters/,
+    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'a-token-with-31-characters-only' },
+    cure: /32 to 1024 letters.*openssl rand -base64 32/,
   },
   {
     what: 'an operator token without its port',
-    set: { MANAGEMENT_TOKEN: 'an-operator-token' },
+    set: { MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' },
     cure: /set MANAGEMENT_PORT=8081/,
   },
   { what: 'a cost beyond the limit', set: { CLIENT_SECRET_COST: '31' }, cure: /a whole number from 4 to 14/ },

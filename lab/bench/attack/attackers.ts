@@ -6,8 +6,8 @@ import type { FloodJob, FloodResult } from './programs.ts';
 // Attackers, a process of their own: takes a FloodJob as JSON in its first argument and prints the results of its floods as JSON.
 const job = JSON.parse(process.argv[2] ?? '') as FloodJob;
 const floods = job.floods.map((name) => {
-  const { connections, begin } = floodOf(name);
-  return [name, new ConnectionFlood(job.port, job.connections?.[name] ?? connections, begin)] as const;
+  const flood = floodOf(name);
+  return [name, new ConnectionFlood(job.port, job.connections?.[name] ?? flood.connections, flood)] as const;
 });
 await delay(job.seconds * 1000);
 const results = floods.map(([name, { answers, unanswered }]): FloodResult => ({ name, answers, unanswered }));

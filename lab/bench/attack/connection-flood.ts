@@ -1,4 +1,6 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectByTls } from 'node:tls';
+import type { Flood } from './floods.ts';
 
 /** Milliseconds until a closed connection is opened again. */
 const REOPEN_MS = 50;
@@ -17,13 +19,15 @@ export class ConnectionFlood {
   unanswered = 0;
   readonly #port: number;
   readonly #begin: (connection: AttackingConnection) => void;
+  readonly #isTls: boolean;
   readonly #sockets = new Set<Socket>();
   #missing: number;
 
-  /** @param begin called for each connection once it is open. */
-  constructor(port: number, connections: number, begin: (connection: AttackingConnection) => void) {
+  /** @param flood its `begin` is called for each connection once it is open. */
+  constructor(port: number, connections: number, { begin, isTls = false }: Pick<Flood, 'begin' | 'isTls'>) {
     this.#port = port;
     this.#begin = begin;
+    this.#isTls = isTls;
     this.#missing = connections;
     setInterval(() => {
       for (let n = 0; n < OPENED_PER_TICK && this.#missing > 0; n += 1) this.#open();
@@ -38,10 +42,11 @@ export class ConnectionFlood {
 
   #open(): void {
     this.#missing -= 1;
-    const socket = connect(this.#port, '127.0.0.1');
+    const to = { port: this.#port, host: '127.0.0.1' };
+    const socket = this.#isTls ? connectByTls({ ...to, rejectUnauthorized: false }) : connect(to);
     this.#sockets.add(socket);
     const connection = new AttackingConnection(socket, (status) => this.#count(status));
-    socket.once('connect', () => this.#begin(connection));
+    socket.once(this.#isTls ? 'secureConnect' : 'connect', () => this.#begin(connection));
     socket.once('close', () => {
       this.#sockets.delete(socket);
       if (connection.awaited > 0) this.unanswered += 1;

@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http';
+import * as http from 'node:http';
+import * as https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LegitimateJob, type LegitimateResult, MEASURING } from './programs.ts';
 
@@ -11,8 +12,12 @@ const ANSWER_MS_MAX = 10_000;
 const NEW_CLIENT_MS_MAX = 20_000;
 
 const job = JSON.parse(process.argv[2] ?? '') as LegitimateJob;
-// One connection per agent; a second one is opened if a request is due while the previous one is still unanswered.
-const agents = Array.from({ length: job.connections }, () => new Agent({ keepAlive: true, maxFreeSockets: 1 }));
+// The certificate is one of the benchmark.
+const { Agent, request } = job.tokenUrl.startsWith('https:') ? https : http;
+const { maxSockets = Number.POSITIVE_INFINITY } = job;
+const newAgent = () => new Agent({ keepAlive: true, maxFreeSockets: 1, maxSockets, rejectUnauthorized: false });
+// One connection per agent. A second one is opened if a request is due while the previous one is still unanswered, unless the job says otherwise.
+const agents = Array.from({ length: job.connections }, () => newAgent());
 
 await sendSteadily(job.warmUpSeconds);
 process.stdout.write(`${MEASURING}\n`);
@@ -44,14 +49,14 @@ async function sendSteadily(seconds: number): Promise<Omit<LegitimateResult, 'ne
 }
 
 /** Over time each client uses each connection, so that after the warm-up every worker process knows every client. */
-function agentFor(n: number): Agent {
-  return agents[((n % job.clientIds.length) + Math.floor(n / job.clientIds.length)) % agents.length] as Agent;
+function agentFor(n: number): http.Agent {
+  return agents[((n % job.clientIds.length) + Math.floor(n / job.clientIds.length)) % agents.length] as http.Agent;
 }
 
 /** Milliseconds to the first token of a new client. Retries refusals after Retry-After, or sooner if the job says so. */
 async function startNewClient(clientId: string, n: number): Promise<number | null> {
   await delay((n + 0.5) * job.newClientEverySeconds * 1000);
-  const agent = new Agent({ keepAlive: true });
+  const agent = newAgent();
   const begin = performance.now();
   for (let attempt = 0; performance.now() - begin < NEW_CLIENT_MS_MAX; attempt += 1) {
     const body = job.newClientBodies?.[n]?.[attempt];
@@ -68,7 +73,7 @@ async function startNewClient(clientId: string, n: number): Promise<number | nul
 /** The status, or the system's error code if there was no answer; Retry-After is 0 if absent. Never rejects. */
 function requestToken(
   clientId: string,
-  agent: Agent,
+  agent: http.Agent,
   body = bodyWithSecret(clientId),
 ): Promise<{ readonly outcome: string; readonly retryAfterSeconds: number }> {
   const { tokenUrl } = job;

@@ -5,9 +5,10 @@ import { sum } from '../report.ts';
 
 /** Where control groups are mounted, and the files that hold the highest number of bytes: with sockets apart in version 1. */
 const HIERARCHIES = [
-  { root: '/sys/fs/cgroup', peaks: ['memory.peak'] },
+  { root: '/sys/fs/cgroup', limit: 'memory.max', peaks: ['memory.peak'] },
   {
     root: '/sys/fs/cgroup/memory',
+    limit: 'memory.limit_in_bytes',
     peaks: ['memory.max_usage_in_bytes', 'memory.kmem.tcp.max_usage_in_bytes'],
     // Sockets are counted once they have a limit.
     socketLimit: 'memory.kmem.tcp.limit_in_bytes',
@@ -27,14 +28,19 @@ export class MemoryGroup implements AsyncDisposable {
     this.#peaks = peaks;
   }
 
-  /** Undefined if this process may not create control groups that count memory. */
-  static async create(name: string): Promise<MemoryGroup | undefined> {
-    for (const { root, peaks, socketLimit } of HIERARCHIES) {
+  /**
+   * Undefined if this process may not create control groups that count memory.
+   *
+   * @param megabytes beyond which the kernel ends a process of the group.
+   */
+  static async create(name: string, megabytes: number): Promise<MemoryGroup | undefined> {
+    for (const { root, limit, peaks, socketLimit } of HIERARCHIES) {
       const folder = join(root, name);
       try {
         await access(join(root, 'cgroup.procs'));
         await mkdir(folder);
         if (socketLimit !== undefined) await writeFile(join(folder, socketLimit), String(2 ** 40));
+        await writeFile(join(folder, limit), String(megabytes * 2 ** 20));
         await Promise.all(peaks.map((file) => access(join(folder, file))));
         return new MemoryGroup(folder, peaks);
       } catch {

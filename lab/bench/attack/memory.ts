@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
+import { CertificateAuthority } from '../../../tests/support/certificates.ts';
 import { KeptConnection } from '../../../tests/support/kept-connection.ts';
 import { methodSettings, type OptionalMethod, workloads } from '../assertion-clients.ts';
 import { startBenchDatabaseServer } from '../bench-database.ts';
@@ -10,7 +11,14 @@ import { figure, print, printVerdicts, say, table, type Verdict } from '../repor
 import type { AnswerCount } from './connection-flood.ts';
 import { FLOODS, type FloodName, floodOf } from './floods.ts';
 import { MemoryGroup } from './memory-group.ts';
-import { countText, runFloods } from './programs.ts';
+import {
+  countText,
+  type LegitimateResult,
+  legitimateFigures,
+  legitimateJob,
+  runFloods,
+  runLegitimateClients,
+} from './programs.ts';
 
 /** Megabytes of the service. Figures are NaN where the machine does not tell them. */
 export interface MemoryResult {
@@ -24,14 +32,19 @@ export interface MemoryResult {
   /** Whether the process has not ended. */
   readonly processesKept: boolean;
   readonly answers: AnswerCount;
+  /** Clients that were connected before the flood. */
+  readonly clients: LegitimateResult;
 }
 
 const SECONDS = 8;
-/** docs/operations.md, "Memory". */
-const PEAK_MB_MAX = 320;
+
+/** The memory of the service in the chart. The kernel ends a process that needs more. */
+export const LIMIT_MB = 320;
 const IDLE_CONNECTIONS: FloodName = 'idle connections, 2,000';
 
-const KNOWN_CLIENTS = 20;
+const KNOWN_CLIENTS = 5;
+/** They stay connected: a new connection may be refused at the limit. */
+const CLIENTS = { rate: 10, connections: 2, maxSockets: 1, newClientEverySeconds: 1, retryMsMax: 250 };
 
 /** Milliseconds from the start until the memory counts as idle. */
 const SETTLE_MS = 1_000;
@@ -54,6 +67,7 @@ export async function runMemory(opened: AsyncDisposableStack): Promise<boolean> 
       ['highest', (result) => result.highestMb],
       ['cgroup peak', ({ groupPeakMb }) => groupPeakMb],
       ['answers', ({ answers }) => countText(answers)],
+      ['clients with a token, %', ({ clients }) => legitimateFigures(clients).success, 1],
     ]),
   );
   for (const { atTheEndMb, idleMb } of results.filter(({ flood }) => flood === IDLE_CONNECTIONS)) {
@@ -65,11 +79,8 @@ export async function runMemory(opened: AsyncDisposableStack): Promise<boolean> 
 
 /** Whether the service met the requirements on its memory. */
 export function memoryVerdicts(results: readonly MemoryResult[]): readonly Verdict[] {
-  const highest = results.map(({ groupPeakMb, highestMb: sampled }) =>
-    Number.isNaN(groupPeakMb) ? sampled : groupPeakMb,
-  );
   return [
-    { requirement: `memory stays below ${PEAK_MB_MAX} MB`, passed: highest.every((mb) => mb < PEAK_MB_MAX) },
+    { requirement: `memory stays below ${LIMIT_MB} MB`, passed: results.every(({ highestMb: mb }) => mb < LIMIT_MB) },
     { requirement: 'no process ends', passed: results.every(({ processesKept }) => processesKept) },
   ];
 }
@@ -94,12 +105,13 @@ export async function measureFlood(
 ): Promise<MemoryResult> {
   await using running = new AsyncDisposableStack();
   opened.defer(() => running.disposeAsync());
-  const group = await MemoryGroup.create(`bench-${process.pid}`);
+  const group = await MemoryGroup.create(`bench-${process.pid}`, LIMIT_MB);
   if (group !== undefined) running.use(group);
   const clients = registrations('client', KNOWN_CLIENTS, await hashedSecret(RECOMMENDED_COST));
   const trusted = methods.includes('federated_jwt') ? await workloads('ES384', running) : undefined;
-  const environment = methodSettings(['client_secret_post', ...methods], trusted);
-  const options = { environment, group };
+  const { isTls = false } = floodOf(flood);
+  const settings = methodSettings(['client_secret_post', ...methods], trusted);
+  const options = { environment: { ...settings, ...(isTls && tlsSettings(running)) }, group };
   const { tree, port } =
     locked === undefined
       ? await startInMemory('memory', clients, running, options)
@@ -107,8 +119,10 @@ export async function measureFlood(
   await delay(SETTLE_MS);
   const idleMb = await tree.memoryMb();
   const processes = String(await tree.pids());
-  const attack = () => runFloods({ port, seconds, floods: [flood] });
-  const [[result], samples] = await sampleMemory(tree, SAMPLE_EVERY_MS, attack);
+  const attack = () => sampleMemory(tree, SAMPLE_EVERY_MS, () => runFloods({ port, seconds, floods: [flood] }));
+  const tokenUrl = `${isTls ? 'https' : 'http'}://127.0.0.1:${port}/oauth2/token`;
+  const job = legitimateJob(tokenUrl, clients, [], { ...CLIENTS, seconds });
+  const [legitimate, [[result], samples]] = await runLegitimateClients(job, attack);
   return {
     flood,
     idleMb,
@@ -117,7 +131,13 @@ export async function measureFlood(
     groupPeakMb: (await group?.peakMb()) ?? Number.NaN,
     processesKept: String(await tree.pids()) === processes,
     answers: result?.answers ?? {},
+    clients: legitimate,
   };
+}
+
+function tlsSettings(running: AsyncDisposableStack): Readonly<Record<string, string>> {
+  const { certificate, key } = running.use(new CertificateAuthority()).issue('DNS:localhost');
+  return { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://localhost' };
 }
 
 /** On PostgreSQL, with a table that nobody else can read. */

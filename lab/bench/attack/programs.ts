@@ -18,6 +18,8 @@ export interface LegitimateJob {
   readonly clientIds: readonly string[];
   readonly ratePerSecond: number;
   readonly connections: number;
+  /** At most so many in place of each of these, while a request is unanswered. */
+  readonly maxSockets?: number;
   /** Seconds at the same rate that are not measured. */
   readonly warmUpSeconds: number;
   readonly seconds: number;
@@ -35,7 +37,7 @@ export function legitimateJob(
   tokenUrl: string,
   known: readonly Registration[],
   newcomers: readonly Registration[],
-  plan: Pick<LegitimateJob, 'seconds' | 'connections' | 'newClientEverySeconds' | 'retryMsMax'> & {
+  plan: Pick<LegitimateJob, 'seconds' | 'connections' | 'maxSockets' | 'newClientEverySeconds' | 'retryMsMax'> & {
     readonly rate: number;
   },
 ): LegitimateJob {
