@@ -67,16 +67,11 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
     }
   });
 
-  it('answers a request with its body in later packets, and a client that has ended its half', async () => {
+  it('answers a request with its body in later packets', async () => {
     const [head = '', body = ''] = post(FORM).split(/(?<=\r\n\r\n)/);
     expect(
       await statusesFor(service.port, [text(proxyV1('198.51.100.7')), head, body.slice(0, 9), body.slice(9)]),
     ).toEqual([200]);
-    const exchange = openRawExchange(service.port);
-    exchange.write(text(proxyV1('198.51.100.7'), post(FORM)));
-    exchange.end();
-    await exchange.closed;
-    expect(readAnswers(exchange.received()).map(({ status }) => status)).toEqual([200]);
   });
 
   it.each([
