@@ -15,6 +15,7 @@ import { registerServerParts } from './core/server-parts.ts';
 import { registerTokenParts } from './core/token-parts.ts';
 import { openAudit } from './open-audit.ts';
 import { LISTS, PARTS } from './parts.ts';
+import { createPoolWorks } from './pool-work.ts';
 import { type Get, getFrom, part } from './registration.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { databaseOptions, STORAGES } from './storages.ts';
@@ -70,6 +71,7 @@ function registerSurroundings(parts: DependencyContainer, { settings }: Service)
   part(parts, PARTS.clock, () => new SystemClock());
   part(parts, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(parts, PARTS.ids, () => new RandomIdGenerator());
+  part(parts, PARTS.poolWorks, createPoolWorks);
   part(parts, PARTS.auditOutput, (get) => {
     const onChange = createStateLog(get(PARTS.log));
     return openAudit(settings, { log: get(PARTS.logDestination), clock: get(PARTS.clock), onChange });

@@ -1,14 +1,16 @@
+import './thread-pool-size.ts';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openLogLines } from '../adapters/log/json-log.ts';
 import { shortLine } from '../adapters/log/short-line.ts';
-import { encodeWithBcrypt } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { randomSecret } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { failure } from '../domain/result.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { PARTS } from './parts.ts';
+import { createPoolWorks } from './pool-work.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 import { readEnvironment } from './settings/read-environment.ts';
@@ -18,7 +20,7 @@ const inMemory = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
-const { listening, processes } = CORE_GROUPS;
+const { listening } = CORE_GROUPS;
 const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
 // What people see first is what they can paste. At a terminal, short lines keep it in sight.
@@ -33,7 +35,7 @@ const service = await run(
     // Also finds typos of what the demo sets below.
     const read = readEnvironment(
       {
-        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT, WORKERS: processes.rows.WORKERS },
+        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT },
         contradictions: {
           [`CLIENT_REPOSITORY: ${OWN_CLIENTS}`]: (given) => given['CLIENT_REPOSITORY'],
           [`CLIENTS_FILE: ${OWN_CLIENTS}`]: (given) => given['CLIENTS_FILE'],
@@ -48,8 +50,7 @@ const service = await run(
     if (isKept) kept = await keepClients(process.env['DATABASE_FILE'] || undefined);
     const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
     const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
-    const WORKERS = process.env['WORKERS'] || '1';
-    const environment = { ...process.env, MANAGEMENT_PORT, WORKERS, ...own };
+    const environment = { ...process.env, MANAGEMENT_PORT, ...own };
     return startFromEnvironment(environment, stopRequested, (parts) => {
       parts.registerInstance(PARTS.logDestination, log);
     });
@@ -90,7 +91,7 @@ async function keepClients(file = 'ccauth-demo/clients.db') {
   const secret = randomSecret();
   const client = {
     clientId: 'demo-client',
-    clientSecret: await encodeWithBcrypt(secret, 10),
+    clientSecret: await bcryptEncoder(createPoolWorks().bcrypt.run)(secret, 10),
     clientName: 'Client of the demo',
     scope: 'locations.read locations.write',
   };

@@ -16,22 +16,14 @@ export interface FetchService {
   close(): Promise<void>;
 }
 
-/** Settings of a port, or of processes, which do not exist here. */
-const WITHOUT_EFFECT = [
-  'HOST',
-  'PORT',
-  'WORKERS',
-  'TLS_CERT_FILE',
-  'TLS_KEY_FILE',
-  'PROXY_PROTOCOL',
-  'HEALTH_ON_PUBLIC_PORT',
-];
+/** Settings of a port, which does not exist here. */
+const WITHOUT_EFFECT = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'PROXY_PROTOCOL', 'HEALTH_ON_PUBLIC_PORT'];
 
 /**
  * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
  * management port is opened only if MANAGEMENT_PORT is set.
  *
- * @param settings as for the service; nothing else is read, not even `process.env`.
+ * @param settings as for the service. Of `process.env`, only UV_THREADPOOL_SIZE is read: the work in libuv's pool has to fit the pool.
  * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
  * @throws Error with every problem of the settings, or that Node.js is too old.
  */
@@ -49,7 +41,7 @@ export async function openFetchService(
   }
   const opened: { server?: FetchServer } = {};
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
-  const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0', WORKERS: '1' };
+  const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
   const started = await startFromEnvironment(environment, undefined, (container) => {
     if (writeLog !== undefined) container.registerInstance(PARTS.logDestination, linesTo(writeLog));
     part(container, PARTS.httpServer, (get) => {

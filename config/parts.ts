@@ -6,6 +6,7 @@ import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/h
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
+import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
@@ -34,6 +35,7 @@ import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
+import type { PoolWorks } from './pool-work.ts';
 import type { OpenedStorage } from './storages.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
@@ -50,6 +52,7 @@ export interface ReplicaRegister {
 export const PARTS = {
   logDestination: token<Lines>('Lines of the log'),
   log: token<Logger>('Logger'),
+  poolWorks: token<PoolWorks>('PoolWorks'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
@@ -73,6 +76,7 @@ export const PARTS = {
   /** `federated_jwt`, if it is switched on. */
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
+  signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   /** The directory of all replicas, if they share one. */
   sharedKeyDirectory: token<KeyDirectory>('shared KeyDirectory'),

@@ -9,10 +9,10 @@ import { inspectCertificate, type ServerCertificate } from './server-certificate
 const HANDSHAKE_MS = 10_000;
 
 /**
- * A connection needs about 57 KiB with TLS, and one within its handshake up to 50 KiB before the client has shown anything: a process has
- * room for fewer than without TLS. Of the handshakes, the oldest gives way, since an honest one takes milliseconds.
+ * A connection needs about 50 KiB more with TLS, and one within its handshake as much before the client has shown anything: there is room for
+ * fewer than without TLS, if memory suffices. Of the handshakes, the oldest gives way, since an honest one takes milliseconds.
  */
-export const TLS_LIMITS = { connections: 2_000, handshakes: 500 };
+export const TLS_LIMITS = { connections: 4_000, handshakes: 500 };
 
 /** How often the files are read, in milliseconds. */
 const LOOK_EVERY_MS = 10_000;

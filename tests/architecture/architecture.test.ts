@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests'];
+const FOLDERS = ['domain', 'application', 'adapters', 'config', 'tests', 'lab'];
 
 interface Violation {
   readonly from: string;
@@ -103,8 +103,8 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     text: "import { pino } from 'pino';\nexport const planted = pino;",
   },
   'prom-client-uses-its-own-packages': {
-    file: 'adapters/prom-client/planted-birpc.ts',
-    text: "import type { BirpcReturn } from 'birpc';\nexport type Planted = BirpcReturn;",
+    file: 'adapters/prom-client/planted-commander.ts',
+    text: "import type { Command } from 'commander';\nexport type Planted = Command;",
   },
   'secrets-uses-its-own-packages': {
     file: 'adapters/secrets/planted-commander.ts',
@@ -122,6 +122,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/unlisted/planted.ts',
     text: "import { LRUCache } from 'lru-cache';\nexport const planted = LRUCache;",
   },
+  'bcrypt-runs-within-its-bound': {
+    file: 'config/planted-bcrypt.ts',
+    text: "import bcrypt from 'bcrypt';\nexport const planted = bcrypt;",
+  },
   'only-config-wires': {
     file: 'adapters/jwt/planted-wiring.ts',
     text: "import type { InjectionToken } from 'tsyringe';\nexport type Planted = InjectionToken;",
@@ -129,6 +133,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   'production-imports-no-test': {
     file: 'config/planted.ts',
     text: "import { FixedClock } from '../tests/support/fixed-clock.ts';\nexport const planted = FixedClock;",
+  },
+  'only-faults-use-the-laboratory': {
+    file: 'tests/planted.ts',
+    text: "import { say } from '../lab/bench/report.ts';\nexport const planted = say;",
   },
   'production-uses-production-packages': {
     file: 'config/planted-development.ts',
@@ -153,7 +161,8 @@ describe('the architecture', () => {
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'architecture-'));
     for (const name of [...FOLDERS, 'docs', '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {
-      await cp(join(ROOT, name), join(tree, name), { recursive: true });
+      const filter = (file: string) => !file.endsWith('/node_modules');
+      await cp(join(ROOT, name), join(tree, name), { recursive: true, filter });
     }
     await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
     for (const { file, text } of Object.values(PLANTED)) {

@@ -111,15 +111,23 @@ describe('loadConfiguration', () => {
       });
 
     it.each(['', '\n', '\r\n'])('reads the token of that file, which may end in %j, and never shows it', (end) => {
-      const configuration = read(`an-operator-token${end}`);
+      const configuration = read(`an-operator-token-of-32-characters${end}`);
       if (!configuration.ok) throw new Error(configuration.problem.join());
-      expect((configuration.value.own.get('status-page') as SecretText).reveal()).toBe('an-operator-token');
-      expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain('an-operator-token');
+      expect((configuration.value.own.get('status-page') as SecretText).reveal()).toBe(
+        'an-operator-token-of-32-characters',
+      );
+      expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain(
+        'an-operator-token-of-32-characters',
+      );
     });
 
     it.each([
       ['does not exist', undefined, 'cannot be read'],
-      ['has two lines', 'an-operator-token\nx', 'must contain one line of 16 to 1024 letters, digits and -._~+/='],
+      [
+        'has two lines',
+        'an-operator-token-of-32-characters\nx',
+        'must contain one line of 32 to 1024 letters, digits and -._~+/=: openssl rand -base64 32 makes one',
+      ],
     ])('names the setting and never the value if the file %s', (_name, text, problem) => {
       expect(read(text)).toEqual({ ok: false, problem: [`MANAGEMENT_TOKEN_FILE: ${problem}`] });
     });

@@ -87,7 +87,7 @@ describe('the management port', () => {
 });
 
 describe('the management port, called by a name', () => {
-  const TOKEN = 'token-of-the-operator';
+  const TOKEN = 'the-token-of-the-operator-by-name';
   let service: ServiceUnderTest;
   let port: number;
   let url: string;

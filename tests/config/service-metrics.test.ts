@@ -32,7 +32,7 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
     useValue: { clockOffsetSeconds: () => undefined, trusted: () => keys, times: () => times } as never,
   });
   const values = new MetricValues();
-  measureService(getFrom(parts), {
+  await measureService(getFrom(parts), {
     CLIENT_SECRET_COST: 10,
     CLIENT_AUTHENTICATION_METHODS: ['client_secret_post'],
   } as never)(values);

@@ -5,7 +5,7 @@ import { readSettings } from '../support/all-settings.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 const POSTGRES = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: 'postgresql://service:its-password@db.test/auth' };
-const TOKEN = { MANAGEMENT_TOKEN: 'an-operator-token' };
+const TOKEN = { MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' };
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   const settings = readSettings(environment);
@@ -107,7 +107,15 @@ describe('readSettings', () => {
     ],
     ['DATABASE_URL', ['mysql://a', 'a', 'postgresql://a\nb', 'postgresql://a:p%ff@b/c']],
     ['DATABASE_URL_FILE', [' url.txt']],
-    ['MANAGEMENT_TOKEN', ['15-characters--', 'a-token with-a-space', 'a-token-with-ümlaut', 'x'.repeat(1_025)]],
+    [
+      'MANAGEMENT_TOKEN',
+      [
+        'a-token-with-31-characters-only',
+        'a-token-of-32 characters-and-a-space',
+        'a-token-of-32-characters-with-ümlaut',
+        'x'.repeat(1_025),
+      ],
+    ],
     [
       'TRUSTED_PROXIES',
       ['localhost', '10.1.0.0/0', '::/0', '10.1.0.0/33', 'fd00::/129', '10.1.0.0/', '10.1.0.0/08', '10.0.0/8'],

@@ -5,7 +5,7 @@ import { freePort } from '../support/free-port.ts';
 import { requestToken } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 import { OPERATOR_TOKEN, readRefusal, readStatus } from '../support/status.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
@@ -27,6 +27,7 @@ describe('the status of a service with a database', () => {
       environment: {
         CLIENT_REPOSITORY: 'postgres',
         DATABASE_URL: through.href,
+        ...PATIENT,
         MANAGEMENT_PORT: String(port),
         MANAGEMENT_TOKEN: OPERATOR_TOKEN,
       },

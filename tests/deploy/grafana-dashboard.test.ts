@@ -13,18 +13,6 @@ describe('deploy/grafana-dashboard.json', () => {
       expect(panel.datasource).toEqual({ type: 'prometheus', uid: '$'.concat('{datasource}') });
   });
 
-  it('has the rows in the order in which an operator asks', () => {
-    expect(DASHBOARD.panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
-      'Is it up?',
-      'What do callers see?',
-      'Why are requests refused?',
-      'Capacity',
-      'Database',
-      'Keys and clocks',
-      'Log',
-    ]);
-  });
-
   it('explains every panel, and selects the job and the replicas in every query', () => {
     for (const { title, description, targets } of PANELS) {
       expect({ title, description }).toEqual({ title, description: expect.stringMatching(/\.$/) });

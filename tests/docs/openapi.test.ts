@@ -15,7 +15,6 @@ const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   scope_insufficient: 'no route of the service requires a scope',
   host_unknown: 'only the management port looks at the name',
   operator_token_wrong: 'only the management port asks for the token of the operator',
-  operator_checks_exhausted: 'only the management port asks for the token of the operator',
 };
 
 /** Every refusal that the code can give: its status and its body. */

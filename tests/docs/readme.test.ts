@@ -6,15 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { parseCommandLine } from '../bench/command-line.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
 import { type Program, runLine, runProgram } from '../support/program.ts';
-import { createTestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT } from '../support/test-database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
-const SCRIPTS: Record<string, string> = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')).scripts;
 
 const START = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm start';
 const DOCTOR = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm run doctor';
@@ -39,30 +37,6 @@ describe('the README', () => {
 
   const here = (text: string) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
-
-  it('shows only shell blocks that this test knows', () => {
-    // CI runs the first two, and the last with tests/e2e/compose.sh; these tests run the others, and the one with the program.
-    const known = [
-      'npm ci && npm run demo',
-      'npm ci && npm test',
-      START,
-      DOCTOR,
-      'PUBLIC_METADATA=true npm run demo',
-      'POSTGRES_PASSWORD=choose-one docker compose up --build',
-    ];
-    const shown = blocks('sh');
-    expect(shown.filter((block) => !known.includes(block) && !/curl|npm run clients/.test(block))).toEqual([]);
-    for (const block of known) expect(shown).toContain(block);
-    for (const [, script = ''] of README.matchAll(/npm (?:run )?((?<=run )\w+(?::\w+)*|start|test)/g)) {
-      expect(Object.keys(SCRIPTS)).toContain(script);
-    }
-    const { dependencies } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8'));
-    for (const [, name = ''] of README.matchAll(/npm install (\w+)/g))
-      expect(Object.keys(dependencies)).toContain(name);
-    for (const [, command = ''] of README.matchAll(/`npm run bench(?: -- (\w+))?`/g)) {
-      expect(parseCommandLine(command === '' ? [] : [command]).name).toBe(command || 'comparison');
-    }
-  });
 
   it('shows how the service starts with the sample of a clients file, and that the doctor finds no problem then', async () => {
     expect(README).toContain('[this sample](config/demo/clients.json)');
@@ -101,6 +75,7 @@ describe('the README', () => {
       await using service = runProgram('config/main.ts', {
         CLIENT_REPOSITORY: 'postgres',
         DATABASE_URL: role.url,
+        ...PATIENT,
         BASE_URL: 'http://issuer.test',
         PORT: '0',
         MANAGEMENT_PORT: '0',

@@ -8,12 +8,6 @@ import { getAccessToken } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 
 const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
-const SOURCES = [
-  'config/settings/read-environment.ts',
-  'adapters/system/read-text-file.ts',
-  'adapters/files/json-fault.ts',
-];
-
 /** The first cells of the rows of a part of the page. */
 function firstCells(heading: string): readonly string[] {
   const part = PAGE.slice(PAGE.indexOf(`\n${heading}\n`)).split(/\n##+ /)[1] ?? '';
@@ -34,20 +28,11 @@ it('names only settings, scripts and commands that exist', () => {
   for (const name of names) expect(SETTING_NAMES).toContain(name);
 });
 
-it('quotes problems of the start as the service prints them', () => {
-  const source = SOURCES.map((file) => readFileSync(file, 'utf8')).join();
-  for (const text of ['is not a setting of this service', 'there is no file', 'is not JSON: ']) {
-    expect(PAGE).toContain(text);
-    expect(source).toContain(text);
-  }
-});
-
 it('shows commands that read the id of the key and the claims of a token', async () => {
   const service = await startServiceUnderTest({});
   const TOKEN = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
   await service.stop();
-  const [kid = '', claims = '', ...others] = blocks.filter((block) => block.startsWith('node '));
-  expect(others).toEqual([]);
+  const [kid = '', claims = ''] = blocks.filter((block) => block.startsWith('node '));
   const run = async (command: string) => {
     const { PATH } = process.env;
     return (await promisify(execFile)('bash', ['-c', command], { env: { PATH, TOKEN } })).stdout;
@@ -55,13 +40,4 @@ it('shows commands that read the id of the key and the claims of a token', async
   const [header] = (await run(claims)).split('\n');
   expect(JSON.parse(header ?? '')).toMatchObject({ alg: 'RS256', kid: (await run(kid)).trim() });
   expect(await run(claims)).toContain(`"sub":"${GOOD_CLIENT.client_id}"`);
-});
-
-it('shows no other commands than these', () => {
-  // The image is tested by tests/e2e/compose.sh; the log by the tests of the request log.
-  const others = blocks.filter((block) => !block.startsWith('node '));
-  expect(others).toEqual([
-    'docker compose run --rm service doctor',
-    expect.stringMatching(/^grep -h '"request_id":"[\w-]+"' service\.log$/),
-  ]);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clientsProgram, type RunClients } from '../adapters/cli/clients-program.ts';
 import { type HttpAnswer, requestToken } from '../support/http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
 let service: ServiceUnderTest;
@@ -11,7 +11,7 @@ let clients: RunClients;
 beforeAll(async () => {
   database = await createTestDatabase();
   clients = clientsProgram(database.url);
-  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url };
+  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
   service = await startServiceUnderTest({ environment });
 }, 120_000);
 afterAll(async () => {

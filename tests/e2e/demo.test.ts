@@ -66,14 +66,14 @@ describe('npm run demo', () => {
     await using kept = runProgram('config/demo.ts', { npm_config_keep: 'true' });
     expect(await kept.ended()).toBe(1);
     expect(kept.stderr()).toContain('write two dashes before it, npm run demo -- --keep');
-    const others = { CLIENT_REPOSITORY: 'sqlite', CLIENTS_FILE: '/nope.json', DATABASE_FILE: 'x', WORKER: '3' };
+    const others = { CLIENT_REPOSITORY: 'sqlite', CLIENTS_FILE: '/nope.json', DATABASE_FILE: 'x', MANAGMENT_PORT: '3' };
     await using refused = runProgram('config/demo.ts', others);
     expect(await refused.ended()).toBe(1);
     expect(refused.stderr()).toContain(`
   CLIENT_REPOSITORY: the demo has clients of its own: leave it out, or use npm start
   CLIENTS_FILE: the demo has clients of its own: leave it out, or use npm start
   DATABASE_FILE: is used only with npm run demo -- --keep, or npm start
-  WORKER: is not a setting of this service: did you mean WORKERS?
+  MANAGMENT_PORT: is not a setting of this service: did you mean MANAGEMENT_PORT?
 `);
     await using wrong = running(['--keep', '--kept']);
     expect(await wrong.ended()).toBe(2);

@@ -68,11 +68,11 @@ describe('npm run doctor', () => {
     const { exitCode, problems } = await examine({
       CLIENT_REPOSITORY: 'memory',
       CLIENTS_FILE: '/no-such/file',
-      WORKER: '1',
+      TRUSTED_PROXY: '10.0.0.1',
     });
     expect(exitCode).toBe(1);
     expect(problems.map(({ check, text }) => [check, text])).toEqual([
-      ['settings', 'WORKER: is not a setting of this service: did you mean WORKERS?'],
+      ['settings', 'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?'],
       ['settings', 'CLIENTS_FILE: cannot be read: there is no file /no-such/file (ENOENT)'],
     ]);
   });
@@ -222,7 +222,7 @@ describe('npm run doctor', () => {
     expect((await examine({ ...MEMORY, ...ports })).of('status page')).toEqual([
       { check: 'status page', state: 'ok', text: 'there is no status page: MANAGEMENT_TOKEN switches it on' },
     ]);
-    const withToken = { ...MEMORY, ...ports, MANAGEMENT_TOKEN: 'canary-of-16-letters' };
+    const withToken = { ...MEMORY, ...ports, MANAGEMENT_TOKEN: 'canary-of-32-letters-or-a-few-more' };
     const { of, findings } = await examine(withToken);
     expect(of('status page')).toEqual([
       { check: 'status page', state: 'ok', text: `the status page is at ${management}, and asks for MANAGEMENT_TOKEN` },

@@ -79,12 +79,12 @@ describe('a program that nobody can read', () => {
 
   it.each(['config/main.ts', 'config/demo.ts'])('%s: exits with 1 where it cannot start', async (file) => {
     const full = openSync('/dev/full', 'w');
-    await using toFull = runProgramOn(full, file, { WORKERS: 'none' }, full);
+    await using toFull = runProgramOn(full, file, { PORT: 'none' }, full);
     await until(() => toFull.exitCode !== null, 'the program has ended');
     expect(toFull.exitCode).toBe(1);
     closeSync(full);
 
-    await using toClosed = runProgram(file, { WORKERS: 'none' });
+    await using toClosed = runProgram(file, { PORT: 'none' });
     toClosed.process.stdout?.destroy();
     toClosed.process.stderr?.destroy();
     await until(() => toClosed.process.exitCode !== null, 'the program has ended');

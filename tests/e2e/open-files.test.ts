@@ -8,8 +8,8 @@ import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
-/** The files that a single process with this many database connections needs before it accepts any: see docs/operations.md. */
-const RESERVED = 128 + 100 + 10 + 1;
+/** The files that a service with this many database connections needs before it accepts any: see docs/operations.md. */
+const RESERVED = 128 + 100 + 10;
 
 /** Runs the service with a limit of open files. */
 function runWithLimit(limit: number, port: number): Program {

@@ -21,7 +21,6 @@ const ASSERTION = {
 };
 const KEY = generateSigningKey('ES256');
 
-/** So many that each of two workers gets some. */
 const MANY = 16;
 
 let folder: string;
@@ -35,10 +34,9 @@ afterAll(() => rm(folder, { recursive: true }));
 describe('a service that finds no file', () => {
   const missing = () => ({ CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: join(folder, 'none.db') });
 
-  it.each(['1', '2'])('does not start with %s workers, and says how the file is created', async (WORKERS) => {
+  it('does not start, and says how the file is created', async () => {
     await using program = runProgram('config/main.ts', {
       ...missing(),
-      WORKERS,
       PORT: '0',
       BASE_URL: ISSUER,
       MANAGEMENT_PORT: '0',
@@ -106,7 +104,7 @@ describe('npm run migrate with DATABASE_FILE', () => {
   });
 });
 
-describe('a service with workers and registrations in a file of SQLite', () => {
+describe('a service with registrations in a file of SQLite', () => {
   let service: ServiceProcess;
   let issuer: WorkloadIssuer;
   let clients: RunClients;
@@ -131,7 +129,7 @@ describe('a service with workers and registrations in a file of SQLite', () => {
     await issuer[Symbol.asyncDispose]();
   });
 
-  /** The statuses of many requests, each on a new connection, which any worker may get. */
+  /** The statuses of many requests at once. */
   async function statuses(form: () => Readonly<Record<string, string>>): Promise<readonly number[]> {
     const answers = await Promise.all(Array.from({ length: MANY }, () => requestToken(service.url, form())));
     return [...new Set(answers.map(({ status }) => status))];
@@ -151,7 +149,7 @@ describe('a service with workers and registrations in a file of SQLite', () => {
     return done.json();
   }
 
-  it('gives a client tokens in every worker, and each change counts at the next request', async () => {
+  it('gives a client tokens, and each change counts at the next request', async () => {
     const { client_secret: first } = await run(
       'add',
       'billing',
@@ -179,7 +177,7 @@ describe('a service with workers and registrations in a file of SQLite', () => {
     expect(await withSecret(second)).toEqual([401]);
   });
 
-  it('accepts a signed assertion once, in whichever worker', async () => {
+  it('accepts a signed assertion once', async () => {
     const jwks = join(folder, 'keys.json');
     await writeFile(jwks, JSON.stringify({ keys: [KEY.jwk] }));
     await run('add', 'signing', '--name', 'Signing', '--scope', 'read', '--method', 'private_key_jwt', '--jwks', jwks);

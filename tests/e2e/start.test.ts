@@ -37,13 +37,13 @@ describe('npm start', () => {
     await using program = runProgram('config/main.ts', {
       ...DEMO,
       CLIENTS_FILE: file,
-      WORKER: '2',
+      TRUSTED_PROXY: '10.0.0.1',
       PUBLIC_METADTA: '1',
     });
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(
       startProblems(
-        'WORKER: is not a setting of this service: did you mean WORKERS?',
+        'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?',
         'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
         'CLIENTS_FILE: is not JSON: line 2, column 32: a comma before the end of the array',
       ),
@@ -70,7 +70,7 @@ describe('npm start', () => {
     other.close();
   });
 
-  it('accepts from 32 sockets without workers, on a port that it shares with no other service', async () => {
+  it('accepts from 32 sockets, on a port that it shares with no other service', async () => {
     const PORT = String(await freePort());
     const settings = { ...DEMO, PORT };
     await using program = runProgram('config/main.ts', settings);
@@ -79,6 +79,15 @@ describe('npm start', () => {
     await using other = runProgram('config/main.ts', settings);
     expect(await other.ended()).toBe(1);
     expect(other.stderr()).toBe(startProblems(`PORT: another program uses port ${PORT} (EADDRINUSE): ${FREE_IT}`));
+  });
+
+  it('answers requests where sockets cannot share a port', async () => {
+    const port = await freePort();
+    const nodeArgs = ['--import', './tests/support/without-reuse-port.ts'];
+    await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) }, [], nodeArgs);
+    await program.printed(/"event":"started"/);
+    expect(socketsAt(port, 'listening')).toBe(1);
+    expect(await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client-2', 'demo-secret-2')).toMatch(/^eyJ/);
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('answers requests, and exits with 0 on %s', async (signal) => {

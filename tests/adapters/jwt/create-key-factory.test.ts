@@ -3,9 +3,11 @@ import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
-const fresh = (algorithm?: TokenAlgorithm) => createKeyFactory({ ids: new RandomIdGenerator(), algorithm });
+const fresh = (algorithm?: TokenAlgorithm) =>
+  createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, algorithm });
 
 describeKeyFactory('createKeyFactory in memory', async () => fresh());
 for (const algorithm of OTHER_ALGORITHMS) {

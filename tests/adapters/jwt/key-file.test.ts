@@ -8,6 +8,7 @@ import type { KeyFactory } from '../../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
 const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -23,7 +24,7 @@ const KEYS = {
 function factoryOf(text: string, algorithm: TokenAlgorithm = 'RS256'): KeyFactory {
   const file = readKeyFile(text, algorithm);
   if (!file.ok) throw new Error(file.problem.join());
-  return createKeyFactory({ ids: new RandomIdGenerator(), algorithm, file: file.value });
+  return createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, algorithm, file: file.value });
 }
 
 describeKeyFactory('createKeyFactory with a PEM file', async () => factoryOf(pem(KEY)));

@@ -5,6 +5,7 @@ import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-s
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyRing } from '../../../application/keys/key-ring.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
@@ -13,7 +14,8 @@ import { RevocableDirectory } from '../../support/revocable-directory.ts';
 const PUBLICATION = 60;
 const LIFETIME = 300;
 
-const factoryFor = (algorithm: TokenAlgorithm) => createKeyFactory({ ids: new RandomIdGenerator(), algorithm });
+const factoryFor = (algorithm: TokenAlgorithm) =>
+  createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, algorithm });
 
 async function algorithmOf(ring: KeyRing): Promise<TokenAlgorithm> {
   return (await ring.signingKey()).alg;

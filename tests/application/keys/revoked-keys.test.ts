@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
@@ -124,8 +125,11 @@ describe('a revoked key', () => {
 
   it('of a key file never signs and never verifies again, and is recorded once', async () => {
     const { clock, directory } = world();
-    const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make('RS256');
-    const factory = { ...createKeyFactory({ ids: new RandomIdGenerator() }), make: async () => pair };
+    const pair = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }).make('RS256');
+    const factory = {
+      ...createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }),
+      make: async () => pair,
+    };
     const auditLog = new InMemoryAuditLog();
     const ring = await freshKeyRing({ clock, directory, factory, auditLog, ...TIMES, rotationSeconds: 0 });
     directory.revoke(pair.kid);
@@ -146,8 +150,11 @@ describe('a revoked key', () => {
 describe('a key that is not published', () => {
   it('verifies nothing: it may be the revoked key of a key file', async () => {
     const { clock, directory } = world();
-    const pair = await createKeyFactory({ ids: new RandomIdGenerator() }).make('RS256');
-    const factory = { ...createKeyFactory({ ids: new RandomIdGenerator() }), make: async () => pair };
+    const pair = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }).make('RS256');
+    const factory = {
+      ...createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }),
+      make: async () => pair,
+    };
     directory.revoke(pair.kid);
     const found: unknown[] = [];
     const ring = unstartedKeyRing({

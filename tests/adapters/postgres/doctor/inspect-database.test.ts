@@ -207,7 +207,7 @@ describe('inspectDatabase', () => {
           text: expect.stringMatching(
             new RegExp(`^a replica opens up to 10 connections; the ${what} \\w+ allows 9, and \\d are open$`),
           ),
-          cure: `alter ${what} … connection limit …, or lower DATABASE_POOL_SIZE or WORKERS`,
+          cure: `alter ${what} … connection limit …, or lower DATABASE_POOL_SIZE`,
         },
       ]);
       expect(

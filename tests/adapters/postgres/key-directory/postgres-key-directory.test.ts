@@ -9,10 +9,9 @@ import { RandomIdGenerator, SystemMonotonicClock } from '../../../../adapters/sy
 import type { KeyHandle } from '../../../../application/ports/key-provider.ts';
 import { TOKEN_ALGORITHMS } from '../../../../domain/token-key.ts';
 import { aKey, describeKeyDirectory, kidsIn } from '../../../contracts/key-directory.ts';
+import { threadsAtOnce } from '../../../support/at-once.ts';
 import { freshKeyRing } from '../../../support/fresh-key-ring.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
-
-const DEADLINE_MS = 2_000;
 
 let database: TestDatabase;
 let lines: DatabaseLine[];
@@ -31,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => closeAll());
 
 async function open(url = database.url): Promise<PostgresKeyDirectory> {
-  const options = { url, poolSize: 2, deadlineMs: DEADLINE_MS };
+  const options = { url, poolSize: 2, deadlineMs: 30_000 };
   const log = (line: DatabaseLine) => lines.push(line);
   const table = await openTable('key directory', SIGNING_KEYS, options, log, undefined, SIGNING_KEY_STATES);
   opened.push(table);
@@ -140,7 +139,9 @@ describe('PostgresKeyDirectory', () => {
   it('keeps keys of every type, each with its algorithm', async () => {
     const [directory, other] = [await open(), await open()];
     const keys = await Promise.all(
-      TOKEN_ALGORITHMS.map(async (alg) => (await createKeyFactory({ ids: new RandomIdGenerator() }).make(alg)).jwk),
+      TOKEN_ALGORITHMS.map(
+        async (alg) => (await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }).make(alg)).jwk,
+      ),
     );
     await directory.publish(keys.map((jwk) => ({ jwk, trustedSeconds: 100 })));
     const { keys: read, ofOlderVersions } = await other.read();
@@ -151,7 +152,7 @@ describe('PostgresKeyDirectory', () => {
 
   it('writes keys for RS256 as older versions do, and others so that these ignore the row', async () => {
     const directory = await open();
-    const factory = createKeyFactory({ ids: new RandomIdGenerator() });
+    const factory = createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce });
     const keys = await Promise.all(TOKEN_ALGORITHMS.map(async (alg) => (await factory.make(alg)).jwk));
     await directory.publish(keys.map((jwk) => ({ jwk, trustedSeconds: 100 })));
     const rows = await database.query('select kid, n, e from signing_keys');
@@ -199,7 +200,7 @@ describe('PostgresKeyDirectory', () => {
 
   it('takes from a row only the public members of a key', async () => {
     const directory = await open();
-    const { jwk } = await createKeyFactory({ ids: new RandomIdGenerator() }).make('ES256');
+    const { jwk } = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }).make('ES256');
     const row = JSON.stringify({ ...jwk, d: 'secret', kid: 'another', use: 'sig', x5u: 'https://attacker.test' });
     await database.query(`insert into signing_keys values ('mine', $1, '', 4000000000)`, [row]);
     expect((await directory.read()).keys.map(({ jwk: read }) => read)).toEqual([{ ...jwk, kid: 'mine' }]);
