@@ -40,7 +40,7 @@ export async function openProgramAudit(
   const changeLog = isForPeople
     ? changeLogForPeople(stderr)
     : programChangeLog({
-        open: () => new LineTarget(path === undefined ? stderr.fd : openAuditFile(path), endsWithLine),
+        open: () => new LineTarget(path === undefined ? stderr.fd : openAuditFile(path), true, endsWithLine),
         base: currentOperator(),
         isRequired,
         onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),

@@ -2,7 +2,7 @@ import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from
 import { promisify } from 'node:util';
 import type { KeyHandle, SigningKey } from '../../application/ports/key-provider.ts';
 import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
-import { MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
 import type { SigningThreads } from './signing-threads.ts';
 
@@ -87,7 +87,7 @@ export function algorithmOf({ algorithm: { name } }: KeyHandle): TokenAlgorithm 
 }
 
 /**
- * Whether a public key may verify tokens: RSA with a large enough modulus and a valid public exponent (RFC 8017 section
+ * Whether a public key may verify tokens: RSA with a modulus of the allowed size and a valid public exponent (RFC 8017 section
  * 3.1), or any point. With the exponent 1, every padded hash is its own signature, so anyone could forge tokens.
  */
 export function isUsableKey({ algorithm }: KeyHandle): boolean {
@@ -95,5 +95,6 @@ export function isUsableKey({ algorithm }: KeyHandle): boolean {
   const exponent = algorithm.publicExponent as Uint8Array;
   const last = exponent.at(-1) ?? 0;
   const isOddAndAtLeast3 = last % 2 === 1 && (exponent.length > 1 || last >= 3);
-  return Number(algorithm.modulusLength) >= MODULUS_BITS_MIN && isOddAndAtLeast3;
+  const bits = Number(algorithm.modulusLength);
+  return bits >= MODULUS_BITS_MIN && bits <= MODULUS_BITS_MAX && isOddAndAtLeast3;
 }

@@ -27,9 +27,14 @@ const BATCH_SIZE = 16;
 /** Signatures that may wait: twice as many as requests may be in progress. */
 export const SIGNATURES_WAITING_MAX = 2_000;
 
+/** Milliseconds after which no further signature may wait behind one: its caller would have lost patience. */
+const WAITED_MS_MAX = 1_000;
+
 interface Job extends PromiseWithResolvers<string> {
   readonly by: SignKeyObjectInput;
   readonly input: string;
+  /** In milliseconds of a clock that nobody sets. */
+  readonly since: number;
 }
 
 interface Thread {
@@ -46,14 +51,19 @@ interface Thread {
  */
 export class SigningThreads {
   readonly #code: string;
+  readonly #now: () => number;
   readonly #threads: readonly Thread[];
   #waiting: Job[] = [];
   #isScheduled = false;
   #isClosed = false;
 
-  /** @param code what a thread runs. */
-  constructor(count: number, code = THREAD) {
+  /**
+   * @param code what a thread runs.
+   * @param now milliseconds of a clock that nobody sets.
+   */
+  constructor(count: number, code = THREAD, now = () => performance.now()) {
     this.#code = code;
+    this.#now = now;
     this.#threads = Array.from({ length: count }, () => ({ worker: undefined, jobs: [] }));
   }
 
@@ -71,12 +81,14 @@ export class SigningThreads {
    * The signature over this signing input of a JWS by SHA-256, in base64url.
    *
    * @param by the key and its padding. A thread gets a reference to the key, and nothing exports it.
-   * @throws DependencyUnavailable if too many signatures wait, the thread ends, or the service stops.
+   * @throws DependencyUnavailable if too many signatures wait, or for too long, the thread ends, or the service stops.
    */
   async sign(by: SignKeyObjectInput, input: string): Promise<string> {
     if (this.#isClosed) throw unavailable('the service stops');
     if (this.#waiting.length >= SIGNATURES_WAITING_MAX) throw unavailable('too many signatures wait');
-    const job = { by, input, ...Promise.withResolvers<string>() };
+    const since = this.#now();
+    if (since - (this.#waiting[0]?.since ?? since) > WAITED_MS_MAX) throw unavailable('signatures wait for too long');
+    const job = { by, input, since, ...Promise.withResolvers<string>() };
     this.#waiting.push(job);
     this.#schedule();
     return job.promise;
@@ -127,8 +139,13 @@ export class SigningThreads {
     const options = { eval: true, name: 'signing', execArgv: [], env: {}, resourceLimits: HEAP };
     const worker = new Worker(this.#code, options);
     let cause: unknown;
-    worker.on('message', (signatures: readonly string[]) => {
+    worker.on('message', (signatures: readonly string[] | null) => {
       const { jobs } = thread;
+      if (signatures?.length !== jobs.length) {
+        cause = 'a signing thread has another number of signatures than it was asked for';
+        void worker.terminate();
+        return;
+      }
       thread.jobs = [];
       worker.unref();
       // The thread goes on before its signatures become responses.
@@ -138,6 +155,7 @@ export class SigningThreads {
     worker.on('error', (fault) => {
       cause = fault;
     });
+    worker.on('messageerror', () => void worker.terminate());
     worker.on('exit', () => {
       thread.worker = undefined;
       this.#fail(thread, new Error('a thread has ended', { cause }));

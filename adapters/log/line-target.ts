@@ -1,43 +1,50 @@
-import { close, fstatSync, write, writeSync } from 'node:fs';
+import { close, fstat, fstatSync, write, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { promisify, types } from 'node:util';
 
 /** What a pipe takes in one piece, so that lines of several processes do not mix (POSIX: PIPE_BUF). */
 export const PIPE_BUF_BYTES = 4_096;
 
-/** A file takes any write in one piece, unless its disk is full. */
-const FILE_BATCH_BYTES = 65_536;
+/** A file takes any write in one piece, unless its disk is full. What a pipe does not take at once follows in the next write. */
+const BATCH_BYTES = 65_536;
 
 /** When to try again to write to a pipe whose reader is slow, in milliseconds. */
 export const READER_RETRY_MS = 10;
 
 const LINE_FEED = Buffer.from('\n');
-const [writeInPool, closeInPool] = [promisify(write), promisify(close)];
+const [writeInPool, closeInPool, fstatInPool] = [promisify(write), promisify(close), promisify(fstat)];
 
 /**
  * An open file, pipe or terminal to which lines are appended. A full disk, or a process that is killed, leaves a fragment of a line in
- * a file: a line feed is written before the next line, and the line again. A terminal or socket with a slow reader gets the rest.
+ * a file: a line feed is written before the next line, and the line again. A pipe, terminal or socket with a slow reader gets the rest.
  */
 export class LineTarget {
   readonly descriptor: number;
   readonly isFile: boolean;
+  readonly #isShared: boolean;
   /** Undefined: the file has to be read. Other processes write to it too, and may have met the same fault. */
   #endsWithLine: boolean | undefined;
-  /** Bytes of the next line that a terminal or socket has taken already. */
+  /** Bytes of a shared file after the last write. */
+  #size = -1;
+  /** Bytes of the next line that a pipe, terminal or socket has taken already. */
   #ahead = 0;
   #appending: Promise<unknown> = Promise.resolve();
 
-  /** @param endsWithLine whether it ends with a whole line, if that is known. */
-  constructor(descriptor: number, endsWithLine?: boolean) {
+  /**
+   * @param isShared whether other processes append lines to it too.
+   * @param endsWithLine whether it ends with a whole line, if that is known.
+   */
+  constructor(descriptor: number, isShared: boolean, endsWithLine?: boolean) {
     const stats = fstatSync(descriptor);
     this.descriptor = descriptor;
     this.isFile = stats.isFile();
+    this.#isShared = isShared;
     this.#endsWithLine = endsWithLine ?? (this.isFile && stats.size > 0 ? undefined : true);
   }
 
   /** The most to append at once. */
   get batchBytes(): number {
-    return this.isFile ? FILE_BATCH_BYTES : PIPE_BUF_BYTES;
+    return this.isFile || !this.#isShared ? BATCH_BYTES : PIPE_BUF_BYTES;
   }
 
   /**
@@ -51,10 +58,13 @@ export class LineTarget {
   }
 
   async #append(lines: Buffer): Promise<number> {
-    this.#endsWithLine ??= !(await endsWithinLine(`/proc/self/fd/${this.descriptor}`));
+    const size = this.isFile && this.#isShared ? (await fstatInPool(this.descriptor)).size : -1;
+    if (size !== this.#size) this.#endsWithLine = undefined;
+    this.#endsWithLine ??= !(await endsWithinLine(`/proc/self/fd/${this.descriptor}`, true));
     const data = this.#dataOf(lines);
     if (this.isFile) this.#endsWithLine = undefined;
-    const { bytesWritten } = await writeInPool(this.descriptor, data);
+    const bytesWritten = await this.#write(data);
+    this.#size = size === -1 ? -1 : size + bytesWritten;
     const end = bytesWritten + lines.length - data.length;
     // A line in a file that lacks its line feed is written: the line feed comes before the next line.
     const whole = lines.lastIndexOf(LINE_FEED, this.isFile ? end : end - 1) + 1;
@@ -63,9 +73,18 @@ export class LineTarget {
     return whole;
   }
 
+  async #write(data: Buffer): Promise<number> {
+    const { bytesWritten } = await writeInPool(this.descriptor, data);
+    // It would not go on either, and must not count as written.
+    if (bytesWritten === 0) throw Object.assign(new Error('nothing was written'), { code: 'EIO' });
+    return bytesWritten;
+  }
+
   /** Writes all lines before it returns. Throws the system's fault. @param giveUpAt until when it waits for a slow reader, in milliseconds of `performance.now()`. */
   appendNow(lines: Buffer, giveUpAt: number): void {
-    for (let rest = this.#dataOf(lines); rest.length > 0; ) {
+    let rest = this.#dataOf(lines);
+    this.#endsWithLine = false;
+    while (rest.length > 0) {
       try {
         rest = rest.subarray(writeSync(this.descriptor, rest));
       } catch (fault) {
@@ -89,8 +108,8 @@ export class LineTarget {
   }
 }
 
-/** Whether a file ends in the middle of a line, or may do so because it cannot be read. */
-export async function endsWithinLine(path: string): Promise<boolean> {
+/** Whether a file ends in the middle of a line, or may do so because it cannot be read. @param isOpen whether it is there in any case. */
+export async function endsWithinLine(path: string, isOpen = false): Promise<boolean> {
   try {
     const stats = await stat(path);
     if (!stats.isFile() || stats.size === 0) return false;
@@ -102,7 +121,7 @@ export async function endsWithinLine(path: string): Promise<boolean> {
       await file.close();
     }
   } catch (fault) {
-    return codeOf(fault) !== 'ENOENT';
+    return isOpen || codeOf(fault) !== 'ENOENT';
   }
 }
 

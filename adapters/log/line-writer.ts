@@ -73,7 +73,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   constructor(options: LineWriterOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#target = new LineTarget(options.descriptor);
+    this.#target = this.#targetOf(options.descriptor);
     this.#state = options.isHeld ? 'held' : 'open';
     process.once('exit', this.#onExit);
   }
@@ -146,7 +146,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   /** Continues in another file. Resolves when the one before is closed. */
   async reopen(descriptor: number): Promise<void> {
     const old = this.#target;
-    this.#target = new LineTarget(descriptor);
+    this.#target = this.#targetOf(descriptor);
     this.#wake();
     await old.close();
   }
@@ -175,6 +175,11 @@ export class LineWriter implements HealthCheck, LogLoad {
       // The rest is lost, and nobody is left to be told.
     }
   };
+
+  /** The programs append to AUDIT_FILE too. */
+  #targetOf(descriptor: number): LineTarget {
+    return new LineTarget(descriptor, this.name === 'audit log');
+  }
 
   #take(text: string): Line | undefined {
     const bytes = Buffer.byteLength(text);

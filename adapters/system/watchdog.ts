@@ -49,18 +49,28 @@ export class Watchdog {
 
   /** Ends the process after that many milliseconds. Replaces an earlier deadline. */
   endAfter(ms: number): void {
-    this.#start().postMessage(ms);
+    this.#start()?.postMessage(ms);
   }
 
-  #start(): Worker {
+  /** Undefined where the system cannot start a thread. */
+  #start(): Worker | undefined {
     if (this.#thread !== undefined) return this.#thread;
     const hangsAfterMs = this.#hangsAfterMs;
     const workerData: ThreadData = { turns: this.#turns, everyMs: hangsAfterMs / LOOKS, hangsAfterMs };
     // As text: a thread that reads its code from a file of TypeScript takes 22 MB.
     const code = `(${watchLoop})(${ownTime})`;
-    this.#thread = new Worker(code, { eval: true, workerData, execArgv: [], env: {} });
-    this.#thread.on('error', () => {});
-    this.#thread.unref();
+    try {
+      const thread = new Worker(code, { eval: true, workerData, execArgv: [], env: {} });
+      thread.on('error', () => {});
+      // The next call tries again.
+      thread.once('exit', () => {
+        this.#thread = undefined;
+      });
+      thread.unref();
+      this.#thread = thread;
+    } catch {
+      // ERR_WORKER_INIT_FAILED. The service works without.
+    }
     return this.#thread;
   }
 }

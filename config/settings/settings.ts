@@ -91,7 +91,7 @@ export const CORE_GROUPS = {
     rows: {
       KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400).describe('seconds for which a key signs before the next one takes over. `0` is never; otherwise at least twice `KEY_PUBLICATION_SECONDS`'),
       KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(60).describe('seconds for which a key is published before it signs'),
-      KEY_FILE: text().optional().describe('file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of at least 2048 bits, P-256 or Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
+      KEY_FILE: text().optional().describe('file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of 2048 to 4096 bits, P-256 or Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
       KEY_DIRECTORY: oneOf('memory', 'postgres').default('memory').describe('where replicas share their public keys. `memory` is for a single replica'),
     },
     contradictions: {

@@ -27,8 +27,8 @@ const INPUTS = answering('inputs');
 const NOTHING = "require('node:worker_threads').parentPort.on('message', () => {});";
 
 const opened: SigningThreads[] = [];
-function open(count: number, code?: string): SigningThreads {
-  const threads = new SigningThreads(count, code);
+function open(count: number, code?: string, now?: () => number): SigningThreads {
+  const threads = new SigningThreads(count, code, now);
   opened.push(threads);
   return threads;
 }
@@ -85,6 +85,27 @@ describe('signing threads', () => {
     await expect(threads.sign(BY_ONE, 'one too many')).rejects.toThrow(DependencyUnavailable);
     await threads.close();
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('refuse a signature behind one that has waited for a second, and take it again when that one is signed', async () => {
+    const time = { ms: 0 };
+    const threads = open(1, NOTHING, () => time.ms);
+    // The first one is in progress when the second one waits.
+    const [first] = [threads.sign(BY_ONE, 'in progress'), await new Promise(setImmediate)];
+    const waiting = threads.sign(BY_ONE, 'waits');
+    time.ms = 1_000;
+    const next = threads.sign(BY_ONE, 'waits too');
+    time.ms = 1_001;
+    await expect(threads.sign(BY_ONE, 'too late')).rejects.toThrow(DependencyUnavailable);
+    expect(threads.waiting).toBe(2);
+    await threads.close();
+    for (const job of [first, waiting, next]) await expect(job).rejects.toThrow(DependencyUnavailable);
+  });
+
+  it.each(['[]', 'null', '[...inputs, 1]'])('fail the batch of a thread that answers %s, and go on', async (reply) => {
+    const threads = open(1, answering(`inputs[0] === 'bad' ? ${reply} : inputs`));
+    await expect(threads.sign(BY_ONE, 'bad')).rejects.toThrow(DependencyUnavailable);
+    expect(await threads.sign(BY_ONE, 'good')).toBe('good');
   });
 
   it('refuse signatures once they are closed, also those in progress', async () => {

@@ -52,7 +52,7 @@ describe('the changes that a program records', () => {
   it.each(['', 'a whole line\n', 'the beginning of a li'])('stand on lines of their own, behind %j', async (before) => {
     writeFileSync(path, before);
     const endsWithLine = !(await endsWithinLine(path));
-    const open = () => new LineTarget(openAuditFile(path), endsWithLine);
+    const open = () => new LineTarget(openAuditFile(path), true, endsWithLine);
     const log = programChangeLog({ open, base: { os_user: 'alice' }, isRequired: true, onLost: () => {} });
     log.record(event);
     log.record(event);

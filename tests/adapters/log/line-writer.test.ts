@@ -138,8 +138,25 @@ describe('lines', () => {
     expect(read.filter((line) => line.startsWith('a'))).toEqual(all.filter((line) => line.startsWith('a')));
   });
 
+  it('of a log are not lost while their reader is fast, although one pass of the event loop makes many', async () => {
+    const lines = openLogLines({ descriptor: pipe.writer });
+    opened.push(lines);
+    let read = '';
+    for (let write = 0; write < 200; write += 1) {
+      for (let line = 0; line < 100; line += 1) lines.write(LINE);
+      const before = lines.bufferedBytes;
+      await until(() => {
+        read += pipe.read();
+        return lines.bufferedBytes < before;
+      }, 'something is written');
+    }
+    read += await drain(lines);
+    expect([lines.linesLost, read.length]).toEqual([0, 200 * 100 * LINE.length]);
+  });
+
   it('longer than that stay whole too, if nobody else writes to the pipe', async () => {
-    const lines = writerTo(pipe.writer);
+    const lines = openLogLines({ descriptor: pipe.writer });
+    opened.push(lines);
     const all = Array.from({ length: 3 }, (_, number) => `${String(number).repeat(100_000)}\u{20ac}\n`);
     for (const line of all) lines.write(line);
     const parts: Buffer[] = [];
