@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { clientsTable } from '../support/clients-table.ts';
 import { documentedMetrics } from '../support/documented-metrics.ts';
+import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { OPERATOR_TOKEN, readRefusal, readStatus } from '../support/status.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 const DURATION = 'auth_database_statement_duration_seconds';
@@ -18,12 +20,16 @@ const FORM = {
   client_secret: REGISTERED_SECRET,
 };
 
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 120_000);
+afterAll(() => database.drop());
+
 describe('the metrics of a service on PostgreSQL', () => {
-  let database: TestDatabase;
   let service: ServiceUnderTest;
   let url: string;
   beforeAll(async () => {
-    database = await createTestDatabase();
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
     service = await startServiceUnderTest({
@@ -38,10 +44,7 @@ describe('the metrics of a service on PostgreSQL', () => {
     });
     await clientsTable(database).add(REGISTERED_CLIENT);
   });
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-  });
+  afterAll(() => service.stop());
 
   const samples = async (): Promise<readonly Sample[]> => readSamples((await send(url, '/metrics')).text);
   const statements = (now: readonly Sample[], outcome: string, dependency = 'client repository') =>
@@ -116,5 +119,47 @@ describe('the metrics of a service on PostgreSQL', () => {
     await until(isHealthy, 'the database is available again');
     expect(await token()).toBe(200);
     expect(total(await samples(), 'auth_database_statements_waiting', CLIENTS)).toBe(0);
+  });
+});
+
+describe('the status of a service with a database', () => {
+  it('says that it is available, then that it is not, and that requests are refused for it', async () => {
+    const through = new URL(database.url);
+    const proxy = await FaultyProxy.to(Number(through.port));
+    through.host = `127.0.0.1:${proxy.port}`;
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    await using service = await startServiceUnderTest({
+      environment: {
+        CLIENT_REPOSITORY: 'postgres',
+        DATABASE_URL: through.href,
+        ...PATIENT,
+        MANAGEMENT_PORT: String(port),
+        MANAGEMENT_TOKEN: OPERATOR_TOKEN,
+      },
+    });
+    expect((await requestToken(service.url, FORM)).status).toBe(200);
+    const { database: state } = await readStatus(url);
+    expect(state).toEqual({ state: 'available', latency_seconds: expect.any(Number) });
+
+    await proxy[Symbol.asyncDispose]();
+    const refused = await requestToken(service.url, FORM);
+    expect(refused.status).toBe(503);
+    expect(await readRefusal(url, String(refused.headers['x-request-id']))).toMatchObject({
+      reason: 'dependency_unavailable',
+      dependency: 'client repository',
+      status: 503,
+    });
+    await until(async () => !(await readStatus(url)).service.ready, 'the fault has lasted');
+    const status = await readStatus(url);
+    expect(status.database).toMatchObject({ state: 'unavailable' });
+    expect(status.summary).toMatch(
+      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor)/,
+    );
+    const lost = { subject: 'client repository', text: expect.stringMatching(/^not ready: database unavailable/) };
+    await until(async () => (await readStatus(url)).events[0]?.subject === lost.subject, 'it is an event');
+    expect((await readStatus(url)).events).toContainEqual({ at: expect.any(Number), ...lost });
+    expect(status.totals.refusals).toEqual({ dependency_unavailable: 1 });
+    expect(JSON.stringify(status)).not.toContain(`:${through.password}@`);
   });
 });

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import type { SecretText } from '../../adapters/system/secret-text.ts';
-import { followDatabaseUrl } from '../../config/settings/database-url.ts';
-import { loadConfiguration } from '../../config/settings/load-configuration.ts';
-import { databaseUrlOf } from '../../config/settings/program-database.ts';
-import { failure, type Result, success } from '../../domain/result.ts';
+import type { SecretText } from '../../../adapters/system/secret-text.ts';
+import { followDatabaseUrl } from '../../../config/settings/database-url.ts';
+import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
+import { databaseUrlOf } from '../../../config/settings/program-database.ts';
+import { failure, type Result, success } from '../../../domain/result.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 
