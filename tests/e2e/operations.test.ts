@@ -1,21 +1,31 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inspectService } from '../../config/capabilities/doctor.ts';
+import { startFromEnvironment } from '../../config/service.ts';
+import { auditLinesIn, requestIdsOf } from '../support/audit-lines.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
+import { requestToken, send } from '../support/http.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { listenOnLoopback } from '../support/loopback-server.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
-import { runProgram } from '../support/program.ts';
+import { followProgram, runProgram } from '../support/program.ts';
+import { readSamples, total } from '../support/read-samples.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { OPERATOR_TOKEN, readStatus, startServiceForOperator } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { UnreadPipe } from '../support/unread-pipe.ts';
+import { until } from '../support/until.ts';
 
 interface Found {
   readonly check: string;
@@ -296,5 +306,140 @@ describe('npm run doctor', () => {
     [['now'], 2],
   ])('answers %j with exit code %d', async (args, exitCode) => {
     expect((await doctor({}, args)).exitCode).toBe(exitCode);
+  });
+});
+
+describe('traces of a service', () => {
+  /** Makes a process print the files of tracing that it loads. The metrics library loads the API of OpenTelemetry anyway. */
+  const PRINT_LOADED = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  import { writeSync } from 'node:fs';
+  registerHooks({ load(url, context, next) {
+    if (/@opentelemetry\\/(?!api)|adapters\\/tracing/.test(url)) writeSync(2, 'loaded ' + url.split('/').slice(-2).join('/') + '\\n');
+    return next(url, context);
+  } });
+`)}`;
+
+  let receiver: OtlpReceiver;
+  beforeAll(async () => {
+    receiver = await OtlpReceiver.start();
+  });
+  afterAll(() => receiver[Symbol.asyncDispose]());
+
+  it('are sent to the end when the service stops, with the id of its process, and named in the line of the request', async () => {
+    const settings = { ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' };
+    const stopped = await startServiceProcess(settings, ['--import', PRINT_LOADED]);
+    await using program = stopped.program;
+    const trace_id = 'abcdef0123456789abcdef0123456789';
+    const traceparent = `00-${trace_id}-00000000000000ff-01`;
+    const answer = await requestToken(stopped.url, DEMO_TOKEN_REQUEST, { traceparent });
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    const request_id = answer.headers['x-request-id'];
+    const [root] = await receiver.traceOf(request_id);
+    expect(Number(root.resource['process.pid'])).toBe(program.process.pid);
+    const lines = program.stdout().trimEnd().split('\n');
+    // Outside of requests there is no trace.
+    const traced = lines.filter((line) => line.includes('trace_id')).map((line) => JSON.parse(line));
+    expect(traced).toEqual([expect.objectContaining({ request_id, trace_id, span_id: root.spanId })]);
+    expect(program.stderr()).toContain('loaded tracing/request-tracing.ts');
+  });
+
+  it('do not keep the service from ending if the collector hangs', async () => {
+    await using hanging = await OtlpReceiver.start();
+    hanging.answer = 'hang';
+    const stopped = await startServiceProcess({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
+    await using program = stopped.program;
+    await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
+    await until(() => hanging.bodies.length > 0, 'spans are on their way');
+    const begin = performance.now();
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    // A process that does not end by itself is killed after the drain time.
+    expect(performance.now() - begin).toBeLessThan(30_000);
+  });
+
+  it('need OpenTelemetry only if they are asked for', async () => {
+    const plain = await startServiceProcess({}, ['--import', PRINT_LOADED]);
+    await using program = plain.program;
+    const answer = await requestToken(plain.url, DEMO_TOKEN_REQUEST, {
+      traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',
+    });
+    expect(answer.status).toBe(200);
+    expect(program.stderr()).not.toContain('loaded ');
+    expect((await send(plain.managementUrl, '/metrics')).text).not.toContain('auth_trace_');
+    expect(program.stdout()).not.toContain('trace_id');
+  });
+});
+
+describe('the audit log of a service', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'audit-file-'));
+    path = join(folder, 'audit.log');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('a start with an audit file that cannot be opened fails, and names the setting', async () => {
+    const settings = {
+      ...MEMORY,
+      PORT: '0',
+      BASE_URL: 'http://localhost',
+      AUDIT_FILE: join(folder, 'absent', 'audit.log'),
+    };
+    expect(await startFromEnvironment(settings)).toEqual({
+      ok: false,
+      problem: ['AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)'],
+    });
+  });
+
+  it('a program may read the audit log through a named pipe', async () => {
+    execFileSync('mkfifo', [path]);
+    await using reader = followProgram(spawn('cat', [path]));
+    const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+    await using program = service.program;
+    const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    await reader.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    expect(await reader.ended()).toBe(0);
+  });
+
+  it.each(['false', 'true'])(
+    'a named pipe keeps what nobody has read for the next reader, and loses it when service and reader have ended, with AUDIT_REQUIRED=%s',
+    async (AUDIT_REQUIRED) => {
+      using pipe = new UnreadPipe();
+      const service = await startServiceProcess({ AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
+      await using program = service.program;
+      // From now on, the service is the only one that writes.
+      closeSync(pipe.writer);
+      const issue = async () => (await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id'];
+      const isWritten = async () => {
+        const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
+        return total(samples, 'auth_audit_buffered_bytes') === 0;
+      };
+      const ids = new Set([await issue(), await issue()]);
+      await until(isWritten, 'the pipe has the lines');
+      pipe.closeReader();
+      pipe.openReader();
+      expect(requestIdsOf(auditLinesIn(pipe.read()), 'token_issued')).toEqual(ids);
+
+      expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+      await until(isWritten, 'the pipe has the line');
+      pipe.closeReader();
+      program.process.kill('SIGTERM');
+      expect(await program.ended()).toBe(0);
+      pipe.openReader();
+      expect(pipe.read()).toBe('');
+    },
+  );
+
+  it('with AUDIT_REQUIRED and no file, the lines are on standard output before the tokens are answered', async () => {
+    const service = await startServiceProcess({ AUDIT_REQUIRED: 'true' });
+    await using program = service.program;
+    const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    await program.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
+    for (const line of program.stdout().trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
   });
 });
