@@ -192,6 +192,12 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
     expect(
       await statusesFor(service.port, [text(proxyV1('198.51.100.7')), head, body.slice(0, 9), body.slice(9)]),
     ).toEqual([200]);
+    const exchange = openRawExchange(service.port);
+    // What is not answered at once is lost with or without the header: such a client counts as disconnected.
+    exchange.write(text(proxyV1('198.51.100.7'), get('/')));
+    exchange.end();
+    await exchange.closed;
+    expect(readAnswers(exchange.received()).map(({ status }) => status)).toEqual([401]);
   });
 
   it.each([

@@ -24,6 +24,7 @@ import { type ServiceProcess, startServiceProcess } from '../support/service-pro
 import { startServiceOn } from '../support/service-without-log.ts';
 import { socketsAt } from '../support/sockets-of.ts';
 import { startProblems } from '../support/start-problems.ts';
+import { UnreadPipe } from '../support/unread-pipe.ts';
 import { until } from '../support/until.ts';
 
 const DEMO = {
@@ -225,6 +226,47 @@ describe('a service whose standard output cannot be written', () => {
     await until(async () => (await service.linesLost()) > 20, 'lines are lost');
     await service.untilNote('log lines are lost: ENOSPC');
     expect(await service.terminate()).toBe(0);
+    closeSync(full);
+  });
+});
+
+describe('a process that ends before its log is written', () => {
+  /** A second batch waits while the first one is written. */
+  const code = (end: string) => `
+    import { openLogLines } from './adapters/log/json-log.ts';
+    const lines = openLogLines();
+    for (let number = 0; number < 1_000; number += 1) lines.write(number + '\\n');
+    setImmediate(() => {
+      for (let number = 1_000; number < 2_000; number += 1) lines.write(number + '\\n');
+      ${end}
+    });`;
+  const all = Array.from({ length: 2_000 }, (_, number) => number);
+
+  it.each(['process.exit(3);', "throw new Error('unforeseen');"])('writes everything at its end: %s', async (end) => {
+    await using program = runProgram('--input-type=module', {}, ['--eval', code(end)]);
+    expect(await program.ended()).toBeGreaterThan(0);
+    expect(
+      program
+        .stdout()
+        .trim()
+        .split('\n')
+        .map(Number)
+        .toSorted((one, other) => one - other),
+    ).toEqual(all);
+  });
+
+  it('does not wait for a reader that does not read, or for a full disk', async () => {
+    using pipe = new UnreadPipe();
+    pipe.fill();
+    const full = openSync('/dev/full', 'w');
+    for (const stdout of [pipe.writer, full]) {
+      await using program = runProgramOn(stdout, '--input-type=module', {}, 'inherit', [
+        '--eval',
+        code('process.exit(3);'),
+      ]);
+      await until(() => program.exitCode !== null, 'the process has ended');
+      expect(program.exitCode).toBe(3);
+    }
     closeSync(full);
   });
 });

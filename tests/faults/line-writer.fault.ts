@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { limitFiles } from '../support/limit-files.ts';
 import { numberedLine, readNumberedLines } from '../support/numbered-line.ts';
 import { followProgram, type Program, runProgram } from '../support/program.ts';
 import { UnreadPipe } from '../support/unread-pipe.ts';
@@ -38,11 +39,6 @@ const numbersOf = (writer: Program) => writer.stdout().match(/^\d+$/gm)?.map(Num
 async function untilMore(writer: Program, count: number): Promise<void> {
   const before = numbersOf(writer).length;
   await until(() => numbersOf(writer).length >= before + count, 'more lines are written');
-}
-
-/** A write beyond that size is cut, as on a full disk. */
-function limitFiles({ process }: Program, bytes: number | 'unlimited'): void {
-  execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]);
 }
 
 /** All files, the oldest first. */

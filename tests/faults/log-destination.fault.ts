@@ -2,6 +2,7 @@ import { openSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { BUFFER_BYTES } from '../../adapters/log/line-writer.ts';
+import { auditLinesIn, requestIdsOf } from '../support/audit-lines.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
@@ -19,7 +20,7 @@ const DESTINATIONS = {
   'a full pipe that nobody reads': { note: undefined },
 } as const;
 
-describe('the service, whose standard output is', () => {
+describe('the service whose standard output is', () => {
   const pipes: UnreadPipe[] = [];
   afterEach(() => {
     for (const pipe of pipes.splice(0)) pipe[Symbol.dispose]();
@@ -72,6 +73,28 @@ describe('the service, whose standard output is', () => {
       text += pipe.read();
       return text.lastIndexOf('"event":"token_issued"') > text.indexOf('"event":"log_lines_lost"');
     }, 'the next token is logged');
+    expect(await service.terminate()).toBe(0);
+  });
+
+  it('a pipe that nobody reads: refuses tokens at the deadline with AUDIT_REQUIRED=true, until somebody reads', async () => {
+    const pipe = new UnreadPipe();
+    pipes.push(pipe);
+    await using service = await startServiceOn(pipe.writer, { AUDIT_REQUIRED: 'true' });
+    let text = pipe.read();
+    const issued = new Set<unknown>();
+    pipe.fill();
+    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(503);
+    const { status, text: checks } = await send(service.managementUrl, '/readyz');
+    expect([status, checks]).toEqual([503, expect.stringContaining('audit lines cannot be written: ETIMEDOUT')]);
+    await until(async () => {
+      text += pipe.read();
+      const answer = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+      if (answer.status === 200) issued.add(answer.headers['x-request-id']);
+      return issued.size === 3;
+    }, 'tokens are issued again');
+    text += pipe.read();
+    const recorded = requestIdsOf(auditLinesIn(text), 'token_issued');
+    expect([...issued].filter((id) => !recorded.has(id))).toEqual([]);
     expect(await service.terminate()).toBe(0);
   });
 

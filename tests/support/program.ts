@@ -36,8 +36,12 @@ export function runProgramOn(
   file: string,
   environment: Readonly<Record<string, string>>,
   stderr: number | 'inherit' = 'inherit',
+  args: readonly string[] = [],
 ): ChildProcess & AsyncDisposable {
-  const child = spawn(process.execPath, [file], { ...optionsFor(environment), stdio: ['ignore', stdout, stderr] });
+  const child = spawn(process.execPath, [file, ...args], {
+    ...optionsFor(environment),
+    stdio: ['ignore', stdout, stderr],
+  });
   const end = once(child, 'close');
   return Object.assign(child, {
     async [Symbol.asyncDispose]() {

@@ -7,7 +7,7 @@ import { readSamples, total } from './read-samples.ts';
 import { until } from './until.ts';
 
 /** The service with a standard output that a test controls, so its start cannot be seen in the log. */
-export async function startServiceOn(stdout: number) {
+export async function startServiceOn(stdout: number, environment: Readonly<Record<string, string>> = {}) {
   const [port, managementPort] = [await freePort(), await freePort()];
   const child = runProgramOn(stdout, 'config/main.ts', {
     CLIENT_REPOSITORY: 'memory',
@@ -15,6 +15,7 @@ export async function startServiceOn(stdout: number) {
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '0',
+    ...environment,
   });
   const managementUrl = `http://127.0.0.1:${managementPort}`;
   await until(async () => {

@@ -138,6 +138,18 @@ describe('lines', () => {
     expect(read.filter((line) => line.startsWith('a'))).toEqual(all.filter((line) => line.startsWith('a')));
   });
 
+  it('longer than that stay whole too, if nobody else writes to the pipe', async () => {
+    const lines = writerTo(pipe.writer);
+    const all = Array.from({ length: 3 }, (_, number) => `${String(number).repeat(100_000)}\u{20ac}\n`);
+    for (const line of all) lines.write(line);
+    const parts: Buffer[] = [];
+    await until(() => {
+      parts.push(pipe.readBytes());
+      return lines.bufferedBytes === 0;
+    }, 'everything is read');
+    expect(Buffer.concat([...parts, pipe.readBytes()]).toString()).toBe(all.join(''));
+  });
+
   it('of a log have at most 4,096 bytes, also for the longest events', async () => {
     const lines = openLogLines({ descriptor: pipe.writer });
     opened.push(lines);
