@@ -215,7 +215,7 @@ describe('docs/client-assertions.md', () => {
       issuers.set(name, issuer);
       const [issuersJson = '', clientsJson = ''] = blocksOf(heading, 'json');
       entries.push(...JSON.parse(issuersJson).map((entry: object) => ({ ...entry, jwks_uri: issuer.keySet.url })));
-      clients.push(...JSON.parse(clientsJson).map((client: object) => ({ ...client, client_id: name })));
+      clients.push(...JSON.parse(clientsJson));
     }
     service = await startServiceUnderTest({
       environment: {
