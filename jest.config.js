@@ -14,6 +14,8 @@ const withoutBrowser = existsSync(process.env['CHROMIUM_PATH'] ?? '/usr/bin/chro
 
 /** The folders of tests/ whose suites start no process and open no port. */
 const UNIT = [
+  'config/core',
+  'config/settings',
   'domain',
   'application',
   ...['files', 'jwt', 'memory', 'prom-client', 'secrets', 'sqlite'].map((name) => `adapters/${name}`),

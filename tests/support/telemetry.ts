@@ -23,7 +23,7 @@ export function describeMetrics(text: string): readonly string[] {
 export function describeShape(value: unknown, path = ''): readonly string[] {
   if (Array.isArray(value)) return unique(value.flatMap((element) => describeShape(element, `${path}[]`)));
   if (typeof value !== 'object' || value === null) return [`${path}: ${value === null ? 'null' : typeof value}`];
-  const nameOf = (name: string) => (path.endsWith('totals.refusals') ? '*' : name);
+  const nameOf = (name: string) => (path.endsWith('.refusals') ? '*' : name);
   return unique(Object.entries(value).flatMap(([name, member]) => describeShape(member, `${path}.${nameOf(name)}`)));
 }
 
