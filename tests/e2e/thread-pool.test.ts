@@ -15,7 +15,8 @@ const THREADS = threadsFor(poolBounds(availableCores()));
 
 /** Wrong secrets that wait at once. Each of them takes about 50 ms of a core. */
 const FLOOD = 200;
-const TOKENS = 300;
+/** At once, and how often: more than 100 at once are refused on a busy machine. */
+const [TOKENS, ROUNDS] = [30, 10];
 
 const request = (client_id: string, client_secret: string) => ({
   grant_type: 'client_credentials',
@@ -88,12 +89,13 @@ describe("a service whose operator has set another size of libuv's pool", () => 
   it('signs hundreds of tokens beside a flood of wrong secrets, in the time of a few of their verifications', async () => {
     const guesses = await startFlood();
     const before = await refused();
-    const tokens = await Promise.all(
-      Array.from({ length: TOKENS }, () => requestToken(service.url, request('cached', 'its-secret'))),
-    );
-    const verified = (await refused()) - before;
-    expect(tokens.map(({ status }) => status)).toEqual(tokens.map(() => 200));
-    expect(verified).toBeLessThan(TOKENS / 4);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const tokens = await Promise.all(
+        Array.from({ length: TOKENS }, () => requestToken(service.url, request('cached', 'its-secret'))),
+      );
+      expect(tokens.map(({ status }) => status)).toEqual(tokens.map(() => 200));
+    }
+    expect((await refused()) - before).toBeLessThan((TOKENS * ROUNDS) / 4);
     await Promise.all(guesses);
   });
 
