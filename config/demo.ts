@@ -10,7 +10,7 @@ import { DependencyUnavailable } from '../application/ports/dependency-unavailab
 import { failure } from '../domain/result.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { PARTS } from './parts.ts';
-import { createPoolWorks } from './pool-work.ts';
+import { createHashing } from './pool-work.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 import { readEnvironment } from './settings/read-environment.ts';
@@ -91,7 +91,7 @@ async function keepClients(file = 'ccauth-demo/clients.db') {
   const secret = randomSecret();
   const client = {
     clientId: 'demo-client',
-    clientSecret: await bcryptEncoder(createPoolWorks().bcrypt.run)(secret, 10),
+    clientSecret: await bcryptEncoder(createHashing().run)(secret, 10),
     clientName: 'Client of the demo',
     scope: 'locations.read locations.write',
   };

@@ -27,8 +27,9 @@ interface AssertionVerifierOptions {
 }
 
 /**
- * Verifies with the keys of a client: by ES384 in libuv's pool of threads, and otherwise on the event loop, where it costs less than
- * the way to a thread. In one pass of the event loop it tries keys for two milliseconds, and then the other requests are served first.
+ * Verifies with the keys of a client: by ES384 in libuv's pool of threads, and otherwise on the event loop, since the way
+ * to a thread would cost as much. In one pass of the event loop it tries keys for two milliseconds, and then the other
+ * requests are served first.
  *
  * What a refusal costs depends on the assertion and not on the keys: each try costs one import and one verification that
  * runs to its end, against a decoy where there is no key or where the key would end it early.

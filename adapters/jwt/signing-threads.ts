@@ -3,8 +3,8 @@ import { Worker } from 'node:worker_threads';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /**
- * What a thread runs. It has no file, so that it is the same compiled and not, and starts without the modules of the service. The
- * key comes with each batch, so a thread cannot sign with an old one.
+ * What a thread runs. It has no file, so that it is the same compiled and not, and starts without the modules of the
+ * service. The key comes with each batch, so a thread cannot sign with an old one.
  */
 const THREAD = `
   const { sign } = require('node:crypto');
@@ -45,8 +45,8 @@ interface Thread {
 }
 
 /**
- * Threads that make signatures by RSA, first in, first out. A batch has what the event loop has read in one pass: a message for
- * each signature would cost the event loop as much as the rest of a token (decision 0209). A thread that ends fails its
+ * Threads that make signatures by RSA, first in, first out. A batch has what the event loop has read in one pass: a message
+ * for each signature would cost the event loop as much as the rest of a token (decision 0209). A thread that ends fails its
  * batch, and is started again for the next one. None keeps the process alive while it has nothing to sign.
  */
 export class SigningThreads {

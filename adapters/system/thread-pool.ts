@@ -10,18 +10,21 @@ export interface PoolBounds {
   readonly writers: number;
 }
 
+/** Cores that BCrypt leaves to tokens that need none. */
+const CORES_LEFT = 1;
+
 /** The threads of libuv's pool where `UV_THREADPOOL_SIZE` does not say how many. */
 const THREADS_BY_DEFAULT = 4;
 
 /**
- * The bounds for so many cores. What waits for a thread waits in front of the pool, so no kind of work holds up another.
+ * The bounds for so many cores. Work waits for a thread in front of the pool, so no kind of it holds up another.
  *
  * @param threads of the pool, if it has a size already: the bounds then fit into half of them, and are at least one.
  */
 export function poolBounds(cores: number, threads = Infinity): PoolBounds {
   const [assertions, writers] = [1, threads < 8 ? 1 : 2];
   const left = Math.floor(threads / 2) - assertions - writers;
-  return { bcrypt: Math.max(1, Math.min(cores - 1, left)), assertions, writers };
+  return { bcrypt: Math.max(1, Math.min(cores - CORES_LEFT, left)), assertions, writers };
 }
 
 /** How many threads the pool has, by the value of `UV_THREADPOOL_SIZE`. */
@@ -30,8 +33,8 @@ export function threadsOf(size: string | undefined): number {
 }
 
 /**
- * How many threads the pool needs: twice as many as there is work at once. libuv gives up to half of them to name look-ups,
- * which can hang for half a minute, and the work of these bounds never waits for the other half.
+ * How many threads the pool needs: twice as many as there is work at once. libuv gives up to half of them to name
+ * look-ups, which can hang for half a minute, and the work of these bounds never waits for the other half.
  */
 export function threadsFor(bounds: PoolBounds): number {
   return 2 * Object.values(bounds).reduce((sum, bound) => sum + bound, 0);

@@ -14,7 +14,7 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit, type ProgramStreams } from '../open-program-audit.ts';
-import { createPoolWorks } from '../pool-work.ts';
+import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
@@ -27,7 +27,7 @@ export function manageClients(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const clock = new SystemClock();
-  const encodeSecret = bcryptEncoder(createPoolWorks().bcrypt.run);
+  const encodeSecret = bcryptEncoder(createHashing().run);
 
   async function open() {
     const kept = dryRunKeptByNpm('clients', args, environment);
