@@ -90,7 +90,7 @@ export const NODE_EXAMPLE: Project = {
 
 export const NODE: Project = { ...NODE_EXAMPLE, name: 'Node.js, client-oauth2', folders: ['projects/node'] };
 
-/** Version 1 of the MCP SDK; version 2 is a package of the main suite. */
+/** Version 1 of the MCP SDK; version 2 is a package of lab/. */
 export const MCP_NODE: Project = { ...NODE_EXAMPLE, name: 'Node.js, MCP SDK 1', folders: ['projects/mcp-node'] };
 
 /** The gem is not installed: the project uses the one of the machine. */
