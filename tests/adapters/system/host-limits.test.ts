@@ -2,7 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { availableCores, memoryLimit, memoryOf, workersWithin } from '../../../adapters/system/host-limits.ts';
+import {
+  availableCores,
+  connectionsInMemory,
+  memoryLimit,
+  memoryOf,
+  workersWithin,
+} from '../../../adapters/system/host-limits.ts';
 import { inspectProcesses } from '../../../adapters/system/inspect-host.ts';
 
 const MIB = 1_048_576;
@@ -29,6 +35,18 @@ describe('the memory for workers', () => {
     expect(memoryLimit(8 * GIB, 0)).toBe(8 * GIB);
     // Cgroup v1 without a limit.
     expect(memoryLimit(8 * GIB, 9_223_372_036_854_772_000)).toBe(8 * GIB);
+  });
+});
+
+describe('the memory for connections', () => {
+  it.each([
+    [100 * MIB, 64, 64],
+    [256 * MIB, 1_536, 768],
+    [320 * MIB, 2_560, 1_280],
+    [512 * MIB, 5_632, 2_816],
+  ])('of %d bytes is enough for %d, and for %d with TLS', (bytes, plain, tls) => {
+    expect(connectionsInMemory('plain', bytes)).toBe(plain);
+    expect(connectionsInMemory('tls', bytes)).toBe(tls);
   });
 });
 

@@ -7,16 +7,13 @@ import {
   unknownClientByHeader,
   wideAssertion,
 } from '../token-requests.ts';
-import type { AttackingConnection } from './connection-flood.ts';
+import type { AttackingConnection, ConnectionBehavior } from './connection-flood.ts';
 
-export interface Flood {
+interface Flood extends ConnectionBehavior {
   /** Connections at once; a closed one is opened again. */
   readonly connections: number;
-  /** What each connection does once it is open. */
-  readonly begin: (connection: AttackingConnection) => void;
   /** The authentication method that it attacks, if that has to be switched on. */
   readonly method?: OptionalMethod;
-  readonly isTls?: boolean;
 }
 
 const FORM_HEAD = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
