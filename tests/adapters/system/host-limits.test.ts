@@ -41,9 +41,9 @@ describe('the memory for workers', () => {
 describe('the memory for connections', () => {
   it.each([
     [100 * MIB, 64, 64],
-    [256 * MIB, 1_536, 768],
-    [320 * MIB, 2_560, 1_280],
-    [512 * MIB, 5_632, 2_816],
+    [256 * MIB, 1_024, 512],
+    [320 * MIB, 2_048, 1_024],
+    [512 * MIB, 5_120, 2_560],
   ])('of %d bytes is enough for %d, and for %d with TLS', (bytes, plain, tls) => {
     expect(connectionsInMemory('plain', bytes)).toBe(plain);
     expect(connectionsInMemory('tls', bytes)).toBe(tls);
