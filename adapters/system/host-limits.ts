@@ -10,10 +10,10 @@ export function memoryLimit(total = totalmem(), constrained = process.constraine
 }
 
 /**
- * What the service needs under full load beside its connections, and what one connection needs at most, with TLS or without: an unfinished request
- * with all that it may send. In bytes; tests/faults/memory.fault.ts measures them, and docs/operations.md has the same figures.
+ * What the service needs under full load beside its connections, and what one connection needs at most: an unfinished
+ * request with all that it may send. In bytes; docs/operations.md has the same figures.
  */
-const BESIDE_CONNECTIONS_BYTES = 160 * 2 ** 20;
+const BESIDE_CONNECTIONS_BYTES = 192 * 2 ** 20;
 export const CONNECTION_BYTES = { plain: 64 * 2 ** 10, tls: 128 * 2 ** 10 };
 
 /** A service that cannot have as many connections is of no use, however little memory there is. */

@@ -10,8 +10,9 @@ import { inspectCertificate, type ServerCertificate } from './server-certificate
 const HANDSHAKE_MS = 10_000;
 
 /**
- * A connection needs about 50 KiB more with TLS, and one within its handshake as much before the client has shown anything: there is room for
- * fewer than without TLS, if memory suffices. Of the handshakes, the oldest gives way, since an honest one takes milliseconds.
+ * A connection needs about 50 KiB more with TLS, and one within its handshake as much before the client has shown
+ * anything: there is room for fewer than without TLS, and for fewer still where memory is scarce. Of the handshakes, the
+ * oldest gives way, since an honest one takes milliseconds.
  */
 export const TLS_LIMITS = { connections: 4_000, handshakes: 500 };
 
@@ -177,7 +178,7 @@ export class TlsTermination implements Dependency {
   }
 }
 
-/** Without renegotiation, which no client of TLS 1.2 needs and which makes a new handshake of a few bytes (RFC 9325 section 3.5). */
+/** Without renegotiation, which costs a caller little and the service a handshake (RFC 9325 section 3.5). */
 function contextOf({ chain, key }: ServerCertificate) {
   return { cert: chain, key, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_RENEGOTIATION } as const;
 }

@@ -54,7 +54,8 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
       .filter(({ lines }) => lines.length > 0)
       .map(({ read, lines }) => followFrom(hop, read(lines)));
     const [client = hop, other = client] = found;
-    return client === other ? client : hop;
+    // A part of a text keeps the whole text in memory, here a line of header fields.
+    return client === other ? Buffer.from(client).toString() : hop;
   };
 }
 

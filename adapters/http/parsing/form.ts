@@ -25,8 +25,9 @@ const NOTHING = Buffer.alloc(0);
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read, and then only the
- * Authorization is kept of them. A request whose body arrives later than its header fields is not counted meanwhile, and has to be admitted again.
+ * Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read,
+ * and then only the Authorization is kept of them. A request whose body arrives later than its header fields is not
+ * counted meanwhile, and has to be admitted again.
  */
 export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<Form, HttpReason>> {
   const refused = refuseByHead(ctx.state.head);
@@ -67,8 +68,8 @@ function isFormInUtf8(contentType: string): boolean {
 
 /**
  * Reads a body, or resolves with undefined as soon as it is longer than `maxBytes`; the rest is then discarded as it arrives.
- * Rejects if the request ends early. Most bodies come in one piece. Others are copied into one buffer, which grows with what arrives: a chunk
- * of one byte needs over a hundred, and a declared length costs the sender nothing.
+ * Rejects if the request ends early. Most bodies come in one piece. Others are copied into one buffer, which grows with
+ * what arrives: a chunk of one byte needs over a hundred, and a declared length costs the sender nothing.
  */
 function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {

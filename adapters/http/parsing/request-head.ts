@@ -46,7 +46,9 @@ const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 // auth-scheme [ 1*SP credentials ]; a scheme is a token of RFC 9110 section 5.6.2, here of 64 characters at most.
 const AUTHORIZATION = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})(?: +(\S.*))?$/;
 
-/** Whether these header fields, or those behind a body, are too many or too large. Node.js may have dropped some of those that are too many. */
+/**
+ * Whether these fields, of a head or behind a body, are too many or too large. If too many, Node.js may have dropped some.
+ */
 export function areTooLarge(fields: readonly string[]): boolean {
   if (fields.length > 2 * HEADER_FIELDS.max) return true;
   let bytes = (fields.length / 2) * SEPARATORS;
@@ -78,8 +80,9 @@ export function readRequestHead(request: IncomingMessage): Result<RequestHead, H
 }
 
 /**
- * Lets go of the header fields of a request, and of those behind its body. Node.js keeps them until the response is sent and the body has arrived,
- * and many small ones need ten times their bytes. There is no method for it, but Node.js lets these be assigned, and reads none of them again.
+ * Lets go of the header fields of a request, and of those behind its body. Node.js keeps them until the response is sent
+ * and the body has arrived, and many small ones need ten times their bytes. There is no method for it, but Node.js lets
+ * these properties be assigned, and reads none of them again.
  */
 export function releaseHeaderFields(request: IncomingMessage): void {
   request.rawHeaders = [];

@@ -23,7 +23,7 @@ export const HTTP_REASONS = {
     code: 'header_fields_too_large',
     description: 'the header fields are larger than 8 KiB, or more than 100',
     meaning:
-      'The header fields are larger than 8 KiB, or more than 100. Look for large cookies or for a proxy that adds headers.',
+      'The header fields are larger than 8 KiB, or more than 100. Look for large cookies or a proxy that adds headers.',
   },
   request_timeout: {
     code: 'request_timeout',

@@ -90,7 +90,8 @@ export class HttpServer {
       // Node answers a missing Host without a body; request-head.ts checks it instead.
       requireHostHeader: false,
     });
-    // Beyond this Node.js refuses the request; before 22.23 and 24.21 it drops fields without a word, and one more than the limit is refused here.
+    // Further fields are refused by Node.js, or before 22.23 and 24.21 dropped without a word: one more than the limit
+    // shows that there were too many.
     this.#server.maxHeadersCount = HEADER_FIELDS.max + 1;
     // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for `unreadMs`.
     // A request whose response is not ready is no matter of the client, and may wait longer, for a database for example.

@@ -5,7 +5,7 @@ import { invisibleEnd } from '../../settings/invisible-ends.ts';
 import { type Environment, settingsGroup } from '../../settings/read-environment.ts';
 import { text } from '../../settings/setting-kinds.ts';
 
-/** The characters of a bearer token (RFC 6750 section 2.1), so that it can be sent as one; enough of them that nobody guesses it. */
+/** The characters of a bearer token (RFC 6750 section 2.1), and so many that nobody guesses it. */
 const FORM = /^[\w.~+/=-]{32,1024}$/;
 const FORM_IN_WORDS = '32 to 1024 letters, digits and -._~+/=';
 const FIX = 'openssl rand -base64 32 makes one';

@@ -1,6 +1,5 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
-import type { Flood } from './floods.ts';
 
 /** Milliseconds until a closed connection is opened again. */
 const REOPEN_MS = 50;
@@ -11,6 +10,13 @@ const TICK_MS = 10;
 
 /** How often each status was received; `closed` counts connections that were closed, by the server or by the attacker. */
 export type AnswerCount = Readonly<Record<string, number>>;
+
+/** What the connections of a flood do. */
+export interface ConnectionBehavior {
+  /** Called for each connection once it is open. */
+  readonly begin: (connection: AttackingConnection) => void;
+  readonly isTls?: boolean;
+}
 
 /** Keeps a number of connections to loopback open. */
 export class ConnectionFlood {
@@ -23,8 +29,7 @@ export class ConnectionFlood {
   readonly #sockets = new Set<Socket>();
   #missing: number;
 
-  /** @param flood its `begin` is called for each connection once it is open. */
-  constructor(port: number, connections: number, { begin, isTls = false }: Pick<Flood, 'begin' | 'isTls'>) {
+  constructor(port: number, connections: number, { begin, isTls = false }: ConnectionBehavior) {
     this.#port = port;
     this.#begin = begin;
     this.#isTls = isTls;

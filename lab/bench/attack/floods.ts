@@ -7,16 +7,13 @@ import {
   unknownClientByHeader,
   wideAssertion,
 } from '../token-requests.ts';
-import type { AttackingConnection } from './connection-flood.ts';
+import type { AttackingConnection, ConnectionBehavior } from './connection-flood.ts';
 
-export interface Flood {
+interface Flood extends ConnectionBehavior {
   /** Connections at once; a closed one is opened again. */
   readonly connections: number;
-  /** What each connection does once it is open. */
-  readonly begin: (connection: AttackingConnection) => void;
   /** The authentication method that it attacks, if that has to be switched on. */
   readonly method?: OptionalMethod;
-  readonly isTls?: boolean;
 }
 
 const FORM_HEAD = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n';
@@ -33,7 +30,7 @@ const SLOW_BODY = `client_secret=${'b'.repeat(16_000)}`;
 const SLOW_BODY_HEAD = `${FORM_HEAD}Content-Length: ${SLOW_BODY.length + 1}\r\n\r\n`;
 const PIECES = 160;
 
-/** A request that holds as much as it may, and lacks its last byte: a long target, a whole body, and a field behind it. */
+/** A request that holds as much as it may, and lacks its end: a long target, a whole body, and a field behind it. */
 const UNFINISHED =
   FORM_HEAD.replace('token', `token?${'a'.repeat(7_800)}`) +
   `Transfer-Encoding: chunked\r\n\r\n4000\r\n${'b'.repeat(0x4000)}\r\n0\r\nX: ${'c'.repeat(7_800)}`;

@@ -16,7 +16,8 @@ const job = JSON.parse(process.argv[2] ?? '') as LegitimateJob;
 const { Agent, request } = job.tokenUrl.startsWith('https:') ? https : http;
 const { maxSockets = Number.POSITIVE_INFINITY } = job;
 const newAgent = () => new Agent({ keepAlive: true, maxFreeSockets: 1, maxSockets, rejectUnauthorized: false });
-// One connection per agent. A second one is opened if a request is due while the previous one is still unanswered, unless the job says otherwise.
+// One connection per agent. A second one is opened if a request is due while the previous one is still unanswered,
+// unless the job says otherwise.
 const agents = Array.from({ length: job.connections }, () => newAgent());
 
 await sendSteadily(job.warmUpSeconds);
