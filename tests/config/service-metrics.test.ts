@@ -28,6 +28,7 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
   const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
   parts.register(PARTS.auditOutput, { useValue: { measured } as never });
   parts.register(PARTS.storage, { useValue: {} as never });
+  parts.register(PARTS.signingThreads, { useValue: { waiting: 0 } as never });
   parts.register(PARTS.keyRing, {
     useValue: { clockOffsetSeconds: () => undefined, trusted: () => keys, times: () => times } as never,
   });
