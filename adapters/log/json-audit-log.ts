@@ -6,25 +6,18 @@ const SCOPE_MAX = 2_000;
 
 const ONLY_ASCII = /^[\x20-\x7e]*$/;
 
-const DONE = Promise.resolve();
-
 /** Where audit lines are written, each with its line feed. */
 export interface AuditLines {
-  /** For a line that an answer waits for, as AuditLog.record says. */
+  /** As AuditLog.record says of the event of a token. */
   write(line: string): Promise<void>;
-  /** For a line about what nobody can take back. Never fails; the line waits for the end of a fault. */
-  keep(line: string): unknown;
+  /** For a line about what nobody can take back. Never rejects; the line waits for the end of a fault. */
+  keep(line: string): Promise<void>;
 }
 
 /** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
 export function jsonAuditLog(lines: AuditLines): AuditLog {
   return {
-    record(event) {
-      const line = auditLine(event);
-      if (!('key_id' in event)) return lines.write(line);
-      lines.keep(line);
-      return DONE;
-    },
+    record: (event) => lines['key_id' in event ? 'keep' : 'write'](auditLine(event)),
   };
 }
 

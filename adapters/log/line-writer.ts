@@ -2,19 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { LogLoad } from '../../application/ports/telemetry.ts';
+import { BUFFER_BYTES, type Line, LineQueue } from './line-queue.ts';
 import { codeOf, isSlow, LineTarget, READER_RETRY_MS } from './line-target.ts';
 
-/** The most that waits: about 10,000 lines. */
-export const BUFFER_BYTES = 4 * 1024 * 1024;
-
 /** How long a request waits for its required line, in milliseconds: as long as for a look-up or a verification. */
-export const REQUIRED_MS = 2_000;
+const REQUIRED_MS = 2_000;
 
 /** When to try again after a fault, in milliseconds. */
 const FAULT_RETRY_MS = 250;
 
-/** How long a process that ends waits for a slow disk or reader, in milliseconds. */
-const END_MS = 250;
+/** How long a shutdown waits for a slow disk or reader, and then the end of the process, which runs nothing else meanwhile, in milliseconds. */
+const [CLOSE_MS, END_MS] = [1_000, 250];
 
 const FULL = Object.assign(new Error('too many lines wait'), { code: 'EAGAIN' });
 const LATE = Object.assign(new Error(`not written within ${REQUIRED_MS} ms`), { code: 'ETIMEDOUT' });
@@ -36,13 +34,6 @@ export interface LineWriterOptions {
   readonly isHeld?: boolean;
 }
 
-interface Line {
-  readonly text: string;
-  readonly bytes: number;
-  /** Tells who waits for it that it is written, or the fault. */
-  settle?: ((fault?: unknown) => void) | undefined;
-}
-
 /** What writes lines, each given with its line feed. */
 export type Lines = Pick<
   LineWriter,
@@ -58,13 +49,13 @@ export class LineWriter implements HealthCheck, LogLoad {
   readonly name: string;
   readonly bufferedBytesMax = BUFFER_BYTES;
   readonly #options: LineWriterOptions;
-  readonly #lines: Line[] = [];
-  #bytes = 0;
-  #lost = 0;
-  #reported = 0;
+  readonly #queue = new LineQueue();
   #target: LineTarget;
   #state: 'held' | 'open' | 'closing' | 'closed';
+  /** The last fault; undefined while lines can be written. */
   #fault: unknown;
+  /** The last line that was not written in time. */
+  #late: Line | undefined;
   /** Until nothing waits. */
   #running: Promise<void> | undefined;
   /** Ends a pause. */
@@ -80,12 +71,12 @@ export class LineWriter implements HealthCheck, LogLoad {
 
   /** Lines that were lost since the start. */
   get linesLost(): number {
-    return this.#lost;
+    return this.#queue.lost;
   }
 
   /** Bytes that wait: at most `bufferedBytesMax` and one line about lost ones. */
   get bufferedBytes(): number {
-    return this.#bytes;
+    return this.#queue.bytes;
   }
 
   /** The system's code of the fault, if lines cannot be written now. */
@@ -96,7 +87,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   /** Always ready: the service works without lines that may be lost. The note says why they are lost now. */
   readiness(): Readiness {
     const slow = `the ${this.#target.isFile ? 'disk' : 'reader'} is too slow`;
-    const cause = this.faultCode ?? (this.#lost > this.#reported ? slow : undefined);
+    const cause = this.#isFailing() ? this.faultCode : this.#queue.hasGap && slow;
     return { ready: true, ...(cause && { note: `${this.name === 'log' ? 'log' : 'audit'} lines are lost: ${cause}` }) };
   }
 
@@ -104,12 +95,12 @@ export class LineWriter implements HealthCheck, LogLoad {
   write(line: string): boolean {
     const text = this.#options.edit?.(line) ?? line;
     if (text === '') return true;
-    return this.#fault === undefined || this.#fault === LATE ? this.keep(text) : this.#lose();
+    return this.#isFailing() ? this.#queue.lose() : this.keep(text);
   }
 
   /** The same, but a fault does not lose it. */
   keep(line: string): boolean {
-    return this.#take(line) !== undefined || this.#lose();
+    return this.#add(line) !== undefined || this.#queue.lose();
   }
 
   /**
@@ -119,15 +110,14 @@ export class LineWriter implements HealthCheck, LogLoad {
   writeRequired(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const refuse = (fault: unknown) => reject(new DependencyUnavailable('audit log', fault));
-      const line = this.#fault === undefined ? this.#take(text) : undefined;
+      const line = this.#fault === undefined ? this.#add(text) : undefined;
       if (line === undefined) {
-        this.#lose();
+        this.#queue.lose();
         refuse(this.#fault ?? FULL);
         return;
       }
       // After the events of a process that was stopped: the line may be written.
-      const end = () => setImmediate(() => line.settle && this.#fail(LATE, [line]));
-      const deadline = setTimeout(end, REQUIRED_MS);
+      const deadline = setTimeout(() => setImmediate(() => this.#giveUp(line)), REQUIRED_MS);
       line.settle = (fault) => {
         line.settle = undefined;
         clearTimeout(deadline);
@@ -151,26 +141,26 @@ export class LineWriter implements HealthCheck, LogLoad {
     await old.close();
   }
 
-  /** Writes what waits, for a moment at most. Later lines are lost. */
+  /** Writes what waits, for CLOSE_MS at most. Later lines are lost. */
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
     this.#state = 'closing';
     this.#start();
     this.#wake();
-    await Promise.race([this.#running, delay(END_MS, undefined, { ref: false })]);
+    await Promise.race([this.#running, delay(CLOSE_MS, undefined, { ref: false })]);
     this.#state = 'closed';
     this.#wake();
     process.off('exit', this.#onExit);
-    for (const line of this.#lines) line.settle?.(LATE);
+    this.#queue.fail(LATE);
     if (this.#running === undefined) await this.#target.close();
   }
 
   /** The event loop does not run any more. */
   readonly #onExit = (): void => {
     const giveUpAt = performance.now() + END_MS;
-    this.#report();
+    this.#queue.report(this.#options.lossLine);
     try {
-      while (this.#lines.length > 0) this.#target.appendNow(bytesOf(this.#batch()), giveUpAt);
+      while (!this.#queue.isEmpty) this.#target.appendNow(bytesOf(this.#takeBatch()), giveUpAt);
     } catch {
       // The rest is lost, and nobody is left to be told.
     }
@@ -181,22 +171,10 @@ export class LineWriter implements HealthCheck, LogLoad {
     return new LineTarget(descriptor, this.name === 'audit log');
   }
 
-  #take(text: string): Line | undefined {
-    const bytes = Buffer.byteLength(text);
-    if (this.#state === 'closed' || this.#bytes + bytes > BUFFER_BYTES) return undefined;
-    return this.#push({ text, bytes });
-  }
-
-  #push(line: Line): Line {
-    this.#lines.push(line);
-    this.#bytes += line.bytes;
-    this.#start();
+  #add(text: string): Line | undefined {
+    const line = this.#state === 'closed' ? undefined : this.#queue.add(text);
+    if (line !== undefined) this.#start();
     return line;
-  }
-
-  #lose(): false {
-    this.#lost += 1;
-    return false;
   }
 
   #start(): void {
@@ -206,45 +184,28 @@ export class LineWriter implements HealthCheck, LogLoad {
   async #run(): Promise<void> {
     // What comes in one turn of the event loop is written together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#state !== 'closed' && (this.#lines.length > 0 || this.#fault !== undefined)) {
-      const batch = this.#batch();
+    while (this.#state !== 'closed' && !(this.#queue.isEmpty && this.#fault === undefined)) {
+      const batch = this.#takeBatch();
       const lines = bytesOf(batch);
       try {
         const written = await this.#target.append(lines);
-        this.#settle(batch, written);
+        this.#queue.settle(batch, written);
         if (written === lines.length) this.#recover();
       } catch (fault) {
-        this.#settle(batch, 0);
-        if (!isSlow(fault)) this.#fail(fault, this.#lines);
-        if (!isSlow(fault) && this.#state === 'closing') break;
+        this.#queue.settle(batch, 0);
+        if (!isSlow(fault)) {
+          this.#noteFault(fault);
+          this.#queue.fail(fault);
+          if (this.#state === 'closing') break;
+        }
         await this.#pause(isSlow(fault) ? READER_RETRY_MS : FAULT_RETRY_MS);
       }
     }
     this.#running = undefined;
   }
 
-  #batch(): readonly Line[] {
-    let [size, count] = [0, 0];
-    for (const { bytes } of this.#lines) {
-      size += bytes;
-      if (count > 0 && size > this.#target.batchBytes) break;
-      count += 1;
-    }
-    return this.#lines.splice(0, count);
-  }
-
-  /** So many bytes of a batch are written. The rest comes first next time. */
-  #settle(batch: readonly Line[], written: number): void {
-    let rest = written;
-    for (const [index, line] of batch.entries()) {
-      rest -= line.bytes;
-      if (rest < 0) {
-        this.#lines.unshift(...batch.slice(index));
-        return;
-      }
-      this.#bytes -= line.bytes;
-      line.settle?.();
-    }
+  #takeBatch(): readonly Line[] {
+    return this.#queue.takeBatch(this.#target.batchBytes);
   }
 
   #pause(milliseconds: number): Promise<void> {
@@ -254,30 +215,33 @@ export class LineWriter implements HealthCheck, LogLoad {
     });
   }
 
-  /** Who waits for these lines learns of the fault. */
-  #fail(fault: unknown, lines: readonly Line[]): void {
+  /** Whether lines are lost now. */
+  #isFailing(): boolean {
+    return this.#fault !== undefined && this.#fault !== LATE;
+  }
+
+  #giveUp(line: Line): void {
+    if (line.settle === undefined) return;
+    this.#late = line;
+    this.#noteFault(LATE);
+    line.settle(LATE);
+  }
+
+  #noteFault(fault: unknown): void {
     if (this.#fault === undefined) this.#options.onChange?.({ event: 'audit_unavailable', code: codeOf(fault) });
     this.#fault = fault;
-    for (const line of lines) line.settle?.(fault);
   }
 
-  /** Everything was written. After LATE, it has to catch up first. */
+  /** A whole batch was written. */
   #recover(): void {
     const hadFault = this.#fault !== undefined;
-    if (this.#fault === LATE && this.#lines.length > 0) return;
+    if (this.#late !== undefined && this.#queue.includes(this.#late)) return;
+    this.#late = undefined;
     // Not while the buffer is nearly full: each line about loss would cost another line.
-    if (!hadFault && this.#bytes > BUFFER_BYTES / 2) return;
+    if (!hadFault && this.#queue.bytes > BUFFER_BYTES / 2) return;
     this.#fault = undefined;
-    const lines = this.#report();
+    const lines = this.#queue.report(this.#options.lossLine);
     if (hadFault || lines > 0) this.#options.onChange?.({ event: 'audit_available', lines });
-  }
-
-  #report(): number {
-    const lines = this.#lost - this.#reported;
-    this.#reported = this.#lost;
-    const text = lines > 0 ? this.#options.lossLine(lines) : '';
-    if (lines > 0) this.#push({ text, bytes: Buffer.byteLength(text) });
-    return lines;
   }
 }
 

@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { BUFFER_BYTES } from '../../adapters/log/line-writer.ts';
+import { BUFFER_BYTES } from '../../adapters/log/line-queue.ts';
 import { auditLinesIn, requestIdsOf } from '../support/audit-lines.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples } from '../support/read-samples.ts';

@@ -77,7 +77,8 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     // As in production, audit lines are on standard output unless there is a file for them.
     if (settings.AUDIT_FILE === undefined) {
       const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
-      const auditLines = { write: async (line: string) => write(line), keep: write };
+      const writeLine = async (line: string) => write(line);
+      const auditLines = { write: writeLine, keep: writeLine };
       container.registerInstance(PARTS.auditOutput, { lines: auditLines, measured, checks: [], close: async () => {} });
     }
     options.override?.(container);
