@@ -5,7 +5,7 @@ export const BUFFER_BYTES = 4 * 1024 * 1024;
 export interface Line {
   readonly text: string;
   readonly bytes: number;
-  /** Tells who waits for it, once, that it is written, or the fault. */
+  /** Called once: without a fault when the line is written. */
   settle?: ((fault?: unknown) => void) | undefined;
 }
 
