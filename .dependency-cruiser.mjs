@@ -70,7 +70,7 @@ export default {
       severity: 'error',
       comment: 'An adapter implements ports and is wired in config/: take what you need as an argument.',
       from: { path: '^adapters/' },
-      to: { path: '^(config|tests)/' },
+      to: { path: '^(config|tests|lab)/' },
     },
     {
       name: 'no-adapter-imports-another',
@@ -92,7 +92,7 @@ export default {
       severity: 'error',
       comment: 'Each can be deleted alone: put the shared part into the core.',
       // The program of the keys is about the directory of the keys, and goes with it.
-      from: { path: OF_A_CAPABILITY, pathNot: ['^tests/', '/keys-program/'] },
+      from: { path: OF_A_CAPABILITY, pathNot: ['^(tests|lab)/', '/keys-program/'] },
       to: { path: OF_A_CAPABILITY, pathNot: '/$1/' },
     },
     ...Object.entries(PACKAGES_OF_ADAPTERS).map(([adapter, packages]) => ({
@@ -117,6 +117,17 @@ export default {
       to: { path: '^node_modules/' },
     },
     {
+      name: 'bcrypt-runs-within-its-bound',
+      severity: 'error',
+      comment:
+        "It can take libuv's pool from everybody else: use the verifier or the encoder, with the bound of config/.",
+      from: {
+        path: '^(domain|application|adapters|config)/',
+        pathNot: '^adapters/secrets/bcrypt-secret-verifier\\.ts$',
+      },
+      to: { path: '^node_modules/(@types/)?bcrypt/' },
+    },
+    {
       name: 'only-config-wires',
       severity: 'error',
       comment: 'Take dependencies as constructor arguments; config/container.ts passes them in.',
@@ -127,8 +138,16 @@ export default {
       name: 'production-imports-no-test',
       severity: 'error',
       comment: 'Code that production needs belongs in a production folder.',
-      from: { pathNot: '^tests/' },
-      to: { path: '^tests/' },
+      from: { pathNot: '^(tests|lab)/' },
+      to: { path: '^(tests|lab)/' },
+    },
+    {
+      name: 'only-faults-use-the-laboratory',
+      severity: 'error',
+      comment:
+        'The packages of lab/ are not installed for npm test. The floods of its benchmark need none, and serve tests/faults too.',
+      from: { path: '^tests/', pathNot: '^tests/faults/' },
+      to: { path: '^lab/' },
     },
     {
       name: 'production-uses-production-packages',
@@ -161,9 +180,9 @@ export default {
   ],
   options: {
     doNotFollow: PACKAGES,
-    // Their imports cannot be resolved here: the benchmark and mutation testing install their packages when they run.
+    // Their imports cannot be resolved here: the packages of lab/ are installed when it is used.
     exclude: {
-      path: '^tests/(bench/(peers|node_modules)/|mutation/node_modules/|mutation/(jest\\.config|relevant-tests-runner|stop-at-failure))',
+      path: '^lab/(node_modules|interoperation|bench/peers)/|^lab/mutation/(jest\\.config|relevant-tests-runner|stop-at-failure)',
     },
     preserveSymlinks: true,
     // Without this option, violations by `import type` would not be found.

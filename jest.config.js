@@ -12,18 +12,54 @@ const withoutBrowser = existsSync(process.env['CHROMIUM_PATH'] ?? '/usr/bin/chro
   ? []
   : ['-in-browser\\.(test|fault)\\.ts$'];
 
-export default {
+/** The folders of tests/ whose suites start no process and open no port. */
+const UNIT = [
+  'config/core',
+  'config/settings',
+  'domain',
+  'application',
+  ...['files', 'jwt', 'memory', 'prom-client', 'secrets', 'sqlite'].map((name) => `adapters/${name}`),
+];
+
+/** What all suites need. */
+export const common = {
   testEnvironment: 'node',
-  // Jest's default is one worker on a machine with two cores, but most tests wait for other processes.
-  maxWorkers: 3,
-  testMatch: ['<rootDir>/tests/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...withoutVectors, ...withoutBrowser],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, sourceMaps: 'inline' }],
   },
-  globalSetup: '<rootDir>/tests/support/global-setup.ts',
-  globalTeardown: '<rootDir>/tests/support/global-teardown.ts',
+};
+
+/** The suites of a name that can be chosen with --selectProjects. */
+function project(displayName, files, without = []) {
+  return {
+    ...common,
+    displayName,
+    testMatch: [`<rootDir>/${files}`],
+    testPathIgnorePatterns: ['/node_modules/', ...withoutVectors, ...withoutBrowser, ...without],
+    globalSetup: '<rootDir>/tests/support/global-setup.ts',
+    globalTeardown: '<rootDir>/tests/support/global-teardown.ts',
+  };
+}
+
+const unit = project('unit', `tests/{${UNIT}}/**/*.test.ts`);
+
+export default {
+  projects: [
+    { ...unit, globalSetup: undefined, globalTeardown: undefined },
+    project(
+      'service',
+      'tests/**/*.test.ts',
+      UNIT.map((folder) => `<rootDir>/tests/${folder}/`),
+    ),
+    project('faults', 'tests/**/*.fault.ts'),
+    // Clients and verifiers that are packages of lab/; and those in other languages, whose packages are installed into
+    // temporary folders.
+    project('lab', 'lab/interoperation/*.test.ts'),
+    project('interop', 'lab/interoperation/*.interop.ts'),
+  ],
   // Longer than the deadline of tests/support/until.ts, whose error names the condition that did not hold.
   testTimeout: 120_000,
+  // After the last test, a worker needs 0.1 s of CPU to end. One that does not end at all has a leak, and is reported.
+  workerGracefulExitTimeout: 60_000,
 };

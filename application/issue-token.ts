@@ -72,7 +72,7 @@ export class IssueToken {
   /** A token, or a refusal, once it is recorded. Throws what the ports throw. */
   async execute(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const outcome = await this.#issue(request);
-    this.#record(outcome, request.caller);
+    await this.#record(outcome, request.caller);
     return outcome;
   }
 
@@ -122,32 +122,25 @@ export class IssueToken {
     return this.#parts.policy.grantResources(client, registered, requested);
   }
 
-  #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): void {
+  #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): Promise<void> {
     const { auditLog, clock } = this.#parts;
-    if (outcome.ok) {
-      const { isReused, claims } = outcome.value;
-      const { iat, sub, jti, exp } = claims;
-      auditLog.record({
-        event: 'token_issued',
-        at: isReused ? clock.now() : iat,
-        client_id: sub,
-        token_id: jti,
-        scope: outcome.value.scope,
-        expires_at: exp,
-        ...(isReused && { reused: true }),
-        request_id: requestId,
-        remote_address: remoteAddress,
-      });
-    } else {
+    const origin = { request_id: requestId, remote_address: remoteAddress };
+    if (!outcome.ok) {
       const { reason, clientId } = outcome.problem;
-      auditLog.record({
-        event: 'token_refused',
-        at: clock.now(),
-        reason,
-        ...(clientId !== undefined && { client_id: clientId }),
-        request_id: requestId,
-        remote_address: remoteAddress,
-      });
+      const client = clientId !== undefined && { client_id: clientId };
+      return auditLog.record({ event: 'token_refused', at: clock.now(), reason, ...client, ...origin });
     }
+    const { isReused, claims, scope } = outcome.value;
+    const { iat, sub, jti, exp } = claims;
+    return auditLog.record({
+      event: 'token_issued',
+      at: isReused ? clock.now() : iat,
+      client_id: sub,
+      token_id: jti,
+      scope,
+      expires_at: exp,
+      ...(isReused && { reused: true }),
+      ...origin,
+    });
   }
 }

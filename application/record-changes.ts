@@ -1,10 +1,10 @@
-import type { AuditLog, ChangeEvent, ChangeMade } from './ports/audit-log.ts';
+import type { ChangeEvent, ChangeLog, ChangeMade } from './ports/audit-log.ts';
 import type { ChangeRecorder } from './ports/change-recorder.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
 
 export interface RecordChangesParts {
-  readonly auditLog: AuditLog;
+  readonly changeLog: ChangeLog;
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }
@@ -22,12 +22,12 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   }
 
   record(made: Made, database_role: string | undefined): void {
-    const { auditLog, clock, ids } = this.#parts;
+    const { changeLog, clock, ids } = this.#parts;
     this.#changeId = ids.uuid();
     const events = this.#eventsOf(made, { at: clock.now(), change_id: this.#changeId, database_role });
     for (const [index, event] of events.entries()) {
       try {
-        auditLog.record(event);
+        changeLog.record(event);
       } catch (fault) {
         // The events before this one are written, and nothing will be changed.
         if (index > 0) this.unconfirmed();
@@ -37,7 +37,7 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   }
 
   unconfirmed(): void {
-    const { auditLog, clock } = this.#parts;
-    auditLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id: this.#changeId });
+    const { changeLog, clock } = this.#parts;
+    changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id: this.#changeId });
   }
 }

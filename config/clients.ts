@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { manageClients } from './capabilities/clients-program.ts';
 
 /** `npm run clients`: manages the table `clients`. */

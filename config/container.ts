@@ -15,6 +15,7 @@ import { registerServerParts } from './core/server-parts.ts';
 import { registerTokenParts } from './core/token-parts.ts';
 import { openAudit } from './open-audit.ts';
 import { LISTS, PARTS } from './parts.ts';
+import { createPoolWorks } from './pool-work.ts';
 import { type Get, getFrom, part } from './registration.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { databaseOptions, STORAGES } from './storages.ts';
@@ -63,25 +64,18 @@ export async function buildContainer(
 
 /** What every part may need: log, clocks, ids, and the audit log. */
 function registerSurroundings(parts: DependencyContainer, { settings }: Service): void {
-  part(parts, PARTS.logDestination, (get) => openLogLines(get(PARTS.logBase)));
-  part(parts, PARTS.logBase, () => ({}));
-  part(parts, PARTS.log, (get) => {
-    return createJsonLog(get(PARTS.logDestination), get(PARTS.logBase), get.optional(PARTS.logMembers));
-  });
+  part(parts, PARTS.logDestination, () => openLogLines());
+  part(parts, PARTS.log, (get) => createJsonLog(get(PARTS.logDestination), get.optional(PARTS.logMembers)));
   part(parts, PARTS.observe, (get) => get.optional(PARTS.observedPorts) ?? UNOBSERVED);
   part(parts, PARTS.clock, () => new SystemClock());
   part(parts, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(parts, PARTS.ids, () => new RandomIdGenerator());
+  part(parts, PARTS.poolWorks, createPoolWorks);
   part(parts, PARTS.auditOutput, (get) => {
     const onChange = createStateLog(get(PARTS.log));
-    return openAudit(settings, {
-      log: get(PARTS.logDestination),
-      base: get(PARTS.logBase),
-      clock: get(PARTS.clock),
-      onChange,
-    });
+    return openAudit(settings, { log: get(PARTS.logDestination), clock: get(PARTS.clock), onChange });
   });
-  part(parts, PARTS.auditLog, (get) => jsonAuditLog(get(PARTS.auditOutput).lines, get(PARTS.logBase)));
+  part(parts, PARTS.auditLog, (get) => jsonAuditLog(get(PARTS.auditOutput).lines));
 }
 
 /** In order: the storage, what capabilities open, the rotation of keys, which does not start yet, and what need not be opened. */

@@ -1,13 +1,16 @@
+import './thread-pool-size.ts';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { holdLines, shortLine } from '../adapters/log/hold-lines.ts';
-import { encodeWithBcrypt } from '../adapters/secrets/bcrypt-secret-verifier.ts';
+import { openLogLines } from '../adapters/log/json-log.ts';
+import { shortLine } from '../adapters/log/short-line.ts';
+import { bcryptEncoder } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import { randomSecret } from '../adapters/system/system.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { failure } from '../domain/result.ts';
 import { DEMO_PAGE } from './help-pages.ts';
 import { PARTS } from './parts.ts';
+import { createHashing } from './pool-work.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 import { readEnvironment } from './settings/read-environment.ts';
@@ -17,10 +20,11 @@ const inMemory = {
   CLIENT_REPOSITORY: 'memory',
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
-const { listening, processes } = CORE_GROUPS;
+const { listening } = CORE_GROUPS;
 const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 const KEPT_BY_NPM = 'npm has kept --keep for itself: write two dashes before it, npm run demo -- --keep';
-let releaseLog = () => {};
+// What people see first is what they can paste. At a terminal, short lines keep it in sight.
+const log = openLogLines({ isHeld: true, ...(process.stdout.isTTY && { edit: shortLine }) });
 let kept: Awaited<ReturnType<typeof keepClients>> | undefined;
 const service = await run(
   DEMO_PAGE,
@@ -31,7 +35,7 @@ const service = await run(
     // Also finds typos of what the demo sets below.
     const read = readEnvironment(
       {
-        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT, WORKERS: processes.rows.WORKERS },
+        rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT },
         contradictions: {
           [`CLIENT_REPOSITORY: ${OWN_CLIENTS}`]: (given) => given['CLIENT_REPOSITORY'],
           [`CLIENTS_FILE: ${OWN_CLIENTS}`]: (given) => given['CLIENTS_FILE'],
@@ -46,11 +50,9 @@ const service = await run(
     if (isKept) kept = await keepClients(process.env['DATABASE_FILE'] || undefined);
     const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
     const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
-    const WORKERS = process.env['WORKERS'] || '1';
-    const environment = { ...process.env, MANAGEMENT_PORT, WORKERS, ...own };
+    const environment = { ...process.env, MANAGEMENT_PORT, ...own };
     return startFromEnvironment(environment, (parts) => {
-      // What people see first is what they can paste. At a terminal, short lines keep it in sight.
-      releaseLog = holdLines(parts.resolve(PARTS.logDestination), process.stdout.isTTY ? shortLine : undefined);
+      parts.registerInstance(PARTS.logDestination, log);
     });
   },
   // Its terminal was closed: nobody would stop it.
@@ -78,7 +80,7 @@ Stop it with Ctrl-C.
   );
 }
 
-releaseLog();
+log.release();
 
 /**
  * Creates the file with its folder and a client, unless there is one; `secret` is undefined then. Throws an error that says why
@@ -89,7 +91,7 @@ async function keepClients(file = 'ccauth-demo/clients.db') {
   const secret = randomSecret();
   const client = {
     clientId: 'demo-client',
-    clientSecret: await encodeWithBcrypt(secret, 10),
+    clientSecret: await bcryptEncoder(createHashing().run)(secret, 10),
     clientName: 'Client of the demo',
     scope: 'locations.read locations.write',
   };

@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { inspectService } from './capabilities/doctor.ts';
 
 /** `npm run doctor`: checks the settings and what they depend on. */

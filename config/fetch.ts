@@ -1,6 +1,8 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
+import type { Lines } from '../adapters/log/line-writer.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
+import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { PARTS } from './parts.ts';
 import { part } from './registration.ts';
 import { startFromEnvironment } from './service.ts';
@@ -14,22 +16,14 @@ export interface FetchService {
   close(): Promise<void>;
 }
 
-/** Settings of a port, or of processes, which do not exist here. */
-const WITHOUT_EFFECT = [
-  'HOST',
-  'PORT',
-  'WORKERS',
-  'TLS_CERT_FILE',
-  'TLS_KEY_FILE',
-  'PROXY_PROTOCOL',
-  'HEALTH_ON_PUBLIC_PORT',
-];
+/** Settings of a port, which does not exist here. */
+const WITHOUT_EFFECT = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'PROXY_PROTOCOL', 'HEALTH_ON_PUBLIC_PORT'];
 
 /**
  * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
  * management port is opened only if MANAGEMENT_PORT is set.
  *
- * @param settings as for the service; nothing else is read, not even `process.env`.
+ * @param settings as for the service. Of `process.env`, only UV_THREADPOOL_SIZE is read: the work in libuv's pool has to fit the pool.
  * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
  * @throws Error with every problem of the settings, or that Node.js is too old.
  */
@@ -47,19 +41,9 @@ export async function openFetchService(
   }
   const opened: { server?: FetchServer } = {};
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
-  const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0', WORKERS: '1' };
+  const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
   const started = await startFromEnvironment(environment, (container) => {
-    if (writeLog !== undefined) {
-      container.resolve(PARTS.logDestination).write = (line) => {
-        try {
-          writeLog(line);
-          return true;
-        } catch {
-          // As a log on a full disk: it ends no request, and not the process.
-          return false;
-        }
-      };
-    }
+    if (writeLog !== undefined) container.registerInstance(PARTS.logDestination, linesTo(writeLog));
     part(container, PARTS.httpServer, (get) => {
       const application = get(PARTS.publicApplication);
       const handle = createApplication(application).callback();
@@ -77,4 +61,28 @@ export async function openFetchService(
     fetch: (request, source) => server.fetch(request, source),
     close: () => started.value.stop('immediate'),
   };
+}
+
+/** Lines that a function takes at once. One for which it throws is lost, as on a full disk: it ends no request, and not the process. */
+function linesTo(writeLog: (line: string) => void): Lines {
+  const load = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
+  const write = (line: string) => {
+    try {
+      writeLog(line);
+      return true;
+    } catch {
+      load.linesLost += 1;
+      return false;
+    }
+  };
+  return Object.assign(load, {
+    name: 'log',
+    faultCode: undefined,
+    readiness: () => ({ ready: true }) as const,
+    write,
+    keep: write,
+    async writeRequired(line: string) {
+      if (!write(line)) throw new DependencyUnavailable('audit log', new Error('the function has thrown'));
+    },
+  });
 }

@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { createProgram, runProgram } from '../adapters/cli/command-program.ts';
 import { EXIT } from '../adapters/cli/outcome.ts';
 import { Terminal } from '../adapters/cli/terminal.ts';

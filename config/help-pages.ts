@@ -3,7 +3,7 @@ import { programVersion } from '../adapters/system/program-version.ts';
 import { helpRows } from './settings/about-setting.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 
-const { storage, tokens, listening, processes, metadata } = CORE_GROUPS;
+const { storage, tokens, listening, metadata } = CORE_GROUPS;
 const { CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL } = storage.rows;
 const { HOST, PORT, BASE_URL } = listening.rows;
 const { TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE } = tokens.rows;
@@ -12,7 +12,6 @@ const { TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE } = tokens.rows;
 export const FIRST_SETTINGS = {
   ...{ CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL, HOST, PORT, BASE_URL },
   ...{ PUBLIC_METADATA: metadata.rows.PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE },
-  WORKERS: processes.rows.WORKERS,
 };
 
 export const SERVICE_PAGE: ServerPage = {
@@ -37,7 +36,5 @@ export const DEMO_PAGE: ServerPage = {
   options: {
     '--keep': 'keep clients in the file DATABASE_FILE (ccauth-demo/clients.db), and print their secrets once',
   },
-  settings: helpRows({ ...FIRST_SETTINGS, WORKERS: FIRST_SETTINGS.WORKERS.meta({ absent: '1' }) }).filter(
-    ([name]) => !/^(CLIENT|DATABASE)/.test(name),
-  ),
+  settings: helpRows(FIRST_SETTINGS).filter(([name]) => !/^(CLIENT|DATABASE)/.test(name)),
 };

@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { manageKeys } from './capabilities/keys-program.ts';
 
 /** `npm run keys`: shows and revokes the keys of the shared key directory. */

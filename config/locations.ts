@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';

@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { SERVICE_PAGE } from './help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';

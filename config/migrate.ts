@@ -1,3 +1,4 @@
+import './thread-pool-size.ts';
 import { migrateTables } from './migrate-tables.ts';
 
 /** `npm run migrate`: creates and changes the service's own tables. */

@@ -1,17 +1,16 @@
-import { openAuditFile } from '../adapters/log/audit-file.ts';
+import { openAuditFile, openAuditFileAgain } from '../adapters/log/audit-file.ts';
 import { type AuditLines, auditLine } from '../adapters/log/json-audit-log.ts';
-import type { LineBase } from '../adapters/log/json-log.ts';
-import { type AuditChange, BUFFER_BYTES, LineWriter } from '../adapters/log/line-writer.ts';
+import { type AuditChange, type Lines, LineWriter } from '../adapters/log/line-writer.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { LogLoad } from '../application/ports/telemetry.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** Where the audit lines of a process go, and what watches them. */
+/** Where the audit lines of a service go, and what watches them. */
 export interface AuditOutput {
   readonly lines: AuditLines;
   readonly measured: LogLoad;
-  /** None for lines among the log, which has a check of its own. */
+  /** None for lines that may be lost among the log, which has a check of its own. */
   readonly checks: readonly HealthCheck[];
   /** Opens the file again; absent where there is none. Rejects with the reason. */
   readonly reopen?: () => Promise<void>;
@@ -19,36 +18,65 @@ export interface AuditOutput {
 }
 
 interface AuditOutputParts {
-  readonly log: LineWriter;
-  readonly base: LineBase;
+  readonly log: Lines;
   readonly clock: Clock;
   readonly onChange: (change: AuditChange) => void;
 }
 
+const DONE = Promise.resolve();
+
 /** Opens what the settings say. Throws where AUDIT_FILE cannot be opened. */
 export function openAudit(
   { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired }: Pick<Settings, 'AUDIT_FILE' | 'AUDIT_REQUIRED'>,
-  { log, base, clock, onChange }: AuditOutputParts,
+  { log, clock, onChange }: AuditOutputParts,
 ): AuditOutput {
-  if (path === undefined && !isRequired) {
-    const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: BUFFER_BYTES.drop };
-    const write = (line: string) => {
-      if (!log.write(line)) measured.linesLost += 1;
+  const lossLine = (lines: number) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines });
+  if (path === undefined) {
+    // In the order of the log's lines. Their loss is reported with that of others.
+    const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: log.bufferedBytesMax };
+    const onLost = () => {
+      measured.linesLost += 1;
     };
-    return { lines: { write }, measured, checks: [], close: async () => {} };
+    const checks = isRequired ? [checkOfRequired(log)] : [];
+    return { lines: auditLines(log, isRequired, onLost), measured, checks, close: async () => {} };
   }
-  const lines = new LineWriter({
-    policy: isRequired ? 'throw' : 'drop',
-    kind: 'audit',
-    descriptor: path === undefined ? log.descriptor : openAuditFile(path),
-    lossLine: (count) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines: count }, base),
-    onChange,
-  });
+  const file = new LineWriter({ name: 'audit log', descriptor: openAuditFile(path), lossLine, onChange });
+  let reopened = DONE;
   return {
-    lines,
-    measured: lines,
-    checks: [lines],
-    ...(path !== undefined && { reopen: () => lines.reopen(() => openAuditFile(path)) }),
-    close: () => lines.close(),
+    lines: auditLines(file, isRequired),
+    measured: file,
+    checks: [isRequired ? checkOfRequired(file) : file],
+    reopen() {
+      // One after the other, so that the last one counts. Who called the one before has its fault.
+      reopened = reopened.catch(() => {}).then(async () => file.reopen(await openAuditFileAgain(path)));
+      return reopened;
+    },
+    close: () => file.close(),
+  };
+}
+
+function auditLines(lines: Lines, isRequired: boolean, onLost = () => {}): AuditLines {
+  const count = (isKept: boolean) => {
+    if (!isKept) onLost();
+    return DONE;
+  };
+  const countFault = (fault: unknown) => {
+    onLost();
+    throw fault;
+  };
+  return {
+    write: (line) => (isRequired ? lines.writeRequired(line).catch(countFault) : count(lines.write(line))),
+    keep: (line) => count(lines.keep(line)),
+  };
+}
+
+/** No token is issued without these lines. */
+function checkOfRequired(lines: Lines): HealthCheck {
+  return {
+    name: 'audit log',
+    readiness: () => {
+      const code = lines.faultCode;
+      return code === undefined ? { ready: true } : { ready: false, reason: `audit lines cannot be written: ${code}` };
+    },
   };
 }

@@ -6,8 +6,8 @@ import type { ConnectionLayer, HttpServer, HttpServerParts } from '../adapters/h
 import type { ApplicationParts, Route } from '../adapters/http/server/koa-application.ts';
 import type { Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
 import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
-import type { LineBase } from '../adapters/log/json-log.ts';
-import type { LineWriter } from '../adapters/log/line-writer.ts';
+import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
+import type { Lines } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
@@ -36,6 +36,7 @@ import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
+import type { PoolWorks } from './pool-work.ts';
 import type { OpenedStorage } from './storages.ts';
 
 function token<Part>(name: string): InjectionToken<Part> {
@@ -44,10 +45,9 @@ function token<Part>(name: string): InjectionToken<Part> {
 
 /** The parts that have more than one user, or that a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
-  logDestination: token<LineWriter>('LineWriter of the log'),
-  /** Members of every log line of this process. */
-  logBase: token<LineBase>('logBase'),
+  logDestination: token<Lines>('Lines of the log'),
   log: token<Logger>('Logger'),
+  poolWorks: token<PoolWorks>('PoolWorks'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
@@ -71,6 +71,7 @@ export const PARTS = {
   /** `federated_jwt`, if it is switched on. */
   authenticateByIdentity: token<IdentityAuthentication>('AuthenticateByIdentity'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
+  signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   /** The ring of all replicas, if they share one. */
   sharedKeyRing: token<{ readonly store: KeyRingStore; readonly sealer: KeySealer }>('shared KeyRingStore'),

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './thread-pool-size.ts';
 import { runOneProgram } from '../adapters/cli/one-program.ts';
 import { nodeProblem, programVersion } from '../adapters/system/program-version.ts';
 

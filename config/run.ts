@@ -1,6 +1,7 @@
 import { answerArguments, type ServerPage } from '../adapters/cli/server-arguments.ts';
 import type { RunningServer, ShutdownMode } from '../adapters/http/server/running-server.ts';
-import { ExitDeadline } from '../adapters/system/exit-deadline.ts';
+import { limitHeapGrowth } from '../adapters/system/heap-growth.ts';
+import { Watchdog } from '../adapters/system/watchdog.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
 import { failure, type Result } from '../domain/result.ts';
 
@@ -25,8 +26,8 @@ export function shutdownModes(now: () => number): (signal: 'SIGTERM' | 'SIGINT')
 
 /**
  * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a SIGTERM after the first second. A process
- * that does not end in time is killed; the time begins when its event loop handles the signal. Where the server cannot start,
- * reports every reason on standard error, sets a non-zero exit code and resolves with undefined.
+ * that does not end in time is killed; the time begins when its event loop handles the signal. So is one whose event loop hangs once it has
+ * started. Where the server cannot start, reports every reason on standard error, sets a non-zero exit code and resolves with undefined.
  *
  * With arguments it does not start: `--help` and `--version` are answered, and others refused with exit code 2.
  *
@@ -44,20 +45,21 @@ export async function run(
     writeForPeople(answer.exitCode === 0 ? process.stdout : process.stderr, answer.text);
     return undefined;
   }
+  limitHeapGrowth();
   const starting = start().catch((error: unknown) =>
     failure([error instanceof Error ? error.message : 'unknown fault']),
   );
-  const deadline = new ExitDeadline();
+  const watchdog = new Watchdog();
   let current: ShutdownMode | undefined;
 
   async function stop(mode: ShutdownMode): Promise<void> {
     if (current === 'immediate' || current === mode) return;
     current = mode;
-    deadline.arm(START_MS);
+    watchdog.endAfter(START_MS);
     // A signal that arrives during the start counts too.
     const started = await starting;
     if (!started.ok) return;
-    deadline.arm(started.value.stopsWithinMs(current) + EXIT_MS);
+    watchdog.endAfter(started.value.stopsWithinMs(current) + EXIT_MS);
     await started.value.stop(current);
   }
 
@@ -69,7 +71,11 @@ export async function run(
     if (started.ok) await started.value.hangUp();
   });
   const started = await starting;
-  if (started.ok) return started.value;
+  if (started.ok) {
+    // Not earlier: a start may block the event loop for long, such as to read a large file.
+    watchdog.watch();
+    return started.value;
+  }
   const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
   writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.cure}\n`);
   process.exitCode = 1;

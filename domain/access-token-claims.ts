@@ -22,9 +22,9 @@ export interface AccessTokenClaims {
 
 /**
  * The length of an access token in its compact form, in characters. A longer one is neither issued nor accepted: a server
- * limits the header fields of a request, this one to 16 KiB.
+ * limits the header fields of a request, this one to 8 KiB.
  */
-export const TOKEN_LENGTH_MAX = 12 * 1024;
+export const TOKEN_LENGTH_MAX = 7 * 1024;
 
 /** The media type of an access token, header member `typ` (RFC 9068 section 2.1). */
 export type TokenType = 'at+jwt';

@@ -166,8 +166,8 @@ export const REASONS = {
   },
   scope_too_long: {
     code: 'invalid_scope',
-    description: 'a token with these scopes is longer than 12 KiB: ask for fewer of them with the parameter scope',
-    meaning: 'A token with all of these scopes would be longer than 12 KiB. Have the caller ask for fewer of them.',
+    description: 'a token with these scopes is longer than 7 KiB: ask for fewer of them with the parameter scope',
+    meaning: 'A token with all of these scopes would be longer than 7 KiB. Have the caller ask for fewer of them.',
   },
   resource_malformed: {
     code: 'invalid_target',
@@ -182,9 +182,9 @@ export const REASONS = {
   },
   resources_too_long: {
     code: 'invalid_target',
-    description: 'a token with these scopes and resources is longer than 12 KiB: ask for fewer of them',
+    description: 'a token with these scopes and resources is longer than 7 KiB: ask for fewer of them',
     meaning:
-      'A token with these scopes and resources would be longer than 12 KiB. Have the caller ask for fewer of them.',
+      'A token with these scopes and resources would be longer than 7 KiB. Have the caller ask for fewer of them.',
   },
   token_malformed: {
     code: 'invalid_token',

@@ -23,7 +23,7 @@ const UNKNOWN_ADDRESS = '0.0.0.0';
 
 /**
  * The service as a function from a Web-standard Request to a Response (WHATWG Fetch), in place of a server with sockets. What a parser of
- * HTTP decides, such as limits of header fields and repeated ones, is decided by the web server that calls it.
+ * HTTP decides, such as repeated header fields, is decided by the web server that calls it.
  */
 export class FetchServer {
   /** Connections are those of the web server. */

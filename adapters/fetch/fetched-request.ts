@@ -24,7 +24,6 @@ export class FetchedRequest extends IncomingMessage {
     if (request.body !== null) fields.push(['transfer-encoding', 'chunked']);
     this.rawHeaders = fields.flat();
     this.headers = Object.fromEntries(fields);
-    this.headersDistinct = Object.fromEntries(fields.map(([name, value]) => [name, [value]]));
     this.#reader = request.body?.getReader();
   }
 

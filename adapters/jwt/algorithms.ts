@@ -1,12 +1,19 @@
-import { constants, type KeyObject, sign, verify } from 'node:crypto';
+import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { KeyHandle, SigningKey } from '../../application/ports/key-provider.ts';
 import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
-import { MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
+import type { SigningThreads } from './signing-threads.ts';
+
+/** Runs work of libuv's pool within its bound. */
+export type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
+
+export type RsaSigner = Pick<SigningThreads, 'sign'>;
 
 /** What node:crypto needs to verify by an algorithm. */
 interface Verification {
-  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer) => boolean;
+  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer, run: RunInPool) => boolean | Promise<boolean>;
   /** Bytes of the shortest and the longest signature; for RSA, by the smallest and the largest key of a client. */
   readonly signatureBytes: readonly [number, number];
   /** log2 of what one verification costs, in tenths of a millisecond. */
@@ -19,7 +26,8 @@ interface Signature {
   readonly generate: readonly ['rsa' | 'ec' | 'ed25519', object];
   /** Of a key in the Web Cryptography API. The name belongs to one algorithm. */
   readonly handle: { readonly name: string; readonly hash?: string; readonly namedCurve?: string };
-  readonly sign: (key: KeyObject) => SigningKey['sign'];
+  /** By RSA, a signature takes longer than the rest of a token: threads make it. */
+  readonly sign: (key: KeyObject, threads: RsaSigner) => SigningKey['sign'];
 }
 
 const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
@@ -29,37 +37,44 @@ const RSA = {
   cost: 0,
 } as const;
 
+const verifyInPool: (digest: string, data: Buffer, key: KeyObject, signature: Buffer) => Promise<boolean> =
+  promisify(verify);
+
+const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => (input: string) => threads.sign(by, input);
+const bytesOf = (input: string) => Buffer.from(input, 'latin1');
+const encoded = (signature: Buffer) => signature.toString('base64url');
+
 /** How node:crypto signs and verifies by each algorithm (RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1). */
 export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Record<TokenAlgorithm, Signature>> = {
   RS256: {
     ...RSA,
     handle: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-    sign: (key) => (data) => sign('sha256', data, key),
+    sign: (key, threads) => inThread({ key }, threads),
     verify: (input, key, signature) => verify('sha256', input, key, signature),
   },
   PS256: {
     ...RSA,
     handle: { name: 'RSA-PSS', hash: 'SHA-256' },
-    sign: (key) => (data) => sign('sha256', data, { key, ...PSS }),
+    sign: (key, threads) => inThread({ key, ...PSS }, threads),
     verify: (input, key, signature) => verify('sha256', input, { key, ...PSS }, signature),
   },
   ES256: {
     generate: ['ec', { namedCurve: 'P-256' }],
     handle: { name: 'ECDSA', namedCurve: 'P-256' },
-    sign: (key) => (data) => es256Signature(sign('sha256', data, key)),
+    sign: (key) => async (input) => encoded(es256Signature(sign('sha256', bytesOf(input), key))),
     verify: (input, key, signature) => verify('sha256', input, key, ecdsaDerSignature(signature)),
     signatureBytes: [64, 64],
     cost: 0,
   },
   ES384: {
-    verify: (input, key, signature) => verify('sha384', input, key, ecdsaDerSignature(signature)),
+    verify: (input, key, signature, run) => run(() => verifyInPool('sha384', input, key, ecdsaDerSignature(signature))),
     signatureBytes: [96, 96],
     cost: 3,
   },
   EdDSA: {
     generate: ['ed25519', {}],
     handle: { name: 'Ed25519' },
-    sign: (key) => (data) => sign(null, data, key),
+    sign: (key) => async (input) => encoded(sign(null, bytesOf(input), key)),
     verify: (input, key, signature) => verify(null, input, key, signature),
     signatureBytes: [64, 64],
     cost: 0,
@@ -72,7 +87,7 @@ export function algorithmOf({ algorithm: { name } }: KeyHandle): TokenAlgorithm 
 }
 
 /**
- * Whether a public key may verify tokens: RSA with a large enough modulus and a valid public exponent (RFC 8017 section
+ * Whether a public key may verify tokens: RSA with a modulus of the allowed size and a valid public exponent (RFC 8017 section
  * 3.1), or any point. With the exponent 1, every padded hash is its own signature, so anyone could forge tokens.
  */
 export function isUsableKey({ algorithm }: KeyHandle): boolean {
@@ -80,5 +95,6 @@ export function isUsableKey({ algorithm }: KeyHandle): boolean {
   const exponent = algorithm.publicExponent as Uint8Array;
   const last = exponent.at(-1) ?? 0;
   const isOddAndAtLeast3 = last % 2 === 1 && (exponent.length > 1 || last >= 3);
-  return Number(algorithm.modulusLength) >= MODULUS_BITS_MIN && isOddAndAtLeast3;
+  const bits = Number(algorithm.modulusLength);
+  return bits >= MODULUS_BITS_MIN && bits <= MODULUS_BITS_MAX && isOddAndAtLeast3;
 }

@@ -4,11 +4,12 @@ import { calculateJwkThumbprint, importJWK } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyHandle, KeyPair } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
-import { ALGORITHMS, isUsableKey } from './algorithms.ts';
+import { ALGORITHMS, isUsableKey, type RsaSigner } from './algorithms.ts';
 import type { KeyFile } from './read-key-file.ts';
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
+  readonly threads: RsaSigner;
   /** The key of KEY_FILE, if there is one. */
   readonly file?: KeyFile | undefined;
 }
@@ -17,12 +18,12 @@ interface KeyFactoryParts {
  * Makes key pairs in memory, with UUIDs as key ids. They are never written anywhere and end with the service. With
  * a key file, it returns the one key of that file, which survives restarts; its id never changes.
  */
-export function createKeyFactory({ ids, file }: KeyFactoryParts): KeyFactory {
+export function createKeyFactory({ ids, threads, file }: KeyFactoryParts): KeyFactory {
   return {
     read: readPublicKey,
     async make(alg) {
       const [kid, key] = file === undefined ? [ids.uuid(), await generatePrivateKey(alg)] : await fromFile(file, alg);
-      return keyPairOf(kid, alg, key);
+      return keyPairOf(kid, alg, key, threads);
     },
   };
 }
@@ -47,11 +48,16 @@ async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[st
 }
 
 /** The pair of a private key. Throws unless its public half is usable. */
-export async function keyPairOf(kid: string, alg: TokenAlgorithm, privateKey: KeyObject): Promise<KeyPair> {
-  const jwk = readTokenKey({ ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg });
+export async function keyPairOf(
+  kid: string,
+  alg: TokenAlgorithm,
+  key: KeyObject,
+  threads: RsaSigner,
+): Promise<KeyPair> {
+  const jwk = readTokenKey({ ...createPublicKey(key).export({ format: 'jwk' }), kid, alg });
   const publicKey = jwk && (await readPublicKey(jwk));
   if (jwk === undefined || publicKey === undefined) throw new Error(`the private key is not ${KEY_TYPES[alg].rule}`);
-  return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(privateKey) };
+  return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(key, threads) };
 }
 
 /** The handle of a public key, or undefined unless it is usable. */

@@ -5,6 +5,7 @@ import type { KeyPlan } from '../../domain/key-chain.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import type { Result } from '../../domain/result.ts';
 import { readTokenAlgorithm, type TokenAlgorithm } from '../../domain/token-key.ts';
+import type { RsaSigner } from './algorithms.ts';
 import { generatePrivateKey, keyPairOf } from './create-key-factory.ts';
 import type { KeySecret } from './key-secrets.ts';
 
@@ -34,10 +35,16 @@ interface Sealed extends KeyPlan {
  */
 export class JoseKeySealer implements KeySealer {
   #secrets: readonly KeySecret[];
+  readonly #threads: RsaSigner;
   readonly #readSecrets: () => Result<readonly KeySecret[], readonly string[]>;
 
   /** @param readSecrets reads the file again: for each new seal, and where a seal names a secret that is not known. */
-  constructor(secrets: readonly KeySecret[], readSecrets: () => Result<readonly KeySecret[], readonly string[]>) {
+  constructor(
+    threads: RsaSigner,
+    secrets: readonly KeySecret[],
+    readSecrets: () => Result<readonly KeySecret[], readonly string[]>,
+  ) {
+    this.#threads = threads;
     this.#secrets = secrets;
     this.#readSecrets = readSecrets;
   }
@@ -57,7 +64,7 @@ export class JoseKeySealer implements KeySealer {
     try {
       const options = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] };
       const { plaintext } = await compactDecrypt(sealed, secret.sealingKey, options);
-      return await read(parseJson(new TextDecoder().decode(plaintext)));
+      return await read(parseJson(new TextDecoder().decode(plaintext)), this.#threads);
     } catch {
       // The error could quote what is sealed, and none of them depends on anything but this text.
       return DAMAGED;
@@ -101,7 +108,7 @@ function readHeader(sealed: string): SealHeader | undefined {
 }
 
 /** Whoever wrote this had a secret; so a key that breaks a rule is damaged, and not an attack. */
-async function read(content: unknown): Promise<OpenedSeal> {
+async function read(content: unknown, threads: RsaSigner): Promise<OpenedSeal> {
   const { kid, algorithm, step, signsFrom, verifiesUntil, jwk } = Object(content) as Partial<Sealed>;
   const alg = readTokenAlgorithm(algorithm);
   const numbers = [step, signsFrom, verifiesUntil].every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
@@ -109,5 +116,5 @@ async function read(content: unknown): Promise<OpenedSeal> {
   const key: KeyObject = createPrivateKey({ key: jwk, format: 'jwk' });
   if ((await calculateJwkThumbprint(createPublicKey(key))) !== kid) return DAMAGED;
   const plan = { algorithm: alg, step, signsFrom, verifiesUntil } as KeyPlan;
-  return { state: 'opened', plan, pair: await keyPairOf(kid, alg, key) };
+  return { state: 'opened', plan, pair: await keyPairOf(kid, alg, key, threads) };
 }

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
-import { ALGORITHMS } from './algorithms.ts';
+import { ALGORITHMS, type RunInPool } from './algorithms.ts';
 
 /** The keys that are tried for an assertion without `kid`. Every refusal of one costs so many verifications. */
 export const KEYS_TRIED_MAX = 4;
@@ -19,9 +19,17 @@ interface Signed {
   readonly signature: Buffer;
 }
 
+interface AssertionVerifierOptions {
+  /** Runs an expensive verification in libuv's pool of threads, within its bound. */
+  readonly run: RunInPool;
+  /** Monotonic time in milliseconds. */
+  readonly now?: () => number;
+}
+
 /**
- * Verifies with the keys of a client, on the event loop, as tokens are signed (decision 0201). In one pass of the event loop
- * it tries keys for two milliseconds, and then the other requests are served first.
+ * Verifies with the keys of a client: by ES384 in libuv's pool of threads, and otherwise on the event loop, since the way
+ * to a thread would cost as much. In one pass of the event loop it tries keys for two milliseconds, and then the other
+ * requests are served first.
  *
  * What a refusal costs depends on the assertion and not on the keys: each try costs one import and one verification that
  * runs to its end, against a decoy where there is no key or where the key would end it early.
@@ -30,13 +38,14 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
   /** The least recently used first. */
   readonly #imported = new Map<string, KeyObject>();
   readonly #decoys = createDecoys();
+  readonly #run: RunInPool;
   readonly #now: () => number;
   /** Milliseconds of verifications in this pass of the event loop. */
   #spentMs = 0;
   #nextPass: Promise<void> | undefined;
 
-  /** @param now monotonic time in milliseconds. */
-  constructor(now = () => performance.now()) {
+  constructor({ run, now = () => performance.now() }: AssertionVerifierOptions) {
+    this.#run = run;
     this.#now = now;
   }
 
@@ -61,36 +70,42 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
     const signed = readSigned(assertion.reveal(), algorithm);
     for (let tried = 0; signed !== undefined && tried < (kid === undefined ? KEYS_TRIED_MAX : 1); tried += 1) {
       while (this.#spentMs >= PASS_MS) await this.#nextPass;
-      const begin = this.#now();
-      const isRight = this.#isSignedBy(signed, algorithm, candidates[tried]);
-      this.#spent(this.#now() - begin);
-      if (isRight) return 'verified';
+      if (await this.#isSignedBy(signed, algorithm, candidates[tried])) return 'verified';
     }
     return candidates.length === 0 ? 'key_unknown' : 'signature_wrong';
   }
 
   /** False without a key, after the same work. */
-  #isSignedBy({ input, signature }: Signed, algorithm: AssertionAlgorithm, jwk: PublicJwk | undefined): boolean {
-    const isRight = (key: KeyObject) => ALGORITHMS[algorithm].verify(input, key, signature);
+  async #isSignedBy(
+    { input, signature }: Signed,
+    algorithm: AssertionAlgorithm,
+    jwk: PublicJwk | undefined,
+  ): Promise<boolean> {
+    const isRight = (key: KeyObject) =>
+      this.#timed(() => ALGORITHMS[algorithm].verify(input, key, signature, this.#run));
+    const importKey = (key: PublicJwk) => this.#timed(() => importPublicKey(key));
     const usable = jwk !== undefined && runsToItsEnd(jwk, signature) ? jwk : undefined;
     const material = usable === undefined ? '' : materialOf(usable);
     const kept = this.#imported.get(material);
-    const imported = kept ?? (usable && importPublicKey(usable));
+    const imported = kept ?? (usable && importKey(usable));
     if (imported === undefined) {
-      const decoy = importPublicKey(this.#decoyFor(algorithm, signature.length));
-      if (decoy !== undefined) isRight(decoy);
+      const decoy = importKey(this.#decoyFor(algorithm, signature.length));
+      if (decoy !== undefined) await isRight(decoy);
       return false;
     }
-    if (isRight(imported)) {
+    if (await isRight(imported)) {
       this.#keep(material, imported);
       return true;
     }
-    if (kept !== undefined) importPublicKey(this.#decoyFor(algorithm, signature.length));
+    if (kept !== undefined) importKey(this.#decoyFor(algorithm, signature.length));
     return false;
   }
 
-  #spent(milliseconds: number): void {
-    this.#spentMs += milliseconds;
+  /** Does work on the event loop, and counts its time. */
+  #timed<Outcome>(work: () => Outcome): Outcome {
+    const begin = this.#now();
+    const outcome = work();
+    this.#spentMs += this.#now() - begin;
     this.#nextPass ??= new Promise((resolve) => {
       setImmediate(() => {
         this.#spentMs = 0;
@@ -98,6 +113,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
         resolve();
       });
     });
+    return outcome;
   }
 
   /** As the most recently used one. */

@@ -1,7 +1,9 @@
-import { closeSync, constants, openSync, statSync } from 'node:fs';
+import { closeSync, constants, open, openSync, statSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { ChangeLog } from '../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { AuditLines } from './json-audit-log.ts';
-import { codeOf, writeWhole } from './write-whole.ts';
+import { auditLine } from './json-audit-log.ts';
+import { codeOf, type LineTarget } from './line-target.ts';
 
 /** Created for its owner only. Lines are appended (O_APPEND), so that several processes can write to one file. A pipe does not block. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -22,10 +24,23 @@ export function openAuditFile(path: string): number {
   try {
     return openSync(path, FLAGS, MODE);
   } catch (fault) {
-    const code = codeOf(fault);
-    const cause = CAUSES[code] === undefined ? '' : `: ${CAUSES[code]}`;
-    throw new Error(`AUDIT_FILE: cannot be opened for writing${cause} (${code})`, { cause: fault });
+    throw unusable(fault);
   }
+}
+
+/** The same in a thread of the pool. */
+export async function openAuditFileAgain(path: string): Promise<number> {
+  try {
+    return await promisify(open)(path, FLAGS, MODE);
+  } catch (fault) {
+    throw unusable(fault);
+  }
+}
+
+function unusable(fault: unknown): Error {
+  const code = codeOf(fault);
+  const cause = CAUSES[code] === undefined ? '' : `: ${CAUSES[code]}`;
+  return new Error(`AUDIT_FILE: cannot be opened for writing${cause} (${code})`, { cause: fault });
 }
 
 /**
@@ -52,9 +67,11 @@ function isPipe(path: string): boolean {
 /** How long a program waits for the slow reader of a pipe, in milliseconds. */
 const READER_WAIT_MS = 1_000;
 
-interface ProgramAuditLinesOptions {
+interface ProgramChangeLogOptions {
   /** Opens the file, or standard error; called for the first line. */
-  readonly open: () => number;
+  readonly open: () => LineTarget;
+  /** Members of every line. */
+  readonly base: object;
   /** Whether a change may be made only if its line is written. */
   readonly isRequired: boolean;
   /** Called for each line that was not written, with the reason, if lines are optional. */
@@ -62,15 +79,15 @@ interface ProgramAuditLinesOptions {
 }
 
 /** The audit lines of a program that runs once: each is written when it is made, and read-only commands open nothing. */
-export function programAuditLines({ open, isRequired, onLost }: ProgramAuditLinesOptions): AuditLines {
-  let descriptor: number | undefined;
+export function programChangeLog({ open, base, isRequired, onLost }: ProgramChangeLogOptions): ChangeLog {
+  let target: LineTarget | undefined;
   return {
-    write(line, need) {
+    record(event) {
       try {
-        descriptor ??= open();
-        writeWhole(descriptor, Buffer.from(line), performance.now() + READER_WAIT_MS);
+        target ??= open();
+        target.appendNow(Buffer.from(auditLine(event, base)), performance.now() + READER_WAIT_MS);
       } catch (fault) {
-        if (isRequired && need === 'before_answer') throw new DependencyUnavailable('audit log', fault);
+        if (isRequired && event.event !== 'change_unconfirmed') throw new DependencyUnavailable('audit log', fault);
         onLost(fault instanceof Error ? fault.message : codeOf(fault));
       }
     },

@@ -1,41 +1,31 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 import { printableJsonText } from '../../domain/unprintable.ts';
-import type { LineBase } from './json-log.ts';
 
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
 
 const ONLY_ASCII = /^[\x20-\x7e]*$/;
 
-/** What nobody can take back. */
-const DONE_ALREADY: ReadonlySet<AuditEvent['event']> = new Set([
-  'key_published',
-  'key_signing',
-  'key_retired',
-  'key_revoked',
-  'change_unconfirmed',
-]);
-
-/** Where audit lines are written. */
+/** Where audit lines are written, each with its line feed. */
 export interface AuditLines {
-  /**
-   * Takes a line with its end. `before_answer`: throws DependencyUnavailable if lines are required and it could not be
-   * written. `soon`: never throws.
-   */
-  write(line: string, need: 'before_answer' | 'soon'): unknown;
+  /** As AuditLog.record says of the event of a token. */
+  write(line: string): Promise<void>;
+  /** For a line about what nobody can take back. Never rejects; the line waits for the end of a fault. */
+  keep(line: string): Promise<void>;
 }
 
 /** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
-export function jsonAuditLog(lines: AuditLines, base: LineBase = {}): AuditLog {
+export function jsonAuditLog(lines: AuditLines): AuditLog {
   return {
-    record: (event) => {
-      lines.write(auditLine(event, base), DONE_ALREADY.has(event.event) ? 'soon' : 'before_answer');
-    },
+    record: (event) => lines['key_id' in event ? 'keep' : 'write'](auditLine(event)),
   };
 }
 
-/** The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one. */
-export function auditLine(event: AuditEvent | LostLines, base: LineBase): string {
+/**
+ * The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one.
+ * @param base members of every line of a program.
+ */
+export function auditLine(event: AuditEvent | LostLines, base: object = {}): string {
   const time = new Date().toISOString();
   const scope = 'scope' in event && event.scope.length > SCOPE_MAX && `${event.scope.slice(0, SCOPE_MAX)}…`;
   const line = JSON.stringify({

@@ -2,24 +2,21 @@ import { constants, fstatSync, openSync } from 'node:fs';
 import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { LineWriter } from './line-writer.ts';
+import { LineWriter, type LineWriterOptions } from './line-writer.ts';
 
 /** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
 const MESSAGE_MAX = 250;
 const STACK_MAX = 1_000;
 const CAUSES_MAX = 3;
 
-/** Members of every line of a process, such as the number of the worker. */
-export type LineBase = Readonly<Record<string, unknown>>;
-
 /**
  * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`.
  * @param membersNow further members of a line, when it is written.
  */
-export function createJsonLog(destination: DestinationStream, base: LineBase = {}, membersNow?: () => object): Logger {
+export function createJsonLog(destination: DestinationStream, membersNow?: () => object): Logger {
   return pino(
     {
-      base,
+      base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { fault: describeFault },
@@ -35,13 +32,16 @@ interface LogLinesLost {
   readonly lines: number;
 }
 
-/** Standard output as the destination of that log. A log that cannot be written delays no request and does not end the process. */
-export function openLogLines(base: LineBase = {}, descriptor = openStandardOutput()): LineWriter {
+/** The destination of that log, by default standard output. A log that cannot be written delays no request and does not end the process. */
+export function openLogLines({
+  descriptor = openStandardOutput(),
+  ...more
+}: Partial<Pick<LineWriterOptions, 'descriptor' | 'edit' | 'isHeld'>> = {}): LineWriter {
   const lossLine = (lines: number) => {
     const lost: LogLinesLost = { event: 'log_lines_lost', lines };
-    return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), ...base, ...lost })}\n`;
+    return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), ...lost })}\n`;
   };
-  return new LineWriter({ policy: 'drop', kind: 'log', descriptor, lossLine });
+  return new LineWriter({ name: 'log', descriptor, lossLine, ...more });
 }
 
 /**
@@ -66,10 +66,9 @@ function describe(fault: unknown, stackMax: number, causesMax: number): unknown 
 }
 
 /**
- * The descriptor of standard output, which does not block. A full pipe or a halted terminal must not hold a thread of the pool,
- * which BCrypt and DNS need too. All processes of the service share the open file of standard output, and Node.js makes it
- * blocking whenever it starts another process. So this process opens it again for itself. Where the system does not allow that,
- * as for sockets, Node.js makes it non-blocking for a while when `process.stdout` is first used.
+ * The descriptor of standard output, which does not block: a full pipe or a halted terminal must not hold a thread of the pool. Others
+ * may use the same open file, so this process opens it again for itself. Where the system does not allow that, as for sockets,
+ * Node.js makes it non-blocking for a while when `process.stdout` is first used.
  */
 function openStandardOutput(): number {
   try {

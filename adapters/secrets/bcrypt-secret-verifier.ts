@@ -4,15 +4,11 @@ import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
-/** Threads of libuv's pool, one of which stays free for other work. */
-const POOL_THREADS = 4;
-
-/** How many verifications suit so many cores. One core stays free for requests that need none. */
-export function concurrentVerifications(cores: number): number {
-  return Math.min(Math.max(1, cores - 1), POOL_THREADS - 1);
-}
+/** Runs BCrypt in libuv's pool of threads, within its bound. */
+type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
 
 interface BcryptSecretVerifierOptions {
+  readonly run: RunInPool;
   /** The least cost of a refusal: log2 of the BCrypt rounds, 4 to 14. */
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
@@ -68,7 +64,8 @@ export class BcryptSecretVerifier implements SecretVerifier {
     const target = isPresentable ? usable : undefined;
     for (const [cost, hash] of this.#hashes) {
       const encoding = cost === target?.cost ? withCurrentVersion(target.reveal()) : hash;
-      if ((await bcrypt.compare(compared, encoding)) && encoding !== hash) return 'match';
+      const isSame = await this.#options.run(() => bcrypt.compare(compared, encoding));
+      if (isSame && encoding !== hash) return 'match';
     }
     if (!isPresentable) return 'unusable_presented';
     return stored === undefined || usable !== undefined ? 'mismatch' : 'unusable_stored';
@@ -86,5 +83,6 @@ function randomHash(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`;
 }
 
-/** Encodes in libuv's thread pool. */
-export const encodeWithBcrypt: EncodeSecret = (secret, cost) => bcrypt.hash(secret, cost);
+export function bcryptEncoder(run: RunInPool): EncodeSecret {
+  return (secret, cost) => run(() => bcrypt.hash(secret, cost));
+}

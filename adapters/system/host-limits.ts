@@ -10,6 +10,21 @@ export function memoryLimit(total = totalmem(), constrained = process.constraine
 }
 
 /**
+ * What the service needs under full load beside its connections, and what one connection needs at most: an unfinished
+ * request with all that it may send. In bytes; docs/operations.md has the same figures.
+ */
+const BESIDE_CONNECTIONS_BYTES = 192 * 2 ** 20;
+export const CONNECTION_BYTES = { plain: 64 * 2 ** 10, tls: 128 * 2 ** 10 };
+
+/** A service that cannot have as many connections is of no use, however little memory there is. */
+const CONNECTIONS_MIN = 64;
+
+/** For how many connections so many bytes of memory are enough. */
+export function connectionsInMemory(kind: keyof typeof CONNECTION_BYTES, limit = memoryLimit()): number {
+  return Math.max(CONNECTIONS_MIN, Math.floor((limit - BESIDE_CONNECTIONS_BYTES) / CONNECTION_BYTES[kind]));
+}
+
+/**
  * The cores that this process may use. Node.js respects the affinity mask and the quota of cgroup v2, but looks for that of cgroup v1 by a
  * path that exists only outside of the container.
  */

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { PeriodicTask } from '../../application/periodic-task.ts';
@@ -9,10 +10,11 @@ import { inspectCertificate, type ServerCertificate } from './server-certificate
 const HANDSHAKE_MS = 10_000;
 
 /**
- * A connection needs about 57 KiB with TLS, and one within its handshake up to 50 KiB before the client has shown anything: a process has
- * room for fewer than without TLS. Of the handshakes, the oldest gives way, since an honest one takes milliseconds.
+ * A connection needs about 50 KiB more with TLS, and one within its handshake as much before the client has shown
+ * anything: there is room for fewer than without TLS, and for fewer still where memory is scarce. Of the handshakes, the
+ * oldest gives way, since an honest one takes milliseconds.
  */
-export const TLS_LIMITS = { connections: 2_000, handshakes: 500 };
+export const TLS_LIMITS = { connections: 4_000, handshakes: 500 };
 
 /** How often the files are read, in milliseconds. */
 const LOOK_EVERY_MS = 10_000;
@@ -176,8 +178,9 @@ export class TlsTermination implements Dependency {
   }
 }
 
+/** Without renegotiation, which costs a caller little and the service a handshake (RFC 9325 section 3.5). */
 function contextOf({ chain, key }: ServerCertificate) {
-  return { cert: chain, key, minVersion: 'TLSv1.2' } as const;
+  return { cert: chain, key, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_RENEGOTIATION } as const;
 }
 
 function connectionOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {

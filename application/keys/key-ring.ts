@@ -295,6 +295,6 @@ export class KeyRing implements KeyProvider {
 
   #record(event: KeyEvent['event'], keyId: string): void {
     const { clock, auditLog } = this.#parts;
-    auditLog.record({ event, at: Math.floor(clock.wallSeconds()), key_id: keyId });
+    void auditLog.record({ event, at: Math.floor(clock.wallSeconds()), key_id: keyId });
   }
 }

@@ -119,14 +119,23 @@ interface UnconfirmedChange {
   readonly change_id: string;
 }
 
-/** The record of security-relevant events. The request log is separate. */
+/** The record of security-relevant events of a service. The request log is separate. */
 export interface AuditLog {
   /**
-   * Records an event, in the order of the calls, without secrets and tokens. Costs one short write at most.
+   * Records an event, in the order of the calls, without secrets and tokens. Blocks nothing.
    *
-   * A log that is not required never throws: an event that cannot be recorded is lost and counted. A required one throws
-   * DependencyUnavailable for an event of a token or of a change that it could not write, and the caller must not answer or
-   * change what it says. The other events cannot be taken back: they never throw, and are written as soon as that is possible.
+   * A log that is not required resolves at once: an event that cannot be recorded is lost and counted. A required one resolves when
+   * the event of a token is written, and rejects with DependencyUnavailable if that is not possible within its deadline: the caller
+   * must not answer what it says. An event of a key cannot be taken back: it never rejects, and is written as soon as possible.
    */
-  record(event: AuditEvent): void;
+  record(event: TokenEvent | KeyEvent): Promise<void>;
+}
+
+/** The record of what operators change, in a program that runs once. */
+export interface ChangeLog {
+  /**
+   * Writes an event before it returns. If it is not possible and required, throws DependencyUnavailable: the change must not be
+   * made. `change_unconfirmed` never throws.
+   */
+  record(event: ChangeEvent | UnconfirmedChange): void;
 }

@@ -2,7 +2,7 @@ import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
 import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
-import { encodeWithBcrypt as encodeSecret } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
@@ -14,6 +14,7 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
 import { openProgramAudit, type ProgramStreams } from '../open-program-audit.ts';
+import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
@@ -26,6 +27,7 @@ export function manageClients(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const clock = new SystemClock();
+  const encodeSecret = bcryptEncoder(createHashing().run);
 
   async function open() {
     const kept = dryRunKeptByNpm('clients', args, environment);
@@ -36,7 +38,7 @@ export function manageClients(
       if (!check.ok) return check;
       checks.push(check.value);
     }
-    const audit = openProgramAudit(environment, streams.stderr);
+    const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
     const opened = await openStore(environment, recorder, (message) => terminal.say([message]));

@@ -7,6 +7,7 @@ import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
 import { askRunningService } from '../../adapters/http-client/management-port.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
+import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import {
   inspectKeyFile,
   inspectMemory,
@@ -22,7 +23,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { listeningPlaces, lookUpConnections, openFilesPlan } from '../settings/derived-values.ts';
+import { listeningPlaces, openFilesPlan } from '../settings/derived-values.ts';
 import { invisibleEnd } from '../settings/invisible-ends.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import { hostHint } from '../settings/platform.ts';
@@ -59,6 +60,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
   const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired } = settings;
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
+  const wanted = Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'));
   return [
     {
       name: 'settings',
@@ -73,7 +75,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
       ],
     },
     { name: 'memory', inspect: async () => inspectMemory() },
-    { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), CONNECTIONS_MAX) },
+    { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), wanted) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings)),
@@ -179,13 +181,15 @@ async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promis
   );
   const inClientsPool = [CLIENTS, ...more.flatMap((capability) => capability.inClientsPool ?? [])];
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'database'];
-  const lookUps = Math.max(settings.DATABASE_POOL_SIZE, settings.WORKERS * lookUpConnections(settings));
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
     isRunning,
     tables: [...(hasClients ? inClientsPool : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
-    connections: more.reduce((sum, { connections = 0 }) => sum + connections, hasClients ? lookUps : 0),
+    connections: more.reduce(
+      (sum, { connections = 0 }) => sum + connections,
+      hasClients ? settings.DATABASE_POOL_SIZE : 0,
+    ),
   });
 }
 

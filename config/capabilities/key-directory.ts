@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { JoseKeySealer } from '../../adapters/jwt/jose-key-sealer.ts';
 import { type KeySecret, readKeySecrets } from '../../adapters/jwt/key-secrets.ts';
+import type { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
 import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
@@ -22,7 +23,10 @@ export const keyDirectory = define({
       const log = createStateLog(get(PARTS.log).child({ dependency: 'key directory' }));
       const options = databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics));
       const { store, dependency } = await openRing(settings, options, log);
-      container.registerInstance(PARTS.sharedKeyRing, { store, sealer: sealerOf(settings, secrets ?? []) });
+      container.registerInstance(PARTS.sharedKeyRing, {
+        store,
+        sealer: sealerOf(settings, get(PARTS.signingThreads), secrets ?? []),
+      });
       return dependency;
     });
   },
@@ -34,8 +38,12 @@ export const keyDirectory = define({
   createdTables: keyTables,
 });
 
-function sealerOf({ KEY_SECRET_FILE: path = '' }: Settings, secrets: readonly KeySecret[]): JoseKeySealer {
-  return new JoseKeySealer(secrets, () => {
+function sealerOf(
+  { KEY_SECRET_FILE: path = '' }: Settings,
+  threads: SigningThreads,
+  secrets: readonly KeySecret[],
+): JoseKeySealer {
+  return new JoseKeySealer(threads, secrets, () => {
     const text = readTextFileNow(path);
     return text.ok ? readKeySecrets(text.value) : failure([text.problem]);
   });

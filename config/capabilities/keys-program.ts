@@ -21,7 +21,7 @@ export function manageKeys(
   async function open() {
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;
-    const audit = openProgramAudit(environment, streams.stderr);
+    const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const recorder = new RecordChanges(audit.value, keyChangeEvents);
     if (database.value.file !== undefined) {

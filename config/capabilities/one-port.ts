@@ -1,4 +1,3 @@
-import { OPERATOR_LIMITS, OperatorChecks } from '../../adapters/http/admission/operator-checks.ts';
 import { routesOfOnePort } from '../../adapters/http/one-port/routes-of-one-port.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -20,11 +19,6 @@ export const onePort = define({
   }),
   register(parts, { settings }) {
     if (!settings.HEALTH_ON_PUBLIC_PORT) return;
-    const checks = new OperatorChecks();
-    part(parts, LISTS.measurements, () => (values) => {
-      const help = 'Requests to the public port whose operator token waits to be checked.';
-      values.gauge('auth_public_operator_checks_waiting', help, checks.waiting, OPERATOR_LIMITS.waiting);
-    });
-    part(parts, LISTS.publicRoutes, (get) => routesOfOnePort(get(PARTS.managementRoutes), checks));
+    part(parts, LISTS.publicRoutes, (get) => routesOfOnePort(get(PARTS.managementRoutes)));
   },
 });

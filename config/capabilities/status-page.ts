@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import type { InjectionToken } from 'tsyringe';
-import { OPERATOR_LIMITS, OperatorChecks } from '../../adapters/http/admission/operator-checks.ts';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import type { Access } from '../../adapters/http/server/koa-application.ts';
@@ -24,11 +23,10 @@ import { readManagementToken, STATUS_SETTINGS } from './status-page/status-setti
 
 /** What tests look into. */
 export const STATUS_PARTS = {
-  operatorChecks: Symbol('OperatorChecks') as InjectionToken<OperatorChecks>,
   refusalRecords: Symbol('RefusalRecords') as InjectionToken<RefusalRecords>,
   serviceStatus: Symbol('ServiceStatus') as InjectionToken<ServiceStatus>,
 };
-const { operatorChecks: CHECKS, refusalRecords: RECORDS, serviceStatus: STATUS } = STATUS_PARTS;
+const { refusalRecords: RECORDS, serviceStatus: STATUS } = STATUS_PARTS;
 
 /** `MANAGEMENT_TOKEN`: the status of the service for its operator, as a page and as JSON, on the management port. */
 export const statusPage = define({
@@ -49,14 +47,6 @@ export const statusPage = define({
       const help = 'Registered clients whose last refusals are kept.';
       values.gauge('auth_refused_clients', help, clients, CLIENTS_MAX);
     });
-    part(parts, CHECKS, (get) => {
-      const checks = new OperatorChecks();
-      const help = 'Requests whose operator token waits to be checked.';
-      get(PARTS.processMetrics).add((values) => {
-        values.gauge('auth_operator_checks_waiting', help, checks.waiting, OPERATOR_LIMITS.waiting);
-      });
-      return checks;
-    });
     part(parts, STATUS, (get) => {
       const replica = `${hostname()}:${process.pid}`;
       return new ServiceStatus({
@@ -74,7 +64,7 @@ export const statusPage = define({
       });
     });
     part(parts, LISTS.managementRoutes, (get) => {
-      const access: Access = { kind: 'operator', operator: new OperatorAccess(token.reveal(), get(CHECKS)) };
+      const access: Access = { kind: 'operator', operator: new OperatorAccess(token.reveal()) };
       return [
         ...statusPageRoutes(access, get(STATUS)),
         { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },

@@ -1,5 +1,6 @@
 import type { InjectionToken } from 'tsyringe';
 import { createStateLog } from '../../adapters/log/state-log.ts';
+import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
 import { OWNER_WRITES, othersMay, readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import {
@@ -42,9 +43,10 @@ export const tls = define({
   register(parts, { settings }, first) {
     const { TLS_CERT_FILE: chainFile = '', TLS_KEY_FILE: keyFile = '', BASE_URL: baseUrl } = settings;
     if (first === undefined) return;
+    const limits = { ...TLS_LIMITS, connections: Math.min(TLS_LIMITS.connections, connectionsInMemory('tls')) };
     part(parts, TLS, (get) => {
       const read = () => readFiles(chainFile, keyFile);
-      return new TlsTermination({ first, read, baseUrl, onChange: createStateLog(get(PARTS.log)) });
+      return new TlsTermination({ first, read, baseUrl, onChange: createStateLog(get(PARTS.log)), limits });
     });
     part(parts, LISTS.reloads, (get) => get(TLS).reload);
     part(parts, LISTS.openers, (get) => async () => {
@@ -57,9 +59,9 @@ export const tls = define({
       const expiryHelp = 'When the certificate of the public port expires, in seconds since 1970.';
       values.gauge('auth_tls_certificate_expires_at_seconds', expiryHelp, expiresAt.getTime() / 1_000);
       const openHelp = 'Open connections with TLS to the public port.';
-      values.gauge('auth_tls_connections', openHelp, load.open, TLS_LIMITS.connections);
+      values.gauge('auth_tls_connections', openHelp, load.open, limits.connections);
       const handshakesHelp = 'Connections within their TLS handshake.';
-      values.gauge('auth_tls_handshakes', handshakesHelp, load.handshakes, TLS_LIMITS.handshakes);
+      values.gauge('auth_tls_handshakes', handshakesHelp, load.handshakes, limits.handshakes);
       const droppedHelp = 'Connections with TLS that were closed at the limit of connections or of handshakes.';
       values.total('auth_tls_connections_dropped_total', droppedHelp, load.dropped);
       values.total('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', failed);

@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { BcryptSecretVerifier, concurrentVerifications } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { PacedAttempts } from '../../adapters/secrets/paced-attempts.ts';
 import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
 import {
@@ -10,7 +10,6 @@ import {
   VerificationQueue,
 } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
-import { availableCores } from '../../adapters/system/host-limits.ts';
 import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
 import { VerifyAssertion } from '../../application/verify-assertion.ts';
@@ -31,8 +30,8 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
     return new VerifiedSecretCache(get(PARTS.clock), { lifetimeSeconds });
   });
-  part(parts, PARTS.verificationQueue, () => {
-    const concurrent = concurrentVerifications(availableCores());
+  part(parts, PARTS.verificationQueue, (get) => {
+    const { runningMax: concurrent } = get(PARTS.poolWorks).bcrypt.load;
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
   });
   part(parts, PARTS.pacedAttempts, () => new PacedAttempts());
@@ -45,7 +44,8 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.bcryptVerifier, (get) => {
     const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
     const onCostFound = (found: number) => get(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
-    const verifier = new BcryptSecretVerifier({ cost, costMax, onCostFound });
+    const { run } = get(PARTS.poolWorks).bcrypt;
+    const verifier = new BcryptSecretVerifier({ run, cost, costMax, onCostFound });
     for (const { clientSecret, details } of clients) {
       const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
       for (const text of encoded) verifier.includeCost(StoredSecret.parse(text).cost);
@@ -66,7 +66,9 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     });
   };
 
-  part(parts, PARTS.assertionVerifier, () => new NodeCryptoAssertionVerifier());
+  part(parts, PARTS.assertionVerifier, (get) => {
+    return new NodeCryptoAssertionVerifier({ run: get(PARTS.poolWorks).assertions.run });
+  });
   part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(parts, PARTS.verifyAssertion, (get) => {
     const observe = get(PARTS.observe);

@@ -8,16 +8,15 @@ import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../../adapters/http/parsing/client-address.ts';
 import { ownHosts } from '../../adapters/http/parsing/own-hosts.ts';
-import { CONNECTIONS_MAX, HttpServer } from '../../adapters/http/server/http-server.ts';
+import { HttpServer } from '../../adapters/http/server/http-server.ts';
 import { Lifecycle } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
-import { connectionsWithin } from '../../adapters/system/open-files.ts';
 import type { RequestLog } from '../../application/ports/telemetry.ts';
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
-import { MANAGEMENT_CONNECTIONS_MAX, openFilesPlan } from '../settings/derived-values.ts';
+import { connectionsMax, MANAGEMENT_CONNECTIONS_MAX } from '../settings/derived-values.ts';
 
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
@@ -73,7 +72,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
     const application = get(PARTS.publicApplication);
     const server = new HttpServer({
       ...application,
-      connectionsMax: Math.min(CONNECTIONS_MAX, connectionsWithin(openFilesPlan(settings))),
+      connectionsMax: connectionsMax(settings),
       around: get.optional(PARTS.aroundRequests),
       layers: get.all(LISTS.connectionLayers),
     });

@@ -2,13 +2,16 @@ import type { DependencyContainer } from 'tsyringe';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
+import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
+import { availableCores } from '../../adapters/system/host-limits.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken } from '../../application/issue-token.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
+import { KEY_TYPES } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import type { Service } from '../capability.ts';
-import { PARTS } from '../parts.ts';
+import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { keyPolicy, tokenPolicyOptions } from '../settings/derived-values.ts';
 
@@ -17,8 +20,13 @@ const REPLICA_LEEWAY_SECONDS = 1;
 
 /** Signing keys, and the use cases that issue and verify tokens. */
 export function registerTokenParts(parts: DependencyContainer, { configuration, settings }: Service): void {
+  part(parts, PARTS.signingThreads, () => new SigningThreads(availableCores()));
+  part(parts, LISTS.preparations, (get) => async () => {
+    if (KEY_TYPES[settings.TOKEN_SIGNING_ALG].kty === 'RSA') get(PARTS.signingThreads).start();
+  });
+  part(parts, LISTS.closables, (get) => get(PARTS.signingThreads));
   part(parts, PARTS.keyFactory, (get) => {
-    return createKeyFactory({ ids: get(PARTS.ids), file: configuration.keyFile });
+    return createKeyFactory({ ids: get(PARTS.ids), threads: get(PARTS.signingThreads), file: configuration.keyFile });
   });
   part(parts, PARTS.keyRing, (get) => {
     const own = new InMemoryKeyRing(get(PARTS.keyFactory), get(PARTS.monotonicClock));

@@ -1,9 +1,11 @@
 import { SETTINGS_GROUPS } from './load-configuration.ts';
 import type { Environment } from './read-environment.ts';
+import { retiredDoubts } from './retired-settings.ts';
 
 /** What is hardly meant in settings with which the service starts: each `SETTING: what is wrong: what to do`. */
 export function settingDoubts(environment: Environment): readonly string[] {
   return [
+    ...retiredDoubts(environment),
     ...SETTINGS_GROUPS.flatMap(({ doubts = {} }) =>
       Object.keys(doubts).filter((doubt) => doubts[doubt]?.(environment)),
     ),

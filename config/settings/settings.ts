@@ -16,6 +16,7 @@ import {
   settingsGroup,
   type ValuesOf,
 } from './read-environment.ts';
+import { retiredProblems, withoutRetired } from './retired-settings.ts';
 import {
   hostNames,
   isHttpUrl,
@@ -46,7 +47,7 @@ export const CORE_GROUPS = {
       DATABASE_FILE: text().optional().describe('file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it needs](operations.md#sqlite)'),
       DATABASE_URL: databaseUrl().optional().describe('URL of the database, required for `postgres`: `postgresql://role:password@host:5432/database`'),
       DATABASE_URL_FILE: text().optional().describe('file with that URL in one line, for container secrets, instead of `DATABASE_URL`. The service reads it again for each new connection, for [another role or password](operations.md#rotating-the-password-of-the-database)'),
-      DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL. The workers share them; each has at least three'),
+      DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL'),
       DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000).describe('milliseconds that a look-up may take. After that the caller gets 503'),
     },
     contradictions: {
@@ -90,7 +91,7 @@ export const CORE_GROUPS = {
     rows: {
       KEY_ROTATION_SECONDS: wholeNumber(0, 31_536_000).default(86_400).describe('seconds for which a key signs before the next one takes over. `0` is never; otherwise at least twice `KEY_PUBLICATION_SECONDS`'),
       KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400).default(1_800).describe('seconds for which a key is published before it signs, so that every verifier knows it. Nobody waits for that at a start'),
-      KEY_FILE: text().optional().describe('file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of at least 2048 bits, P-256 or Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
+      KEY_FILE: text().optional().describe('file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of 2048 to 4096 bits, P-256 or Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept over restarts and never rotated'),
       KEY_DIRECTORY: keyDirectory().default('memory').describe('where the keys are that sign. `memory`: each start makes new ones, and every token from before is refused; for a single replica. `database`: in the database of the registrations, private keys sealed, so that [restarts and replicas share them](keys.md#one-replica-or-several)'),
       KEY_SECRET_FILE: text().optional().describe('file with the secrets that seal the keys, required for `KEY_DIRECTORY=database`: at least 32 random bytes in base64 or base64url, a line each (`openssl rand -base64 32`). [The first line seals, all open](keys.md#changing-the-secret). Only its owner may be able to write to it'),
     },
@@ -133,8 +134,7 @@ export const CORE_GROUPS = {
       return isTaken ? [`PORT: ${port} is MANAGEMENT_PORT too: set one of them to another port`] : [];
     },
   }),
-  processes: settingsGroup({ rows: {
-    WORKERS: wholeNumber(1, 256).optional().meta({ absent: 'one per core, as far as memory suffices', description: 'processes that answer requests. With `1` everything runs in one process. [How much memory they need](operations.md#workers)' }),
+  shutdown: settingsGroup({ rows: {
     SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000).default(5_000).describe('milliseconds after SIGTERM for which new connections are still accepted while `/readyz` fails'),
     SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000).default(10_000).describe('milliseconds that requests in flight have to finish, once no new connections are accepted'),
   } }),
@@ -172,7 +172,6 @@ export type Settings = Readonly<Omit<ValuesOf<Rows>, keyof Derived> & Derived>;
 
 /** Settings whose default depends on something else. */
 interface Derived {
-  readonly WORKERS: number;
   readonly BASE_URL: string;
   readonly TOKEN_ISSUER: string;
 }
@@ -189,12 +188,15 @@ export function readSettings(
   const groups: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...slices];
   const rows: Rows = Object.assign({}, ...groups.map((group) => group.rows));
   const contradictions = Object.assign({}, ...groups.map((group) => group.contradictions));
-  const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, withHostOfPlatform(environment));
-  if (!read.ok) return read;
+  const retired = retiredProblems(environment);
+  const current = withHostOfPlatform(withoutRetired(environment));
+  const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, current);
+  if (!read.ok) return failure([...read.problem, ...retired]);
 
   const methods = groups.flatMap((group) => group.methods ?? []);
   const absent = read.value.CLIENT_AUTHENTICATION_METHODS.filter((method) => !methods.includes(method));
   const problems = [
+    ...retired,
     ...absent.map((method) => `CLIENT_AUTHENTICATION_METHODS: ${method} is not part of this build: leave it out`),
     ...groups.flatMap((group) => group.conflicts?.(read.value) ?? []),
   ];
@@ -202,8 +204,7 @@ export function readSettings(
   // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
-  const WORKERS = values.WORKERS ?? 1;
-  return success(Object.freeze({ ...values, WORKERS, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+  return success(Object.freeze({ ...values, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
 }
 
 /** Whether two addresses to listen on are the same, or one of them is every address of the machine. */

@@ -382,14 +382,14 @@ describe('IssueToken, for the resources of the request', () => {
   });
 
   it.each([
-    ['issues a token of 12 KiB', 0, { ok: true }],
+    ['issues a token of 7 KiB', 0, { ok: true }],
     ['refuses scopes that make it longer', 1, { problem: { code: 'invalid_scope', reason: 'scope_too_long' } }],
   ])('%s', async (_what, more, expected) => {
     const { issueToken } = world({ signer: { sign: async () => 'x'.repeat(TOKEN_LENGTH_MAX + more) } });
     expect(await issueToken.execute(requestOf())).toMatchObject(expected);
   });
 
-  it('refuses resources that make the token longer than 12 KiB', async () => {
+  it('refuses resources that make the token longer than 7 KiB', async () => {
     const long = Array.from({ length: 8 }, (_, number) => `https://${number}.example.com/${'x'.repeat(1_900)}`);
     const { issueToken } = world({ clientResources: { findResources: async () => long } });
     const outcome = await issueToken.execute(requestOf({ resources: long }));

@@ -167,6 +167,24 @@ describe('the public port with TLS', () => {
     expect(check()?.readiness()).toEqual({ ready: true });
   });
 
+  it.each(['at first', 'with a certificate that was loaded later'])(
+    'does not renegotiate TLS 1.2, %s',
+    async (when) => {
+      if (when !== 'at first') {
+        install(authority.issue('DNS:auth.test'));
+        reload(service);
+      }
+      const options = { host: '127.0.0.1', servername: 'auth.test', ca: readFileSync(authority.file) };
+      const socket = connect({ ...options, port: service.port, maxVersion: 'TLSv1.2' });
+      await once(socket, 'secureConnect');
+      const ended = new Promise((resolve) => socket.on('error', resolve).on('close', () => resolve('closed')));
+      const renegotiated = new Promise((resolve) => socket.renegotiate({}, (problem) => resolve(problem ?? 'done')));
+      expect(await Promise.race([renegotiated, ended])).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
+      socket.destroy();
+      expect((await exchange(service.port, post(FORM), { maxVersion: 'TLSv1.2' })).statuses).toEqual([200]);
+    },
+  );
+
   it('reports an expired certificate, which is used all the same', async () => {
     install(authority.issueExpired('DNS:auth.test'));
     reload(service);

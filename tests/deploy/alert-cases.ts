@@ -55,19 +55,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     notYetAt: '0m',
   },
   AuthReplicaUnavailable: { series: both('auth_ready', always(0), always(1)), firesAt: '6m', notYetAt: '4m' },
-  AuthWorkersMissing: {
-    series: { ...both('auth_workers', always(4), always(4)), ...both('auth_workers_listening', always(3), always(4)) },
-    firesAt: '6m',
-    notYetAt: '4m',
-  },
-  AuthWorkersRestarting: {
-    // The times of promtool begin at 0, and so does the primary. The bad service starts a worker every minute.
-    series: {
-      ...both('auth_process_start_time_seconds', always(0), always(0), 'process="primary"'),
-      ...both('auth_process_start_time_seconds', '0+60x120', always(0), 'process="worker"'),
-    },
-    firesAt: '20m',
-    notYetAt: '11m',
+  AuthRestarts: {
+    series: both('auth_process_start_time_seconds', '0x10 600x10 1200x10 1800x90', '0x10 600x110'),
+    firesAt: '40m',
+    notYetAt: '30m',
   },
   AuthServerErrors: {
     series: {
@@ -117,16 +108,16 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     series: {
       ...nearBound('auth_secret_verifications_waiting', 'queue="paced"'),
       ...nearBound('auth_secret_verifications_unanswered'),
-      ...nearBound('auth_assertion_verifications_unanswered', 'process="worker-1"'),
+      ...nearBound('auth_assertion_verifications_unanswered'),
     },
     firesAt: '3m',
     notYetAt: '1m',
-    alerts: 3,
+    alerts: 2,
   },
   AuthCacheFull: {
     series: {
-      ...both('auth_verified_secrets', always(100_000), always(90_000), 'process="worker-1"'),
-      ...both('auth_verified_secrets_max', always(100_000), always(100_000), 'process="worker-1"'),
+      ...both('auth_verified_secrets', always(100_000), always(90_000)),
+      ...both('auth_verified_secrets_max', always(100_000), always(100_000)),
     },
     firesAt: '11m',
     notYetAt: '9m',
@@ -137,20 +128,19 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     notYetAt: '1m',
   },
   AuthOpenFilesHigh: {
-    series: nearBound('auth_process_open_fds', 'process="worker-1"'),
+    series: nearBound('auth_process_open_fds'),
     firesAt: '6m',
     notYetAt: '4m',
   },
-  AuthFlood: { series: nearBound('auth_http_rejections_delayed', 'process="worker-1"'), firesAt: '6m', notYetAt: '4m' },
+  AuthFlood: { series: nearBound('auth_http_rejections_delayed'), firesAt: '6m', notYetAt: '4m' },
   AuthEventLoopLate: {
-    series: both('auth_event_loop_delay_seconds', always(0.2), always(0.01), 'process="worker-1",quantile="0.99"'),
+    series: both('auth_event_loop_delay_seconds', always(0.2), always(0.01), 'quantile="0.99"'),
     firesAt: '6m',
     notYetAt: '4m',
   },
   AuthCpuHigh: {
     series: {
-      ...both('auth_process_cpu_seconds_total', grows(57), grows(30), 'process="worker-1"'),
-      ...both('auth_process_cpu_seconds_total', grows(57), grows(30), 'process="worker-2"'),
+      ...both('auth_process_cpu_seconds_total', grows(114), grows(60)),
       ...both('auth_host_cores', always(2), always(2)),
     },
     firesAt: '16m',
@@ -158,16 +148,15 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   AuthMemoryHigh: {
     series: {
-      ...both('auth_process_resident_memory_bytes', always(240e6), always(200e6), 'process="worker-1"'),
-      ...both('auth_process_resident_memory_bytes', always(240e6), always(200e6), 'process="worker-2"'),
-      ...both('auth_host_memory_bytes', always(512e6), always(512e6)),
+      ...both('auth_process_resident_memory_bytes', always(310e6), always(200e6)),
+      ...both('auth_host_memory_bytes', always(335e6), always(335e6)),
     },
     firesAt: '6m',
     notYetAt: '4m',
   },
   AuthMemoryGrows: {
     // From 50 MB by 96 MB a day, or not at all.
-    series: both('auth_process_resident_memory_bytes', '50e6+2e6x96', '50e6x96', 'process="worker-1"'),
+    series: both('auth_process_resident_memory_bytes', '50e6+2e6x96', '50e6x96'),
     interval: '30m',
     firesAt: '32h',
     notYetAt: '29h',
@@ -194,12 +183,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     notYetAt: '4m',
   },
   AuthDatabaseConnectionsUsed: {
-    series: both(
-      'auth_database_statements_waiting',
-      always(2),
-      always(0),
-      'process="worker-1",dependency="client repository"',
-    ),
+    series: both('auth_database_statements_waiting', always(2), always(0), 'dependency="client repository"'),
     firesAt: '3m',
     notYetAt: '1m',
   },
@@ -245,7 +229,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     notYetAt: '9m',
   },
   AuthCredentialsExpire: {
-    series: both('auth_client_secrets_expiring', always(2), always(0), 'process="worker-1"'),
+    series: both('auth_client_secrets_expiring', always(2), always(0)),
     firesAt: '61m',
     notYetAt: '59m',
   },

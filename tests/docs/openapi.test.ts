@@ -1,13 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
+import { LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import { ALL_REASONS, ANSWERS, type AnyReason, refusalBody } from '../../adapters/http/server/http-refusal.ts';
 import type { Route } from '../../adapters/http/server/koa-application.ts';
+import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { PARTS } from '../../config/parts.ts';
-import type { ProducedAnswer } from '../support/answer-record.ts';
-import { API_DOCUMENT, documentedAs, documentedRefusals } from '../support/documented-answers.ts';
-import { send } from '../support/http.ts';
+import { type ProducedAnswer, takeAnswersOf } from '../support/answer-record.ts';
+import { ASSERTION_MISTAKES, assertionForm, PLATFORM, PLATFORM_KEY } from '../support/assertion-mistakes.ts';
+import { API_DOCUMENT, documentedAnswers, documentedAs, documentedRefusals } from '../support/documented-answers.ts';
+import { getAccessToken, requestToken, send, sendRaw } from '../support/http.ts';
 import { readPage } from '../support/page-snippets.ts';
-import { startServiceUnderTest } from '../support/running-service.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  PLAIN_CLIENT,
+  type ServiceOptions,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../support/running-service.ts';
 
 /** Reasons without an answer in the document. */
 const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
@@ -15,7 +25,6 @@ const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   scope_insufficient: 'no route of the service requires a scope',
   host_unknown: 'only the management port looks at the name',
   operator_token_wrong: 'only the management port asks for the token of the operator',
-  operator_checks_exhausted: 'only the management port asks for the token of the operator',
 };
 
 /** Every refusal that the code can give: its status and its body. */
@@ -132,5 +141,198 @@ describe('GET /openapi.json', () => {
     const answer = await send(service.url, '/openapi.json');
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
     expect(answer.json()).toEqual({ ...API_DOCUMENT, servers: [{ url: 'https://auth.example.com' }] });
+  });
+});
+
+describe('the answers in docs/openapi.json', () => {
+  const GOOD = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+  const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
+  const TEXT = String(new URLSearchParams(GOOD));
+  const BASIC = `Basic ${Buffer.from(`${GOOD.client_id}:${GOOD_SECRET}`).toString('base64')}`;
+
+  const OPENID = '/.well-known/openid-configuration';
+  const DOCUMENTS = ['/oauth2/jwks', '/.well-known/oauth-authorization-server', OPENID];
+  const LOCATION = '/v1/locations/NYC_USA';
+  const AUTHORIZE = '/oauth2/authorize';
+  const REQUIRING_TOKEN = [...DOCUMENTS, LOCATION, AUTHORIZE, '/nothing'];
+
+  /** Each operation, and one request for the paths that are not listed. */
+  const OPERATIONS = [
+    ['POST', '/oauth2/token'],
+    ['POST', AUTHORIZE],
+    ...REQUIRING_TOKEN.map((path) => ['GET', path] as const),
+  ] as const;
+
+  const LONG_SCOPE = Array.from({ length: 1_500 }, (_, number) => `scope-${String(number).padStart(4, '0')}`).join(' ');
+  const LONG_RESOURCES = Array.from({ length: 6 }, (_, number) => `https://${number}.example.com/${'x'.repeat(1_900)}`);
+  const CLIENTS = [
+    { ...GOOD_CLIENT, resources: LONG_RESOURCES },
+    { ...GOOD_CLIENT, client_id: 'long-scope', scope: LONG_SCOPE },
+    PLAIN_CLIENT,
+  ];
+
+  /** Starts a service, sends it requests, and returns which documented answers it gave. */
+  async function answersOf(
+    options: ServiceOptions,
+    ask: (service: ServiceUnderTest) => Promise<void>,
+  ): Promise<readonly string[]> {
+    await using service = await startServiceUnderTest({ clients: CLIENTS, ...options });
+    await ask(service);
+    return takeAnswersOf(service.port).map(documentedAs);
+  }
+
+  async function askForTokens({ url }: ServiceUnderTest): Promise<void> {
+    const forms = [
+      GOOD,
+      { ...GOOD, scope: 'read' },
+      { ...GOOD, client_secret: 'wrong-secret' },
+      { ...GOOD, scope: 'read  write' },
+      { ...GOOD, scope: 'admin' },
+      { ...GOOD, resource: '#' },
+      { ...GOOD, resource: 'https://other.example.com' },
+      { ...GOOD, client_id: 'long-scope' },
+      { ...GOOD, client_id: 'a'.repeat(256) },
+      { ...GOOD, grant_type: '' },
+      { ...GOOD, grant_type: 'password' },
+      `${TEXT}&x=1&x=1`,
+      `${TEXT}&x=%zz`,
+      TEXT + '&x'.repeat(48),
+      [TEXT, ...LONG_RESOURCES.map((resource) => `resource=${encodeURIComponent(resource)}`)].join('&'),
+      'x'.repeat(16 * 1024 + 1),
+    ];
+    for (const form of forms) await requestToken(url, form);
+    await requestToken(url, TEXT, { authorization: BASIC });
+    await requestToken(url, TEXT, { authorization: [BASIC, BASIC] });
+    await requestToken(url, TEXT, { authorization: '' });
+    await requestToken(url, TEXT, { 'content-encoding': 'gzip' });
+    await requestToken(url, TEXT, { 'content-type': 'application/json' });
+    await requestToken(url, { grant_type: GOOD.grant_type }, { authorization: BASIC });
+    await send(url, '/oauth2/token?client_id=x', { method: 'POST', headers: FORM_TYPE, body: TEXT });
+    for (let time = 0; time < 3; time += 1) await requestToken(url, { ...GOOD, client_id: 'nobody' });
+  }
+
+  async function askWithOtherMethods({ url }: ServiceUnderTest): Promise<void> {
+    const authorization = `Bearer ${await getAccessToken(url, GOOD.client_id, GOOD_SECRET)}`;
+    for (const [, path] of OPERATIONS) await send(url, path, { method: 'DELETE', headers: { authorization } });
+  }
+
+  async function askWithToken({ url }: ServiceUnderTest): Promise<void> {
+    const authorization = `Bearer ${await getAccessToken(url, GOOD.client_id, GOOD_SECRET)}`;
+    for (const path of [...REQUIRING_TOKEN, '/v1/locations/NOWHERE']) {
+      const answer = await send(url, path, { headers: { authorization } });
+      const { etag } = answer.headers;
+      if (etag) await send(url, path, { headers: { authorization, 'if-none-match': etag } });
+      await send(url, path);
+      for (const wrong of ['Bearer x', 'Bearer', [authorization, authorization]]) {
+        await send(url, path, { headers: { authorization: wrong } });
+      }
+    }
+    for (const wrong of [undefined, authorization, 'Bearer x', 'Bearer', [authorization, authorization]]) {
+      await send(url, AUTHORIZE, { method: 'POST', headers: wrong === undefined ? {} : { authorization: wrong } });
+    }
+  }
+
+  /** What Node's parser refuses, or the service before it looks at the path. */
+  const MALFORMED = [
+    'Host: x\r\nHost: y\r\n\r\n',
+    'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    `Host: x\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(17_000)}\r\n`,
+    `Host: x\r\nA: ${'x'.repeat(17_000)}\r\n\r\n`,
+  ];
+
+  /** Its header section never ends. */
+  const INCOMPLETE = ['Host: x\r\nA: '];
+
+  function askRaw(heads: readonly string[]) {
+    return async ({ port }: ServiceUnderTest): Promise<void> => {
+      for (const [method, path] of OPERATIONS) {
+        await Promise.all(
+          heads.map((head) => sendRaw(port, `${method} ${path} HTTP/1.1\r\nConnection: close\r\n${head}`)),
+        );
+      }
+    };
+  }
+
+  async function askForAll({ url }: ServiceUnderTest): Promise<void> {
+    for (const [method, path] of OPERATIONS) {
+      await send(url, path, {
+        method,
+        headers: { ...FORM_TYPE, authorization: path === '/oauth2/token' ? [] : 'Bearer x' },
+        body: method === 'POST' ? TEXT : '',
+      });
+    }
+  }
+
+  it('are only those that the service gives', async () => {
+    const short = {
+      httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, unreadMs: 60_000, checkEveryMs: 50 },
+    };
+    const assertions = { client_assertion_type: 'x', client_assertion: 'x' };
+    const produced = [
+      await answersOf({ environment: { CLIENT_FAILURES_PER_MINUTE: '2', TOKEN_SCOPE_CLAIM: 'true' } }, askForTokens),
+      await answersOf({ environment: { METADATA_COMPATIBILITY: 'oidc' } }, askWithToken),
+      await answersOf({}, async (service) => {
+        await askWithToken(service);
+        await askWithOtherMethods(service);
+        await askRaw(MALFORMED)(service);
+      }),
+      // On a busy machine, these limits can be over before a long header section is read.
+      await answersOf({ limits: short }, askRaw(INCOMPLETE)),
+      await answersOf(
+        { environment: { CLIENT_AUTHENTICATION_METHODS: 'client_secret_basic,private_key_jwt' } },
+        async ({ url }) => {
+          await requestToken(url, GOOD);
+          await requestToken(url, { ...GOOD, ...assertions });
+          await requestToken(url, { ...assertions, grant_type: GOOD.grant_type });
+          await requestToken(url, { ...assertions, grant_type: GOOD.grant_type, client_assertion: '' });
+          await requestToken(url, { grant_type: GOOD.grant_type }, { authorization: 'Basic !' });
+          await requestToken(url, { ...GOOD, client_secret: '', client_id: 'other' }, { authorization: BASIC });
+        },
+      ),
+      await answersOf(
+        {
+          environment: {
+            CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt,federated_jwt',
+            CLIENT_ASSERTION_ISSUERS_FILE: 'issuers',
+          },
+          clients: [],
+          files: { issuers: JSON.stringify([{ issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk()] } }]) },
+        },
+        async ({ url }) => {
+          for (const [, signer, , changes] of ASSERTION_MISTAKES) {
+            await requestToken(url, assertionForm(signer, 'a-client', changes));
+          }
+        },
+      ),
+      await answersOf(
+        { environment: { METADATA_COMPATIBILITY: 'mcp,oidc', PUBLIC_METADATA: 'true' } },
+        async (service) => {
+          await askForAll(service);
+          await askWithOtherMethods(service);
+        },
+      ),
+      await answersOf(
+        {
+          override: (container) => {
+            const none = { inFlight: 0, inFlightWhenLate: 0, lateMs: 200 };
+            container.registerInstance(PARTS.loadLimit, new LoadLimit(none, { delayMs: 0 }));
+          },
+        },
+        askForAll,
+      ),
+      await answersOf(
+        {
+          override: (container) => {
+            const fault = () => Promise.reject(new TypeError('unforeseen'));
+            const expected = { issuer: '', audience: '', leewaySeconds: 0 };
+            const broken = new AuthorizeRequest({ verify: fault }, container.resolve(PARTS.clock), expected);
+            container.registerInstance(PARTS.authorizeRequest, broken);
+            container.registerInstance(PARTS.authenticateClient, { execute: fault });
+          },
+        },
+        askForAll,
+      ),
+    ].flat();
+    expect(documentedAnswers().filter((answer) => !produced.includes(answer))).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { clientsTable } from '../support/clients-table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { requestToken, send } from '../support/http.ts';
 import { isInstalled, where } from '../support/installed.ts';
-import { followProgram, type Program } from '../support/program.ts';
+import { environmentOfPrograms, followProgram, type Program } from '../support/program.ts';
 import { Prometheus } from '../support/prometheus.ts';
 import { freeBackend } from '../support/replica.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
@@ -44,13 +44,11 @@ async function startWorld(): Promise<World> {
   const database = await DatabaseServer.create();
   await migrateDatabase(database.urlOf('postgres', 'postgres'));
   const backends = [await freeBackend(), await freeBackend()];
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const start = ({ port, managementPort }: Backend) =>
     followProgram(
       spawn(process.execPath, ['config/main.ts'], {
         env: {
-          PATH,
-          NODE_COMPILE_CACHE,
+          ...environmentOfPrograms(),
           CLIENT_REPOSITORY: 'postgres',
           DATABASE_URL: database.urlOf('postgres', 'postgres'),
           ...SEALED_KEYS,

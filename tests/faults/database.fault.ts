@@ -4,10 +4,9 @@ import { openRepository } from '../adapters/postgres/open-repository.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
-import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
-import { type Program, runProgram } from '../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const ROLE = 'service';
@@ -17,10 +16,7 @@ const DEADLINE_MS = 800;
 const SLACK_MS = 10_000;
 
 /** The program as `npm start` runs it, so that a crash or an unhandled rejection cannot hide. */
-interface Service {
-  readonly program: Program;
-  readonly url: string;
-  readonly management: string;
+interface Service extends ServiceProcess {
   ask(): Promise<HttpAnswer>;
   /** A token that it issued while the database was available. */
   token?: string;
@@ -267,7 +263,7 @@ describe('a database that fails while the service runs', () => {
 });
 
 async function readiness(): Promise<number> {
-  return (await send(service.management, '/readyz')).status;
+  return (await send(service.managementUrl, '/readyz')).status;
 }
 
 function url(password = PASSWORD, port = server.port): string {
@@ -288,26 +284,17 @@ function addGoodClient(): Promise<void> {
 }
 
 async function startService(databaseUrl: string): Promise<Service> {
-  const [port, managementPort] = [await freePort(), await freePort()];
-  const base = `http://127.0.0.1:${port}`;
-  const program = runProgram('config/main.ts', {
+  const started = await startServiceProcess({
     CLIENT_REPOSITORY: 'postgres',
     CLIENT_SECRET_COST: '4',
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: '4',
     DATABASE_DEADLINE_MS: String(DEADLINE_MS),
-    PORT: String(port),
-    // Each worker would detect the state of the database on its own.
-    MANAGEMENT_PORT: String(managementPort),
-    SHUTDOWN_GRACE_MS: '0',
   });
-  await program.printed(/"event":"started"/);
   return {
-    program,
-    url: base,
-    management: `http://127.0.0.1:${managementPort}`,
+    ...started,
     ask: () =>
-      requestToken(base, {
+      requestToken(started.url, {
         grant_type: 'client_credentials',
         client_id: GOOD_CLIENT.client_id,
         client_secret: GOOD_SECRET,

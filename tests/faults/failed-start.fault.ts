@@ -34,7 +34,7 @@ async function failToStart(settings: Readonly<Record<string, string>>, port: num
   return { tokens, errors: program.stderr() };
 }
 
-describe.each(['1', '2'])('a start that fails, with WORKERS=%s', (workers) => {
+describe('a start that fails', () => {
   let database: TestDatabase;
   let taken: { readonly server: Server; readonly port: number };
   beforeAll(async () => {
@@ -55,14 +55,14 @@ describe.each(['1', '2'])('a start that fails, with WORKERS=%s', (workers) => {
   };
 
   it('publishes no key and issues no token if the management port is in use', async () => {
-    const settings = { ...DEMO_CLIENTS, WORKERS: workers, DATABASE_URL: database.url };
+    const settings = { ...DEMO_CLIENTS, DATABASE_URL: database.url };
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: `${taken.port}` }, await freePort());
     expect(errors).toContain(`MANAGEMENT_PORT: another program uses port ${taken.port} (EADDRINUSE)`);
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
   });
 
   it('publishes no key and issues no token if the public port is in use', async () => {
-    const settings = { ...DEMO_CLIENTS, WORKERS: workers, DATABASE_URL: database.url };
+    const settings = { ...DEMO_CLIENTS, DATABASE_URL: database.url };
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, taken.port);
     expect(errors.match(/ PORT: another program uses port \d+ \(EADDRINUSE\)/g)).toHaveLength(1);
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
@@ -70,7 +70,7 @@ describe.each(['1', '2'])('a start that fails, with WORKERS=%s', (workers) => {
 
   it('publishes no key and issues no token if the table of the clients cannot be used', async () => {
     await database.query('create table clients (id bigint primary key)');
-    const settings = { CLIENT_REPOSITORY: 'postgres', WORKERS: workers, DATABASE_URL: database.url };
+    const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url };
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, await freePort());
     expect(errors).toContain('client_id');
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { ConnectionFlood } from '../bench/attack/connection-flood.ts';
+import { type AttackingConnection, ConnectionFlood } from '../../lab/bench/attack/connection-flood.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { forgedRequestBody, JWT_BEARER } from '../support/forged-assertion.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
@@ -85,7 +85,7 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
     for (const client of named('cached')) expect((await withSecret(client)).status).toBe(200);
 
     let forged = 0;
-    const flood = new ConnectionFlood(backend.port, CONNECTIONS, (connection) => {
+    const begin = (connection: AttackingConnection) => {
       const next = () => {
         forged += 1;
         const body = forgedRequestBody(forge(forged));
@@ -94,7 +94,8 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
         connection.send(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
       };
       next();
-    });
+    };
+    const flood = new ConnectionFlood(backend.port, CONNECTIONS, { begin });
     const managementUrl = `http://127.0.0.1:${backend.managementPort}`;
     const samples = async () => readSamples((await send(managementUrl, '/metrics')).text);
     const overflow = 'auth_assertion_verifications_overflow';

@@ -1,7 +1,8 @@
 import { openSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { BUFFER_BYTES } from '../../adapters/log/line-writer.ts';
+import { BUFFER_BYTES } from '../../adapters/log/line-queue.ts';
+import { auditLinesIn, requestIdsOf } from '../support/audit-lines.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
@@ -19,7 +20,7 @@ const DESTINATIONS = {
   'a full pipe that nobody reads': { note: undefined },
 } as const;
 
-describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is', (WORKERS) => {
+describe('the service whose standard output is', () => {
   const pipes: UnreadPipe[] = [];
   afterEach(() => {
     for (const pipe of pipes.splice(0)) pipe[Symbol.dispose]();
@@ -35,10 +36,9 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
   }
 
   it.each(Object.keys(DESTINATIONS) as (keyof typeof DESTINATIONS)[])(
-    '%s: issues tokens, reports the loss, and ends on SIGTERM with all of its processes',
+    '%s: issues tokens, reports the loss, and ends on SIGTERM',
     async (destination) => {
-      await using service = await startServiceOn(open(destination), { WORKERS });
-      // On a new connection each, so that both workers get some.
+      await using service = await startServiceOn(open(destination));
       for (let count = 0; count < REQUESTS; count += 1) {
         expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
       }
@@ -55,7 +55,7 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
   it('a pipe that is closed and opened again: goes on, and says how many lines were lost', async () => {
     const pipe = new UnreadPipe();
     pipes.push(pipe);
-    await using service = await startServiceOn(pipe.writer, { WORKERS });
+    await using service = await startServiceOn(pipe.writer);
     pipe.closeReader();
     await until(async () => {
       await requestToken(service.url, DEMO_TOKEN_REQUEST);
@@ -76,10 +76,32 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
     expect(await service.terminate()).toBe(0);
   });
 
+  it('a pipe that nobody reads: refuses tokens at the deadline with AUDIT_REQUIRED=true, until somebody reads', async () => {
+    const pipe = new UnreadPipe();
+    pipes.push(pipe);
+    await using service = await startServiceOn(pipe.writer, { AUDIT_REQUIRED: 'true' });
+    let text = pipe.read();
+    const issued = new Set<unknown>();
+    pipe.fill();
+    expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(503);
+    const { status, text: checks } = await send(service.managementUrl, '/readyz');
+    expect([status, checks]).toEqual([503, expect.stringContaining('audit lines cannot be written: ETIMEDOUT')]);
+    await until(async () => {
+      text += pipe.read();
+      const answer = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+      if (answer.status === 200) issued.add(answer.headers['x-request-id']);
+      return issued.size === 3;
+    }, 'tokens are issued again');
+    text += pipe.read();
+    const recorded = requestIdsOf(auditLinesIn(text), 'token_issued');
+    expect([...issued].filter((id) => !recorded.has(id))).toEqual([]);
+    expect(await service.terminate()).toBe(0);
+  });
+
   it('a pipe that nobody reads for a long time: keeps a bounded number of lines, and then says how many were lost', async () => {
     const pipe = new UnreadPipe();
     pipes.push(pipe);
-    await using service = await startServiceOn(pipe.writer, { WORKERS });
+    await using service = await startServiceOn(pipe.writer);
     const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
     const load = Array.from({ length: CONNECTIONS }, async () => {
       while ((await service.linesLost()) === 0)
@@ -89,8 +111,8 @@ describe.each(['1', '2'])('the service with WORKERS=%s, whose standard output is
     agent.destroy();
     const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
     const buffered = samples.filter(({ name }) => name === 'auth_log_buffered_bytes').map(({ value }) => value);
-    expect(Math.max(...buffered)).toBeGreaterThan(0.99 * BUFFER_BYTES.drop);
-    expect(Math.max(...buffered)).toBeLessThanOrEqual(BUFFER_BYTES.drop);
+    expect(Math.max(...buffered)).toBeGreaterThan(0.99 * BUFFER_BYTES);
+    expect(Math.max(...buffered)).toBeLessThanOrEqual(BUFFER_BYTES);
     await service.untilNote('log lines are lost: the reader is too slow');
     let text = '';
     await until(() => {

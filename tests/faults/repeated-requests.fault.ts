@@ -8,10 +8,10 @@ import { until } from '../support/until.ts';
 /** More than a process works on at once (1,000), and more than Node.js reads from in one step (1,024). */
 const CONNECTIONS = 2_048;
 
-/** In one pass of the event loop there are 16 signatures for 64 refusals. As long as refusals were not paced, 3 to 7 for 100. */
+/** In one pass of the event loop there are at most 64 refusals. As long as refusals were not paced, there were 3 to 7 tokens for 100. */
 const TOKENS_FOR_EACH_REFUSAL = 0.15;
 
-/** A service with one process, and a flood of it: the token request, or GET with a path. */
+/** A service, and a flood of it: the token request, or GET with a path. */
 async function startFlood(path?: string) {
   const service = await startServiceProcess({ PUBLIC_METADATA: 'true' });
   const args = [new URL(service.url).port, String(CONNECTIONS), ...(path === undefined ? [] : [path])];

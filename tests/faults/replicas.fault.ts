@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const ISSUER = 'http://issuer.test';
 const PUBLICATION_SECONDS = 2;
-const WORKERS = 4;
+const CALLERS = 4;
 const USES_A_TOKEN = 4;
 const ROTATIONS = 5;
 /** Between the rounds of a caller, so that the replicas, and not the callers, get the processor. */
@@ -122,7 +122,7 @@ describe('three replicas that share their keys', () => {
       const endedBy = { SIGTERM: 0, SIGKILL: 0 };
       try {
         await until(() => backends.every((backend) => balancer.isReady(backend)), 'all replicas are ready');
-        const workers = Array.from({ length: WORKERS }, () => load.run());
+        const callers = Array.from({ length: CALLERS }, () => load.run());
         for (const [step, index] of ENDED.entries()) {
           const [backend, replica, signal] = [backends[index], replicas[index], SIGNALS[step % SIGNALS.length]];
           if (!backend || !replica || !signal) throw new Error('no replica');
@@ -143,7 +143,7 @@ describe('three replicas that share their keys', () => {
         await until(() => rotations() >= ROTATIONS, 'enough keys are rotated');
         await until(() => load.isEnough(), 'there was enough load');
         load.running = false;
-        await Promise.all(workers);
+        await Promise.all(callers);
 
         expect(load.refusals).toEqual([]);
         expect(endedBy).toEqual({ SIGTERM: 4, SIGKILL: 4 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { type Backend, Balancer } from '../support/balancer.ts';
+import { Balancer } from '../support/balancer.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
@@ -11,59 +11,49 @@ import { createTestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 const RESTARTS = 20;
-/** Workers take longer to start. */
-const RESTARTS_WITH_WORKERS = 6;
 const CALLERS = 6;
 
 describe('restarts', () => {
-  it.each([
-    ['1', RESTARTS],
-    ['2', RESTARTS_WITH_WORKERS],
-  ])(
-    'lose no request: with WORKERS=%s, %i restarts, one replica after the other, under load behind a balancer',
-    async (workers, restarts) => {
-      const start = (backend: Backend) => startReplica(backend, { WORKERS: workers });
-      const backends = [await freeBackend(), await freeBackend()];
-      const replicas = backends.map(start);
-      const balancer = await Balancer.start(backends);
-      const lost: string[] = [];
-      let answered = 0;
-      let running = true;
-      const call = async () => {
-        while (running) {
-          const answer = await requestToken(balancer.url, DEMO_TOKEN_REQUEST).catch((error: Error) => ({
-            status: 0,
-            text: error.message,
-          }));
-          if (answer.status === 200) answered += 1;
-          else lost.push(`${answer.status} ${answer.text}`);
-        }
-      };
-      try {
-        await until(() => backends.every((backend) => balancer.isReady(backend)), 'both replicas are ready');
-        const callers = Array.from({ length: CALLERS }, call);
-        for (let restart = 0; restart < restarts; restart += 1) {
-          const index = restart % 2;
-          const [backend, replica] = [backends[index], replicas[index]];
-          if (backend === undefined || replica === undefined) throw new Error('no replica');
-          replica.process.kill('SIGTERM');
-          expect(await replica.ended()).toBe(0);
-          await until(() => !balancer.isReady(backend), 'the balancer notices');
-          replicas[index] = start(backend);
-          await until(() => balancer.isReady(backend), 'the replica is ready again');
-        }
-        running = false;
-        await Promise.all(callers);
-        expect(lost).toEqual([]);
-        expect(answered).toBeGreaterThan(restarts * CALLERS);
-      } finally {
-        running = false;
-        await balancer.close();
-        await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+  it(`lose no request: ${RESTARTS} of them, one replica after the other, under load behind a balancer`, async () => {
+    const backends = [await freeBackend(), await freeBackend()];
+    const replicas = backends.map((backend) => startReplica(backend));
+    const balancer = await Balancer.start(backends);
+    const lost: string[] = [];
+    let answered = 0;
+    let running = true;
+    const call = async () => {
+      while (running) {
+        const answer = await requestToken(balancer.url, DEMO_TOKEN_REQUEST).catch((error: Error) => ({
+          status: 0,
+          text: error.message,
+        }));
+        if (answer.status === 200) answered += 1;
+        else lost.push(`${answer.status} ${answer.text}`);
       }
-    },
-    600_000,
-  );
+    };
+    try {
+      await until(() => backends.every((backend) => balancer.isReady(backend)), 'both replicas are ready');
+      const callers = Array.from({ length: CALLERS }, call);
+      for (let restart = 0; restart < RESTARTS; restart += 1) {
+        const index = restart % 2;
+        const [backend, replica] = [backends[index], replicas[index]];
+        if (backend === undefined || replica === undefined) throw new Error('no replica');
+        replica.process.kill('SIGTERM');
+        expect(await replica.ended()).toBe(0);
+        await until(() => !balancer.isReady(backend), 'the balancer notices');
+        replicas[index] = startReplica(backend);
+        await until(() => balancer.isReady(backend), 'the replica is ready again');
+      }
+      running = false;
+      await Promise.all(callers);
+      expect(lost).toEqual([]);
+      expect(answered).toBeGreaterThan(RESTARTS * CALLERS);
+    } finally {
+      running = false;
+      await balancer.close();
+      await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    }
+  }, 600_000);
 
   it('refuse no token of a single service with KEY_DIRECTORY=database that it issued before, after SIGTERM or SIGKILL', async () => {
     const database = await createTestDatabase();

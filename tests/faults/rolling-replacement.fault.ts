@@ -5,7 +5,7 @@ import type { Backend } from '../support/balancer.ts';
 import { HAS_HAPROXY, startHaproxy } from '../support/haproxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
-import { followProgram, type Program } from '../support/program.ts';
+import { environmentOfPrograms, followProgram, type Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -33,10 +33,8 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 function start({ port, managementPort }: Backend, folder = process.cwd()): Program {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = {
-    PATH,
-    NODE_COMPILE_CACHE,
+    ...environmentOfPrograms(),
     ...shared,
     BASE_URL: 'http://issuer.test',
     PUBLIC_METADATA: 'true',

@@ -74,7 +74,7 @@ describe('a million clients in a file of SQLite', () => {
   }, 600_000);
 });
 
-describe('a service with workers whose file is changed under load', () => {
+describe('a service whose file is changed under load', () => {
   let service: ServiceProcess;
   beforeEach(async () => {
     service = await startServiceProcess({
@@ -125,7 +125,7 @@ describe('a service with workers whose file is changed under load', () => {
     expect(rows()).toBe(SOME + 1);
   }, 400_000);
 
-  it('sees each of fifty changes at the next request, in every worker', async () => {
+  it('sees each of fifty changes at the next request', async () => {
     const clients = clientsInProcess('', { DATABASE_FILE: file.path });
     const other = 'changed';
     await file.add({ ...REGISTERED_CLIENT, clientId: other });

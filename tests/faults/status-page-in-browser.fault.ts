@@ -167,7 +167,7 @@ describe('the status page', () => {
     expect(Number(await row.locator('td').first().textContent())).toBeGreaterThan(0);
     const { replica } = (await readStatus(managementUrl)).service;
     expect(await page.locator('#identity').innerText()).toContain(`replica ${replica}`);
-    expect(await page.locator('section[aria-labelledby="processes"] tbody td').nth(2).textContent()).toMatch(/%$/);
+    expect(await page.locator('section[aria-labelledby="process"] dd').nth(1).textContent()).toMatch(/%$/);
   });
 
   it('opens the refusals of one reason, of callers that are not registered too', async () => {

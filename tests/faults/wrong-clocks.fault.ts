@@ -5,7 +5,6 @@ import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { JWT_BEARER } from '../support/forged-assertion.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
-import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { shiftDatabaseClock } from '../support/shift-database-clock.ts';

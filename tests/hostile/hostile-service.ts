@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { startServiceProcess } from '../support/service-process.ts';
 import { TokenForge } from './token-forge.ts';
 
-/** The service in processes of its own, with a key that the tests have too. */
+/** The service in a process of its own, with a key that the tests have too. */
 export interface HostileService extends AsyncDisposable {
   readonly port: number;
   readonly security: 'plain' | 'tls';
@@ -16,7 +16,7 @@ export interface HostileService extends AsyncDisposable {
   logLines(): readonly string[];
   /** Everything that it has written: the log and the audit log included. */
   written(): string;
-  /** Whether no process of it has ended since it started. */
+  /** Whether its process has not ended. */
   isAlive(): boolean;
 }
 
@@ -33,7 +33,7 @@ export interface HostileServiceOptions {
   readonly client?: Readonly<Record<string, unknown>>;
 }
 
-/** Starts a primary and two workers. Without settings for a database, the clients are in memory. */
+/** Starts the service. Without settings for a database, the clients are in memory. */
 export async function startHostileService(options: HostileServiceOptions = {}): Promise<HostileService> {
   const stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
@@ -56,7 +56,6 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
     ...(await options.uses?.(stack)),
   });
   const { program } = service;
-  const pids = service.workerPids().join();
   const auditFile = join(folder, 'AUDIT_FILE');
   let audited = '';
   const auditLog = () => {
@@ -71,7 +70,7 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
     forge: new TokenForge(key, kid, ISSUER),
     logLines: () => [program.stdout(), auditLog()].flatMap((text) => text.split('\n').slice(0, -1)),
     written: () => program.stdout() + program.stderr() + auditLog(),
-    isAlive: () => isRunning(service) && service.workerPids().join() === pids,
+    isAlive: () => program.process.exitCode === null && program.process.signalCode === null,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -84,10 +83,6 @@ export function startHostileServiceWithTls(): Promise<HostileService> {
     settings: { BASE_URL: 'https://issuer.test', TOKEN_ISSUER: ISSUER },
     files: { TLS_CERT_FILE: readFileSync(certificate, 'utf8'), TLS_KEY_FILE: readFileSync(key, 'utf8') },
   });
-}
-
-function isRunning({ program: { process } }: ServiceProcess): boolean {
-  return process.exitCode === null && process.signalCode === null;
 }
 
 /** The secret that the log and the answers must not have. */

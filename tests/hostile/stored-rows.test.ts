@@ -1,6 +1,6 @@
 import { afterAll } from '@jest/globals';
 import { GOOD_CLIENT } from '../support/running-service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { describeHostileRequests } from './describe-hostile.ts';
 import { CONTENT_CODINGS, ENCODINGS } from './encodings.ts';
 import { startHostileService, WRONGED_CLIENT } from './hostile-service.ts';
@@ -25,7 +25,7 @@ async function startWithTable() {
     complete.map((row) => row[column]),
   );
   await database.query(INSERT, columns);
-  return startHostileService({ settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url } });
+  return startHostileService({ settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT } });
 }
 
 describeHostileRequests('hostile requests with PostgreSQL', startWithTable, {

@@ -1,8 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+/** The program of the archive. What npm installs from a package cannot have a flag of Node.js: BusyBox has no `env -S`. */
+export const PROGRAM = `#!/bin/sh
+# docs/operations.md, "Memory", has the flag.
+exec node --max-semi-space-size=8 "$(dirname "$(readlink -f "$0")")/dist/config/program.js" "$@"
+`;
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -32,8 +38,7 @@ export function writeArchive(folder: string): string {
     copyFileSync(join(ROOT, 'package-lock.json'), join(content, 'package-lock.json'));
     // bcrypt brings its compiled files for each platform: no script of a package has to run.
     output('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], content);
-    symlinkSync('dist/config/program.js', join(content, 'ccauth'));
-    output('chmod', ['+x', join(content, 'dist/config/program.js')], work);
+    writeFileSync(join(content, 'ccauth'), PROGRAM, { mode: 0o755 });
     const archive = join(folder, `${name}.tar.gz`);
     output('tar', ['-czf', archive, '-C', work, name], work);
     return archive;

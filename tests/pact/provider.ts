@@ -4,7 +4,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { PARTS } from '../../config/parts.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { startServiceUnderTest } from '../support/running-service.ts';
-import { createTestDatabase } from '../support/test-database.ts';
+import { createTestDatabase, PATIENT } from '../support/test-database.ts';
 import { TOKEN_PLACEHOLDER } from './contract.ts';
 import { type Handler, ProviderStates } from './provider-states.ts';
 
@@ -22,7 +22,7 @@ export async function startProvider(store: 'memory' | 'postgres'): Promise<Provi
     clients: [],
     environment: {
       PUBLIC_METADATA: 'true',
-      ...(database && { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url }),
+      ...(database && { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT }),
     },
     override: (container) => container.registerInstance(PARTS.clock, clock),
   });

@@ -16,8 +16,6 @@ export const METRICS_OF_CONNECTIONS: readonly string[] = [
   'auth_proxy_headers_refused_total',
   'auth_reusable_tokens',
   'auth_reusable_tokens_max',
-  'auth_public_operator_checks_waiting',
-  'auth_public_operator_checks_waiting_max',
   'auth_tls_certificate_expires_at_seconds',
   'auth_tls_connections',
   'auth_tls_connections_max',

@@ -141,7 +141,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
       CLIENT_AUTHENTICATION_METHODS: METHODS,
       CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
       MANAGEMENT_PORT: String(await freePort()),
-      MANAGEMENT_TOKEN: 'a-token-of-an-operator',
+      MANAGEMENT_TOKEN: 'a-token-of-an-operator-of-programs',
       KEY_PUBLICATION_SECONDS: '1',
     },
     files: { 'issuers.json': JSON.stringify([issuer.entry()]) },

@@ -11,11 +11,6 @@ const LINE = {
   log: { const: 'audit' },
   level: { enum: ['info', 'warn', 'error'] },
   time: { type: 'string', format: 'date-time', description: 'When the line was made.' },
-  worker: {
-    type: 'integer',
-    minimum: 1,
-    description: 'The worker that made the line; absent if it was the first process.',
-  },
   at: { type: 'integer', description: 'When the event takes effect.' },
 };
 const OPERATOR = {

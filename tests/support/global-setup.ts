@@ -14,8 +14,8 @@ export default async function prepareRun(): Promise<void> {
       `The status page is not tested in a browser, because ${CHROMIUM_PATH} does not exist (CHROMIUM_PATH).\n`,
     );
   }
-  // For the programs that tests start, and empty at first, so that no run depends on another one.
-  process.env['NODE_COMPILE_CACHE'] = mkdtempSync(join(tmpdir(), 'compile-cache-'));
+  // Empty at first, so that no run depends on another one. Under its usual name, Jest's workers would write into it too.
+  process.env['COMPILE_CACHE_OF_PROGRAMS'] = mkdtempSync(join(tmpdir(), 'compile-cache-'));
   const broker = new TestDatabaseBroker();
   await broker.listen();
   Object.assign(globalThis, { testDatabaseBroker: broker });

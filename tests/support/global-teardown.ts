@@ -5,6 +5,6 @@ import type { TestDatabaseBroker } from './test-database-broker.ts';
 export default async function cleanUp(): Promise<void> {
   const { testDatabaseBroker } = globalThis as { testDatabaseBroker?: TestDatabaseBroker };
   await testDatabaseBroker?.close();
-  const { NODE_COMPILE_CACHE } = process.env;
-  if (NODE_COMPILE_CACHE !== undefined) rmSync(NODE_COMPILE_CACHE, { recursive: true, force: true });
+  const { COMPILE_CACHE_OF_PROGRAMS } = process.env;
+  if (COMPILE_CACHE_OF_PROGRAMS !== undefined) rmSync(COMPILE_CACHE_OF_PROGRAMS, { recursive: true, force: true });
 }

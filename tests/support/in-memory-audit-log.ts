@@ -1,4 +1,4 @@
-import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+import type { AuditEvent, AuditLog, ChangeLog } from '../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** Keeps all events of this process, oldest first. For tests only: it grows without bound. */
@@ -18,15 +18,26 @@ export class InMemoryAuditLog implements AuditLog {
     if (!isFull) this.#events.push(...this.#kept.splice(0));
   }
 
-  record(event: AuditEvent): void {
-    if (!this.#isFull) {
-      this.#events.push(structuredClone(event));
-    } else if (this.#need === 'required') {
-      if (!event.event.startsWith('key_') && event.event !== 'change_unconfirmed') {
-        throw new DependencyUnavailable('audit log', new Error('no space left'));
-      }
-      this.#kept.push(structuredClone(event));
-    }
+  async record(event: Parameters<AuditLog['record']>[0]): Promise<void> {
+    if (!this.#isFull) this.#events.push(structuredClone(event));
+    else if (event.event.startsWith('key_')) this.#kept.push(structuredClone(event));
+    else if (this.#need === 'required') throw new DependencyUnavailable('audit log', new Error('no space left'));
+  }
+
+  events(): readonly AuditEvent[] {
+    return structuredClone(this.#events);
+  }
+}
+
+/** The same for the changes of operators, which are required. */
+export class InMemoryChangeLog implements ChangeLog {
+  readonly #events: AuditEvent[] = [];
+  full = false;
+
+  record(event: Parameters<ChangeLog['record']>[0]): void {
+    if (!this.full) this.#events.push(structuredClone(event));
+    else if (event.event !== 'change_unconfirmed')
+      throw new DependencyUnavailable('audit log', new Error('no space left'));
   }
 
   events(): readonly AuditEvent[] {

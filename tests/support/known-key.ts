@@ -4,6 +4,7 @@ import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
+import { threadsAtOnce } from './at-once.ts';
 
 /** A key factory whose one private key the test knows, to sign with it what the service would not. */
 export function knownKeyFactory(algorithm: TokenAlgorithm = 'RS256'): {
@@ -14,7 +15,11 @@ export function knownKeyFactory(algorithm: TokenAlgorithm = 'RS256'): {
   const [type, options] = ALGORITHMS[algorithm].generate;
   const { privateKey } = (generateKeyPairSync as GenerateKeyPair)(type, options);
   const kid = randomUUID();
-  const factory = createKeyFactory({ ids: new RandomIdGenerator(), file: { key: privateKey, kid } });
+  const factory = createKeyFactory({
+    ids: new RandomIdGenerator(),
+    threads: threadsAtOnce,
+    file: { key: privateKey, kid },
+  });
   return { factory, kid, privateKey };
 }
 

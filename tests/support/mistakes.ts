@@ -82,12 +82,12 @@ const INVISIBLE: readonly Mistake[] = [
   {
     what: 'a byte order mark in the file of a token',
     set: { MANAGEMENT_PORT: '8081' },
-    files: { MANAGEMENT_TOKEN_FILE: `${bom}an-operator-token` },
+    files: { MANAGEMENT_TOKEN_FILE: `${bom}an-operator-token-of-32-characters` },
     cure: /MANAGEMENT_TOKEN_FILE: must .*byte order mark/,
   },
   {
     what: 'a token with a space behind it',
-    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'an-operator-token ' },
+    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters ' },
     cure: /MANAGEMENT_TOKEN: must not begin or end with a space/,
   },
   {
@@ -233,7 +233,7 @@ const VALUES: readonly Mistake[] = [
   { what: 'another unit', set: { TOKEN_LIFETIME_MINUTES: '5' }, cure: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'a missing unit', set: { TOKEN_LIFETIME: '300' }, cure: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'a missing letter', set: { PUBLIC_METADTA: 'true' }, cure: /did you mean PUBLIC_METADATA\?/ },
-  { what: 'a singular', set: { WORKERS: '', WORKER: '2' }, cure: /did you mean WORKERS\?/ },
+  { what: 'a singular', set: { TRUSTED_PROXY: '10.0.0.1' }, cure: /did you mean TRUSTED_PROXIES\?/ },
   { what: 'lower case', set: { token_lifetime_seconds: '300' }, cure: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'yes in place of true', set: { PUBLIC_METADATA: 'yes' }, cure: /must be true or false/ },
   { what: 'True', set: { PUBLIC_METADATA: 'True' }, cure: /must be true or false/ },
@@ -285,12 +285,12 @@ const VALUES: readonly Mistake[] = [
   { what: 'scopes with commas', set: { METADATA_SCOPES: 'read,write' }, cure: /separate scopes by spaces/ },
   {
     what: 'a short operator token',
-    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'short' },
-    cure: /16 to 1024 letters/,
+    set: { MANAGEMENT_PORT: '8081', MANAGEMENT_TOKEN: 'a-token-with-31-characters-only' },
+    cure: /32 to 1024 letters.*openssl rand -base64 32/,
   },
   {
     what: 'an operator token without its port',
-    set: { MANAGEMENT_TOKEN: 'an-operator-token' },
+    set: { MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' },
     cure: /set MANAGEMENT_PORT=8081/,
   },
   { what: 'a cost beyond the limit', set: { CLIENT_SECRET_COST: '31' }, cure: /a whole number from 4 to 14/ },

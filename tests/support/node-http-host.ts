@@ -2,12 +2,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { openFetchService } from '../../config/fetch.ts';
 
-// A web server that calls the service as a function, with the usual ways to make a body of a request of Node.js. Settings: PORT, BODY.
+// A web server that calls the service as a function, with the usual ways to make a body of a request of Node.js: the header field `x-body` says which. Setting: PORT.
 
-const { PORT, BODY, ...settings } = process.env;
+const { PORT, ...settings } = process.env;
 const service = await openFetchService(settings, () => {});
 
-const bodyOf = (incoming: IncomingMessage) => (BODY === 'toWeb' ? Readable.toWeb(incoming) : incoming);
+const bodyOf = (incoming: IncomingMessage) =>
+  incoming.headers['x-body'] === 'toWeb' ? Readable.toWeb(incoming) : incoming;
 
 createServer(async (incoming, outgoing) => {
   const { method = '', url = '', headers } = incoming;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createKeyFactory, readPublicKey } from '../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
+import { threadsAtOnce } from './at-once.ts';
 
 /** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */
 export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';
@@ -33,7 +34,7 @@ export function pooledKeyFactory(): KeyFactory {
       made += 1;
       if (der === undefined) throw new Error('the key pool is empty');
       const file = { key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }), kid: randomUUID() };
-      return createKeyFactory({ ids: new RandomIdGenerator(), file }).make('RS256');
+      return createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file }).make('RS256');
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
@@ -36,8 +36,12 @@ export function runProgramOn(
   file: string,
   environment: Readonly<Record<string, string>>,
   stderr: number | 'inherit' = 'inherit',
+  args: readonly string[] = [],
 ): ChildProcess & AsyncDisposable {
-  const child = spawn(process.execPath, [file], { ...optionsFor(environment), stdio: ['ignore', stdout, stderr] });
+  const child = spawn(process.execPath, [file, ...args], {
+    ...optionsFor(environment),
+    stdio: ['ignore', stdout, stderr],
+  });
   const end = once(child, 'close');
   return Object.assign(child, {
     async [Symbol.asyncDispose]() {
@@ -80,9 +84,14 @@ function followGroup(leader: ChildProcessWithoutNullStreams): Program {
   };
 }
 
+/** What each program of the tests has in its environment. */
+export function environmentOfPrograms() {
+  const { PATH, COMPILE_CACHE_OF_PROGRAMS } = process.env;
+  return { PATH, NODE_COMPILE_CACHE: COMPILE_CACHE_OF_PROGRAMS };
+}
+
 function optionsFor(environment: Readonly<Record<string, string>>) {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return { cwd: ROOT, env: { PATH, NODE_COMPILE_CACHE, ...environment } };
+  return { cwd: ROOT, env: { ...environmentOfPrograms(), ...environment } };
 }
 
 /** Follows a program that was started in another way. */
@@ -116,20 +125,4 @@ export function followProgram(child: ChildProcessWithoutNullStreams): Program {
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-/** The process ids of the children of a process. */
-export function childrenOf(parent: number): readonly number[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n');
-  return rows
-    .map((row) => row.trim().split(/\s+/).map(Number))
-    .flatMap(([pid, of]) => (pid !== undefined && of === parent ? [pid] : []));
 }

@@ -13,6 +13,8 @@ interface Message {
  */
 export class RecordingProxy implements AsyncDisposable {
   readonly statements: string[] = [];
+  /** The parameters of each statement that is executed, those of one statement in one text. */
+  readonly parameters: string[] = [];
   /** SQLSTATE and message. */
   readonly errors: string[] = [];
   readonly #server: Server;
@@ -49,6 +51,7 @@ export class RecordingProxy implements AsyncDisposable {
   }
 
   #recordStatement(message: Message, change: (statement: string) => string): Message {
+    if (message.type === 'B') this.parameters.push(message.body.toString());
     if (message.type === 'P') this.statements.push(textAt(message.body, message.body.indexOf(0) + 1));
     if (message.type !== 'Q') return message;
     const statement = change(textAt(message.body, 0));

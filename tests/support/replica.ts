@@ -15,13 +15,18 @@ export async function freeBackend(): Promise<Backend> {
 }
 
 /** The service in a separate process, with the demo's clients in memory and a short grace time. */
-export function startReplica({ port, managementPort }: Backend, more: Readonly<Record<string, string>> = {}): Program {
-  return runProgram('config/main.ts', {
+export function startReplica(
+  { port, managementPort }: Backend,
+  more: Readonly<Record<string, string>> = {},
+  nodeArgs: readonly string[] = [],
+): Program {
+  const environment = {
     CLIENT_REPOSITORY: 'memory',
     CLIENTS_FILE: 'config/demo/clients.json',
     PORT: String(port),
     MANAGEMENT_PORT: String(managementPort),
     SHUTDOWN_GRACE_MS: '400',
     ...more,
-  });
+  };
+  return runProgram('config/main.ts', environment, [], nodeArgs);
 }

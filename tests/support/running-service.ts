@@ -80,7 +80,9 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     // As in production, audit lines are on standard output unless there is a file for them.
     if (settings.AUDIT_FILE === undefined) {
       const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
-      container.registerInstance(PARTS.auditOutput, { lines: { write }, measured, checks: [], close: async () => {} });
+      const writeLine = async (line: string) => write(line);
+      const auditLines = { write: writeLine, keep: writeLine };
+      container.registerInstance(PARTS.auditOutput, { lines: auditLines, measured, checks: [], close: async () => {} });
     }
     options.override?.(container);
   });

@@ -1,5 +1,5 @@
-import { freePort } from './free-port.ts';
-import { type Program, runProgram } from './program.ts';
+import type { Program } from './program.ts';
+import { freeBackend, startReplica } from './replica.ts';
 
 /** The service as an operator runs it: a process of its own, with the demo's clients in memory. */
 export interface ServiceProcess {
@@ -8,20 +8,14 @@ export interface ServiceProcess {
   readonly managementUrl: string;
 }
 
+/** Starts it on free ports, without a grace time. Resolves when it listens. */
 export async function startServiceProcess(
   more: Readonly<Record<string, string>> = {},
   nodeArgs: readonly string[] = [],
 ): Promise<ServiceProcess> {
-  const [port, managementPort] = [await freePort(), await freePort()];
-  const environment = {
-    CLIENT_REPOSITORY: 'memory',
-    CLIENTS_FILE: 'config/demo/clients.json',
-    PORT: String(port),
-    MANAGEMENT_PORT: String(managementPort),
-    SHUTDOWN_GRACE_MS: '0',
-    ...more,
-  };
-  const program = runProgram('config/main.ts', environment, [], nodeArgs);
+  const backend = await freeBackend();
+  const program = startReplica(backend, { SHUTDOWN_GRACE_MS: '0', ...more }, nodeArgs);
   await program.printed(/"event":"started"/);
-  return { program, url: `http://127.0.0.1:${port}`, managementUrl: `http://127.0.0.1:${managementPort}` };
+  const urlOf = (port: number) => `http://127.0.0.1:${port}`;
+  return { program, url: urlOf(backend.port), managementUrl: urlOf(backend.managementPort) };
 }

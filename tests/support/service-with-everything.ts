@@ -7,7 +7,7 @@ import { OtlpReceiver } from './otlp-receiver.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 import { SEALED_KEYS } from './sealed-keys.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
-import { createTestDatabase, type TestDatabase } from './test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from './test-database.ts';
 import { WorkloadIssuer } from './workload-issuer.ts';
 
 /** A token request of the client that is registered. */
@@ -17,7 +17,7 @@ export const TOKEN_REQUEST = {
   client_secret: REGISTERED_SECRET,
 };
 
-/** A primary and two workers on PostgreSQL, with the key directory, every method and traces, which have every metric. */
+/** The service on PostgreSQL, with the key directory, every method and traces, which have every metric. */
 export interface ServiceWithEverything extends ServiceProcess, AsyncDisposable {
   readonly database: TestDatabase;
 }
@@ -35,6 +35,7 @@ export async function startServiceWithEverything(
     CLIENT_REPOSITORY: 'postgres',
     ...SEALED_KEYS,
     DATABASE_URL: database.url,
+    ...PATIENT,
     CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
     CLIENT_ASSERTION_ISSUERS_FILE: issuers,
     ...collector.environment,

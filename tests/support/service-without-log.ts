@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { freePort } from './free-port.ts';
 import { send } from './http.ts';
-import { childrenOf, isAlive, runProgramOn } from './program.ts';
+import { runProgramOn } from './program.ts';
 import { readSamples, total } from './read-samples.ts';
 import { until } from './until.ts';
 
 /** The service with a standard output that a test controls, so its start cannot be seen in the log. */
-export async function startServiceOn(stdout: number, environment: Readonly<Record<string, string>>) {
+export async function startServiceOn(stdout: number, environment: Readonly<Record<string, string>> = {}) {
   const [port, managementPort] = [await freePort(), await freePort()];
   const child = runProgramOn(stdout, 'config/main.ts', {
     CLIENT_REPOSITORY: 'memory',
@@ -22,7 +22,6 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
     if (child.exitCode !== null) throw new Error('the service has ended');
     return (await send(managementUrl, '/readyz').catch(() => undefined))?.status === 200;
   }, 'the service is ready');
-  const pids = [child.pid ?? 0, ...childrenOf(child.pid ?? 0)];
 
   return {
     child,
@@ -30,7 +29,7 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
     managementUrl,
     linesLost: async () =>
       total(readSamples((await send(managementUrl, '/metrics')).text), 'auth_log_lines_lost_total'),
-    /** Resolves when the check `log` of /readyz has this note, or none. Workers report it some time after the loss. */
+    /** Resolves when the check `log` of /readyz has this note, or none. */
     untilNote: (note: string | undefined) =>
       until(async () => {
         const answer = await send(managementUrl, '/readyz');
@@ -41,12 +40,11 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
           [{ name: 'log', ready: true, ...(note && { note }) }],
         );
       }, `the note of /readyz is ${note}`),
-    /** Sends SIGTERM. Resolves with the exit code when all processes of the service have ended. */
+    /** Sends SIGTERM. Resolves with the exit code. */
     async terminate(): Promise<number | null> {
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
       const [code] = await ended;
-      await until(() => !pids.some(isAlive), 'all processes have ended');
       return code;
     },
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),

@@ -7,7 +7,7 @@ const dateNow = Date.now;
 const hrtime = process.hrtime.bigint;
 let shift = { wallSeconds: 0, monotonicSeconds: 0 };
 
-/** Reads the file each time: all processes see a shift at once, as they see that of a machine's clock. */
+/** Reads the file each time: a process sees a shift at once, as it sees that of a machine's clock. */
 function current() {
   try {
     shift = { ...shift, ...JSON.parse(readFileSync(file, 'utf8')) };

@@ -1,17 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-
-/** How many sockets a process holds, on Linux. The pipes between Node.js processes are sockets too. */
-export function socketsOf(pid: number): number {
-  const folder = `/proc/${pid}/fd`;
-  const targets = readdirSync(folder).map((fd) => {
-    try {
-      return readlinkSync(`${folder}/${fd}`);
-    } catch {
-      return 'closed meanwhile';
-    }
-  });
-  return targets.filter((target) => target.startsWith('socket:')).length;
-}
+import { readFileSync } from 'node:fs';
 
 const STATES = { established: '01', listening: '0A' };
 

@@ -4,7 +4,7 @@ import { freePort } from './free-port.ts';
 import { type HttpAnswer, send } from './http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from './running-service.ts';
 
-export const OPERATOR_TOKEN = 'operator-token-of-the-tests';
+export const OPERATOR_TOKEN = 'an-operator-token-of-the-test-suites';
 
 /** Starts a service whose management port asks for this token, with the URL of that port. */
 export async function startServiceForOperator(

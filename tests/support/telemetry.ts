@@ -1,5 +1,3 @@
-import { globSync, readFileSync } from 'node:fs';
-import ts from 'typescript';
 import { readSamples } from './read-samples.ts';
 
 /** Labels whose values are the declared routes, what callers do, or the limits of buckets. */
@@ -25,7 +23,7 @@ export function describeMetrics(text: string): readonly string[] {
 export function describeShape(value: unknown, path = ''): readonly string[] {
   if (Array.isArray(value)) return unique(value.flatMap((element) => describeShape(element, `${path}[]`)));
   if (typeof value !== 'object' || value === null) return [`${path}: ${value === null ? 'null' : typeof value}`];
-  const nameOf = (name: string) => (path.endsWith('totals.refusals') ? '*' : name);
+  const nameOf = (name: string) => (path.endsWith('.refusals') ? '*' : name);
   return unique(Object.entries(value).flatMap(([name, member]) => describeShape(member, `${path}.${nameOf(name)}`)));
 }
 
@@ -37,37 +35,6 @@ export function describeLog(text: string): readonly string[] {
     return `${level} ${event}: ${Object.keys(members).toSorted().join(', ')}`.trimEnd();
   });
   return unique(described);
-}
-
-/** Each event that the source writes, in an object or in a type, with its members. `...x`: the members of x. */
-export function describeSourceEvents(): readonly string[] {
-  const files = globSync('{adapters,application,config}/**/*.ts');
-  const described = files.flatMap((file) => {
-    const found: string[] = [];
-    const visit = (node: ts.Node): void => {
-      if (ts.isObjectLiteralExpression(node)) found.push(...eventsOf(node, node.properties));
-      if (ts.isTypeLiteralNode(node) || ts.isInterfaceDeclaration(node)) found.push(...eventsOf(node, node.members));
-      ts.forEachChild(node, visit);
-    };
-    visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true));
-    return found;
-  });
-  return unique(described);
-}
-
-function eventsOf(node: ts.Node, members: ts.NodeArray<ts.ObjectLiteralElementLike | ts.TypeElement>): string[] {
-  const event = members.find((member) => nameOf(member) === 'event');
-  if (event === undefined) return [];
-  const text = event.getText().replace(/^(readonly )?event: |;$/g, '');
-  const texts = /^'\w+'( \| '\w+')*$/.test(text) ? text.replaceAll("'", '').split(' | ') : [];
-  const others = members.filter((member) => member !== event).map(nameOf);
-  const kind = ts.isObjectLiteralExpression(node) ? 'object' : 'type';
-  return texts.map((name) => `${kind} ${name}: ${others.join(', ')}`.trimEnd());
-}
-
-function nameOf(member: ts.ObjectLiteralElementLike | ts.TypeElement): string {
-  if (ts.isSpreadAssignment(member)) return `...${member.expression.getText()}`;
-  return member.name?.getText() ?? member.getText();
 }
 
 function unique(lines: readonly string[]): readonly string[] {

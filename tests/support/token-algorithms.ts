@@ -20,17 +20,17 @@ export const PUBLIC_MEMBERS: Readonly<Record<TokenAlgorithm, readonly string[]>>
 /** Every algorithm but the default, for tests of what it changes. */
 export const OTHER_ALGORITHMS = TOKEN_ALGORITHMS.filter((name) => name !== 'RS256');
 
-/** Whether this is a signature of a JWS by the algorithm, found without the code of the service. */
+/** Whether this is a signature of a JWS in base64url by the algorithm, found without the code of the service. */
 export async function isSignedBy(
   alg: TokenAlgorithm,
   key: KeyHandle | TokenKey | undefined,
-  signature: Uint8Array,
-  data: Uint8Array,
+  signature: string,
+  input: string,
 ): Promise<boolean> {
   if (key === undefined) return false;
   const params = WEB_CRYPTO[alg];
   const { use, kid, alg: _named, ...material } = key as TokenKey;
   const handle =
     key instanceof CryptoKey ? key : await crypto.subtle.importKey('jwk', material, params, true, ['verify']);
-  return crypto.subtle.verify(params, handle, Buffer.from(signature), Buffer.from(data));
+  return crypto.subtle.verify(params, handle, Buffer.from(signature, 'base64url'), Buffer.from(input));
 }

@@ -30,13 +30,16 @@ export class UnreadPipe implements Disposable {
 
   /** Fills what the system keeps for the reader. */
   fill(): void {
+    // A process that has the other one may have made it blocking.
+    const writer = openSync(this.path, constants.O_WRONLY | constants.O_NONBLOCK);
     for (const size of [4_096, 1]) {
       try {
-        for (;;) writeSync(this.writer, `${' '.repeat(size - 1)}\n`);
+        for (;;) writeSync(writer, `${' '.repeat(size - 1)}\n`);
       } catch {
         // EAGAIN: it is full.
       }
     }
+    closeSync(writer);
   }
 
   /** Everything that is in the pipe now. */

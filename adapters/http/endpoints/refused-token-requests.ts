@@ -9,15 +9,15 @@ import { TOKEN_PATH } from './paths.ts';
  * Records each token request that got no token for a reason of HTTP: it was malformed, too much, or met a fault. The use
  * case has recorded what it decided itself, so each request is recorded once. Runs for refused requests only.
  */
-export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (exchange: Exchange) => void {
-  return (exchange) => {
+export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (exchange: Exchange) => Promise<void> {
+  return async (exchange) => {
     const { refusal, requestId, clientAddress, fault } = exchange.state;
     if (refusal === undefined || !isHttpReason(refusal.reason) || !isTokenRequest(exchange)) return;
     // Its line is counted as lost. A second one would be counted too.
     if (isOfAuditLog(fault)) return;
     const origin = { request_id: requestId, remote_address: clientAddress };
     try {
-      auditLog.record({ event: 'token_refused', at: clock.now(), reason: refusal.reason, ...origin });
+      await auditLog.record({ event: 'token_refused', at: clock.now(), reason: refusal.reason, ...origin });
     } catch (fault) {
       // It is counted. The answer tells nothing about a secret, unlike one of the use case, so it may be given.
       if (!isOfAuditLog(fault)) throw fault;

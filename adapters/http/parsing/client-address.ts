@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net';
-import { connectionAddress, withoutMapping } from './request-head.ts';
+import { areTooLarge, connectionAddress, valuesOf, withoutMapping } from './request-head.ts';
 
 /** A range of addresses (CIDR, RFC 4632 section 3.1). */
 export interface Network {
@@ -13,6 +13,12 @@ export type ClientAddress = (request: IncomingMessage) => string;
 
 /** What each hop says about the hop before it, the latest first, parsed when it is asked for; undefined where it names no address. */
 type Claims = Generator<string | undefined>;
+
+/** The header fields in which hops say it. */
+const CLAIMING_FIELDS = [
+  { name: 'forwarded', read: readForwarded },
+  { name: 'x-forwarded-for', read: readXForwardedFor },
+];
 
 /** How many entries of a header are read, from its end. Nobody's list makes a request expensive before it is admitted. */
 const HOPS_MAX = 20;
@@ -42,13 +48,14 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
 
   return (request) => {
     const hop = connectionAddress(request);
-    if (!isTrusted(hop)) return hop;
-    const { forwarded, 'x-forwarded-for': xForwardedFor } = request.headersDistinct;
-    const found = [forwarded && readForwarded(forwarded), xForwardedFor && readXForwardedFor(xForwardedFor)]
-      .filter((claims) => claims !== undefined)
-      .map((claims) => followFrom(hop, claims));
+    // Of too many header fields, Node.js may have dropped the one that counts.
+    if (!isTrusted(hop) || areTooLarge(request.rawHeaders)) return hop;
+    const found = CLAIMING_FIELDS.map(({ name, read }) => ({ read, lines: valuesOf(name, request.rawHeaders) }))
+      .filter(({ lines }) => lines.length > 0)
+      .map(({ read, lines }) => followFrom(hop, read(lines)));
     const [client = hop, other = client] = found;
-    return client === other ? client : hop;
+    // A part of a text keeps the whole text in memory, here a line of header fields.
+    return client === other ? Buffer.from(client).toString() : hop;
   };
 }
 

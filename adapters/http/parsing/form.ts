@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
-import type { Exchange } from '../server/exchange.ts';
+import { dropHead, type Exchange } from '../server/exchange.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
-import type { RequestHead } from './request-head.ts';
+import { areTooLarge, type RequestHead } from './request-head.ts';
 
 /** What a form contains. */
 export interface Form {
@@ -20,12 +20,14 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;
 const RESOURCE = 'resource';
+const NOTHING = Buffer.alloc(0);
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read. A
- * request whose body arrives later than its header fields is not counted meanwhile, and has to be admitted again.
+ * Reads a form body, or returns why it is refused. What the header fields rule out is refused before the body is read,
+ * and then only the Authorization is kept of them. A request whose body arrives later than its header fields is not
+ * counted meanwhile, and has to be admitted again.
  */
 export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<Form, HttpReason>> {
   const refused = refuseByHead(ctx.state.head);
@@ -39,8 +41,10 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.
   const isUpload = ctx.req.readableLength < (contentLength || Number.POSITIVE_INFINITY);
   if (isUpload) load.leave(ctx.state);
+  dropHead(ctx, ctx.state.head.authorization);
   const body = await readBody(ctx.req, contentLength || BODY_MAX_BYTES);
   if (body === undefined) return failure('content_too_large');
+  if (areTooLarge(ctx.req.rawTrailers)) return failure('header_fields_too_large');
   if (isUpload && !load.enter(ctx.state)) return failure('overloaded');
   return decodeForm(body);
 }
@@ -64,19 +68,34 @@ function isFormInUtf8(contentType: string): boolean {
 
 /**
  * Reads a body, or resolves with undefined as soon as it is longer than `maxBytes`; the rest is then discarded as it arrives.
- * Rejects if the request ends early. The bytes are copied into one buffer, since a chunk of one byte needs over a hundred.
+ * Rejects if the request ends early. Most bodies come in one piece. Others are copied into one buffer, which grows with
+ * what arrives: a chunk of one byte needs over a hundred, and a declared length costs the sender nothing.
  */
 function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const endedEarly = () => reject(new Error('the request ended before its body'));
     if (request.destroyed) return endedEarly();
-    const body = Buffer.allocUnsafe(maxBytes);
+    let body: Buffer = NOTHING;
     let length = 0;
     request.on('data', (chunk: Buffer) => {
-      if (length + chunk.length > maxBytes) return resolve(undefined);
-      length += chunk.copy(body, length);
+      const begin = length;
+      length += chunk.length;
+      if (length > maxBytes) {
+        body = NOTHING;
+        return resolve(undefined);
+      }
+      if (begin === 0) {
+        body = chunk;
+        return;
+      }
+      if (length > body.length) body = Buffer.concat([body], Math.min(maxBytes, 2 * length));
+      chunk.copy(body, begin);
     });
-    request.once('end', () => resolve(body.subarray(0, length)));
+    request.once('end', () => {
+      resolve(body.subarray(0, length));
+      // The request keeps its listeners, and with them this buffer, while its secret waits for a verification.
+      body = NOTHING;
+    });
     request.once('error', reject);
     request.once('close', () => {
       // Every request closes. An error for each, with its stack, takes longer to make than the form takes to parse.

@@ -35,6 +35,11 @@ export const EMPTY_HEAD: RequestHead = {
   hasBody: false,
 };
 
+/** What a request may have of header fields: together with `: ` and a line end each, in bytes, and how many. */
+export const HEADER_FIELDS = { maxBytes: 8 * 1024, max: 100 };
+
+const SEPARATORS = ': \r\n'.length;
+
 // The characters of uri-host [ ":" port ] (RFC 9110 section 7.2); empty where the target has no authority.
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
@@ -42,11 +47,22 @@ const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 const AUTHORIZATION = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})(?: +(\S.*))?$/;
 
 /**
+ * Whether these fields, of a head or behind a body, are too many or too large. If too many, Node.js may have dropped some.
+ */
+export function areTooLarge(fields: readonly string[]): boolean {
+  if (fields.length > 2 * HEADER_FIELDS.max) return true;
+  let bytes = (fields.length / 2) * SEPARATORS;
+  for (const text of fields) bytes += text.length;
+  return bytes > HEADER_FIELDS.maxBytes;
+}
+
+/**
  * Reads the head of a request, once, or says why it is refused: Node's parser accepts requests that RFC 9112 forbids, and
  * a proxy in front that reads such a request in another way could be used to smuggle one past it.
  */
 export function readRequestHead(request: IncomingMessage): Result<RequestHead, HttpReason> {
   const { rawHeaders } = request;
+  if (areTooLarge(rawHeaders)) return failure('header_fields_too_large');
   if (!isOneHost(valuesOf('host', rawHeaders), request.httpVersion)) return failure('host_malformed');
 
   const transferEncoding = request.headers['transfer-encoding'];
@@ -63,6 +79,17 @@ export function readRequestHead(request: IncomingMessage): Result<RequestHead, H
   });
 }
 
+/**
+ * Lets go of the header fields of a request, and of those behind its body. Node.js keeps them until the response is sent
+ * and the body has arrived, and many small ones need ten times their bytes. There is no method for it, but Node.js lets
+ * these properties be assigned, and reads none of them again.
+ */
+export function releaseHeaderFields(request: IncomingMessage): void {
+  request.rawHeaders = [];
+  request.headers = {};
+  request.rawTrailers = [];
+}
+
 /** The address that a connection comes from; IPv4 also where the system writes it as IPv6. */
 export function connectionAddress({ socket }: Pick<IncomingMessage, 'socket'>): string {
   return withoutMapping(socket.remoteAddress ?? 'disconnected');
@@ -74,7 +101,7 @@ export function withoutMapping(address: string): string {
 }
 
 /** Every value of a field. Node's `headers` keeps only the first of two Host, Authorization or Content-Type fields. */
-function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
+export function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
   const values: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const field = rawHeaders[index] ?? '';

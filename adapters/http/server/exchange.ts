@@ -7,7 +7,14 @@ import type { Countable, LoadLimit } from '../admission/load-limit.ts';
 import type { RejectionDelay } from '../admission/rejection-delay.ts';
 import { ResponsePacing } from '../admission/response-pacing.ts';
 import type { ClientAddress } from '../parsing/client-address.ts';
-import { connectionAddress, EMPTY_HEAD, type RequestHead, readRequestHead } from '../parsing/request-head.ts';
+import {
+  type Authorization,
+  connectionAddress,
+  EMPTY_HEAD,
+  type RequestHead,
+  readRequestHead,
+  releaseHeaderFields,
+} from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
 import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
 import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
@@ -34,8 +41,8 @@ export interface ExchangeParts extends ParserErrorParts {
   readonly responsePacing?: ResponsePacing;
   /** By default the address of the connection. */
   readonly clientAddress?: ClientAddress;
-  /** Called once with each exchange that ends in a refusal, before it is answered. Must not throw. */
-  readonly onRefusal?: (exchange: Exchange) => void;
+  /** Called once with each exchange that ends in a refusal, which is answered when it resolves. Must not reject. */
+  readonly onRefusal?: (exchange: Exchange) => Promise<void>;
 }
 
 /**
@@ -58,13 +65,15 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
 
     if (enters(ctx)) await readHeadAndContinue(ctx, next).finally(() => load.leave(ctx.state));
     else sendRefusal(ctx, httpRefusal('overloaded'));
-    if (ctx.state.refusal !== undefined) onRefusal?.(ctx);
+    if (ctx.state.refusal !== undefined) await onRefusal?.(ctx);
 
     const line = requestLine(ctx, performance.now() - begin);
     metrics?.count(line);
     if (line.status >= 500) log.error(line);
     else log.info(line);
 
+    // The rest of a body that nobody reads may arrive after the response.
+    dropHead(ctx);
     const { socket } = ctx.req;
     const { refusal, tokenId, isRepeated } = ctx.state;
     const delayMs = refusal === undefined ? 0 : rejectionDelay.delayMs(socket);
@@ -74,29 +83,32 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
   };
 }
 
-/** Lets a response wait, without the head of its request. If too many wait, it is sent at once and ends its connection. */
+/** Lets a response wait. If too many wait, it is sent at once and ends its connection. */
 async function hold(ctx: Exchange, { full }: { readonly full: boolean }, wait: () => Promise<void>): Promise<void> {
-  dropHead(ctx);
   if (full) ctx.set('Connection', 'close');
   else await wait();
 }
 
-/** Lets go of the header fields before a wait. They are up to 16 KiB, and many small ones need ten times as much memory. */
-export function dropHead({ req, state }: Exchange): void {
-  req.rawHeaders = [];
-  req.headers = {};
-  state.head = EMPTY_HEAD;
+/** Lets go of the head before a wait: of everything, or of all but the Authorization. */
+export function dropHead({ req, state }: Exchange, authorization?: Authorization): void {
+  releaseHeaderFields(req);
+  state.head = authorization === undefined ? EMPTY_HEAD : { ...EMPTY_HEAD, authorization };
 }
 
 async function readHeadAndContinue(ctx: Exchange, next: Koa.Next): Promise<void> {
   try {
-    const head = readRequestHead(ctx.req);
-    if (!head.ok) return sendRefusal(ctx, httpRefusal(head.problem, { Connection: 'close' }));
-    ctx.state.head = head.value;
-    await next();
+    if (readHead(ctx)) await next();
   } catch (fault) {
     answerFault(ctx, fault);
   }
+}
+
+/** Whether the head is well-formed. If not, answers with the refusal. */
+function readHead(ctx: Exchange): boolean {
+  const head = readRequestHead(ctx.req);
+  if (head.ok) ctx.state.head = head.value;
+  else sendRefusal(ctx, httpRefusal(head.problem, { Connection: 'close' }));
+  return head.ok;
 }
 
 /** Answers with the refusal. All cases of `invalid_client` that depend on a registration look the same, without a description. */

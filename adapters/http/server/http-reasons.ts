@@ -21,8 +21,9 @@ export const HTTP_REASONS = {
   },
   header_fields_too_large: {
     code: 'header_fields_too_large',
-    description: 'the header fields are larger than 16 KiB',
-    meaning: 'The header fields are larger than 16 KiB. Look for large cookies or for a proxy that adds headers.',
+    description: 'the header fields are larger than 8 KiB, or more than 100',
+    meaning:
+      'The header fields are larger than 8 KiB, or more than 100. Look for large cookies or a proxy that adds headers.',
   },
   request_timeout: {
     code: 'request_timeout',
@@ -175,12 +176,6 @@ export const HTTP_REASONS = {
     code: 'unauthorized',
     meaning:
       'The management port got a token that is not MANAGEMENT_TOKEN. Have the operator enter the current one, or find out who tries.',
-  },
-  operator_checks_exhausted: {
-    code: 'slow_down',
-    description: 'too many wrong tokens: try again later',
-    meaning:
-      'The management port got more wrong tokens than it checks. Find out who tries from this address, and keep the port from them.',
   },
   route_unknown: {
     code: 'not_found',

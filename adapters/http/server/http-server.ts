@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
 import { PipelinedRequests } from '../admission/pipelined-requests.ts';
+import { HEADER_FIELDS } from '../parsing/request-head.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, endConnection, refuseTunnel } from './parser-errors.ts';
@@ -23,10 +24,8 @@ export const HTTP_TIMEOUTS = {
 
 export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
-/** Further connections are closed at once; each open connection needs about 20 KiB. */
+/** Further connections are closed at once. There are fewer where memory or open files are scarce. */
 export const CONNECTIONS_MAX = 10_000;
-
-const HEADER_FIELDS_MAX_BYTES = 16 * 1024;
 
 /** Requests on one connection without a response, the one in progress included. A client that pipelines more is disconnected. */
 const PIPELINED_MAX = 16;
@@ -87,10 +86,13 @@ export class HttpServer {
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: timeouts.checkEveryMs,
-      maxHeaderSize: HEADER_FIELDS_MAX_BYTES,
+      maxHeaderSize: HEADER_FIELDS.maxBytes,
       // Node answers a missing Host without a body; request-head.ts checks it instead.
       requireHostHeader: false,
     });
+    // Further fields are refused by Node.js, or before 22.23 and 24.21 dropped without a word: one more than the limit
+    // shows that there were too many.
+    this.#server.maxHeadersCount = HEADER_FIELDS.max + 1;
     // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for `unreadMs`.
     // A request whose response is not ready is no matter of the client, and may wait longer, for a database for example.
     this.#server.setTimeout(timeouts.unreadMs, (socket: Socket) => {
@@ -121,7 +123,7 @@ export class HttpServer {
       if (connection === undefined) socket.destroy();
       else answerParserError(error, connection, parts);
     });
-    this.#server.on('connect', ({ socket }: IncomingMessage) => refuseTunnel(socket, parts));
+    this.#server.on('connect', (request: IncomingMessage) => refuseTunnel(request, parts));
   }
 
   get listening(): boolean {
@@ -203,7 +205,8 @@ export class HttpServer {
   }
 
   #beginNext(connection: Connection, sent: ServerResponse): void {
-    const { socket, unsent } = connection;
+    const { socket, unsent, lastRequest } = connection;
+    if (sent.req === lastRequest && lastRequest.complete) connection.lastRequest = undefined;
     if (unsent[0] !== sent) return;
     unsent.shift();
     const [next] = unsent;

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { OperatorChecks } from '../admission/operator-checks.ts';
 import type { Authorization } from '../parsing/request-head.ts';
-import { type Exchange, sendRefusal, signalOfClose } from './exchange.ts';
+import { type Exchange, sendRefusal } from './exchange.ts';
 import { httpRefusal } from './http-refusal.ts';
 
 /** Two header lines, since not every browser reads two challenges in one. `Basic` makes it ask for a password. */
@@ -9,37 +8,24 @@ const CHALLENGES = ['Basic realm="management", charset="UTF-8"', 'Bearer realm="
 
 /**
  * Access with the operator's token, which is sent as a bearer token (RFC 6750 section 2.1), or as the password of `Basic` credentials
- * with any user name (RFC 7617), so that a browser can ask for it.
+ * with any user name (RFC 7617), so that a browser can ask for it. Guesses are not slowed down: the token has at least
+ * 32 characters, and a brake would keep the operator out while somebody guesses.
  */
 export class OperatorAccess {
   readonly #digest: Buffer;
-  readonly #checks: OperatorChecks;
 
-  /** @param token the token, or its digest. */
-  constructor(token: string | Buffer, checks: OperatorChecks) {
-    this.#digest = typeof token === 'string' ? digestOf(token) : token;
-    this.#checks = checks;
-  }
-
-  /** Access with the same token, whose checks wait apart: guesses at one port do not keep the operator from another. */
-  withChecks(checks: OperatorChecks): OperatorAccess {
-    return new OperatorAccess(this.#digest, checks);
+  constructor(token: string) {
+    this.#digest = digestOf(token);
   }
 
   /** Whether the request has the token. If not, answers with the refusal. */
-  async admits(ctx: Exchange): Promise<boolean> {
+  admits(ctx: Exchange): boolean {
     const { authorization } = ctx.state.head;
     if (authorization.kind === 'repeated') return refuse(ctx, 'authorization_repeated');
     if (authorization.kind === 'malformed') return refuse(ctx, 'authorization_malformed');
     const presented = presentedToken(authorization);
     if (presented === undefined) return challenge(ctx, 'token_missing');
-
-    if (!(await this.#checks.wait(signalOfClose(ctx.res)))) return refuse(ctx, 'operator_checks_exhausted');
-    // Nobody learns from a check whose answer nobody reads.
-    if (ctx.req.socket.destroyed) return refuse(ctx, 'client_disconnected');
-    if (timingSafeEqual(digestOf(presented), this.#digest)) return true;
-    this.#checks.countWrong();
-    return challenge(ctx, 'operator_token_wrong');
+    return timingSafeEqual(digestOf(presented), this.#digest) || challenge(ctx, 'operator_token_wrong');
   }
 }
 

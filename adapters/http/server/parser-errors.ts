@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import type { RequestCounter, RequestLog } from '../../../application/ports/telemetry.ts';
-import { connectionAddress } from '../parsing/request-head.ts';
+import { areTooLarge, connectionAddress } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
 import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
 
@@ -11,7 +11,8 @@ export interface Connection {
   readonly socket: Socket;
   /** The responses that are not sent yet, oldest first. */
   readonly unsent: ServerResponse[];
-  lastRequest?: IncomingMessage;
+  /** The latest one, until it has arrived and is answered. */
+  lastRequest?: IncomingMessage | undefined;
 }
 
 export interface ParserErrorParts {
@@ -70,10 +71,13 @@ export function answerParserError(
 }
 
 /** Answers CONNECT (RFC 9110 section 9.3.6), for which Node.js hands over a bare socket, with the 401 of a request without a token. */
-export function refuseTunnel(socket: Socket, parts: ParserErrorParts): void {
+export function refuseTunnel({ socket, rawHeaders }: IncomingMessage, parts: ParserErrorParts): void {
   // Node no longer handles them for this socket.
   for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
-  answerAndLog(socket, httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' }), parts);
+  const refusal = areTooLarge(rawHeaders)
+    ? httpRefusal('header_fields_too_large')
+    : httpRefusal('token_missing', { 'WWW-Authenticate': 'Bearer' });
+  answerAndLog(socket, refusal, parts);
 }
 
 /**

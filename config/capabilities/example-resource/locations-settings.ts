@@ -25,7 +25,7 @@ export const LOCATIONS_SETTINGS = settingsGroup({
   rows: {
     HOST: CORE_GROUPS.listening.rows.HOST,
     PORT: wholeNumber(0, 65_535).default(8082).describe('port to listen on. `0` is any free port'),
-    SHUTDOWN_DRAIN_MS: CORE_GROUPS.processes.rows.SHUTDOWN_DRAIN_MS,
+    SHUTDOWN_DRAIN_MS: CORE_GROUPS.shutdown.rows.SHUTDOWN_DRAIN_MS,
     JWKS_URI: httpUrl().describe("http or https URL of the issuer's key set, such as `http://127.0.0.1:8080/oauth2/jwks`. Use https on a network that others can reach: anyone who can change the answer can sign tokens"),
     JWKS_TIMEOUT_MS: wholeNumber(100, 30_000).default(2_000).describe('milliseconds that a request waits for the key set before it is answered 503'),
     JWKS_COOLDOWN_SECONDS: wholeNumber(1, 300).default(5).describe("minimum number of seconds between two fetches. Less than the issuer's `KEY_PUBLICATION_SECONDS`, so that a new key is found before it signs"),

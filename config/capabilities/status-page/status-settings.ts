@@ -5,9 +5,10 @@ import { invisibleEnd } from '../../settings/invisible-ends.ts';
 import { type Environment, settingsGroup } from '../../settings/read-environment.ts';
 import { text } from '../../settings/setting-kinds.ts';
 
-/** The characters of a bearer token (RFC 6750 section 2.1), so that it can be sent as one. */
-const FORM = /^[\w.~+/=-]{16,1024}$/;
-const FORM_IN_WORDS = '16 to 1024 letters, digits and -._~+/=';
+/** The characters of a bearer token (RFC 6750 section 2.1), and so many that nobody guesses it. */
+const FORM = /^[\w.~+/=-]{32,1024}$/;
+const FORM_IN_WORDS = '32 to 1024 letters, digits and -._~+/=';
+const FIX = 'openssl rand -base64 32 makes one';
 
 // biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const STATUS_SETTINGS = settingsGroup({
@@ -30,7 +31,7 @@ function hasNoPort(given: Environment): boolean {
 function managementToken() {
   return z
     .string()
-    .regex(FORM, `must be ${FORM_IN_WORDS}`)
+    .regex(FORM, `must be ${FORM_IN_WORDS}: ${FIX}`)
     .transform((value) => new SecretText(value))
     .meta({ values: FORM_IN_WORDS.replace(/\S+$/, '`$&`') });
 }
@@ -38,6 +39,6 @@ function managementToken() {
 /** The token in a file of one line, as container engines mount secrets. Fails with the rule, never with the text. */
 export function readManagementToken(content: string): Result<SecretText, readonly string[]> {
   const token = content.replace(/[\r\n]+$/, '');
-  const rule = invisibleEnd(token) ?? `must contain one line of ${FORM_IN_WORDS}`;
+  const rule = invisibleEnd(token) ?? `must contain one line of ${FORM_IN_WORDS}: ${FIX}`;
   return FORM.test(token) ? success(new SecretText(token)) : failure([rule]);
 }

@@ -9,6 +9,7 @@ import { SqliteKeyRing } from '../../../adapters/sqlite/key-directory/sqlite-key
 import type { Dependency } from '../../../application/ports/health-check.ts';
 import type { KeyRingStore, SealedKey } from '../../../application/ports/key-ring-store.ts';
 import { manageKeys } from '../../../config/capabilities/keys-program.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { runProgram } from '../../support/program.ts';
@@ -58,7 +59,7 @@ describe('npm run keys', () => {
   it('lists the keys with their states and the ids of their secrets, which it does not need', async () => {
     const secrets = readKeySecrets(Buffer.alloc(32, 7).toString('base64'));
     if (!secrets.ok) throw new Error('no secret');
-    const made = await new JoseKeySealer(secrets.value, () => secrets).make('ES256');
+    const made = await new JoseKeySealer(threadsAtOnce, secrets.value, () => secrets).make('ES256');
     const plan = aKey(made.kid, 1, { algorithm: 'ES256', signsFrom: now() - 5 });
     await store.add({ ...plan, sealed: await made.seal(plan) });
     await store.add(aKey('retired', 0, { algorithm: 'ES256' }));

@@ -47,8 +47,10 @@ describe('the programs of package.json', () => {
     expect(answer?.text).not.toContain('its-secret');
   });
 
-  it('name the default of the demo', () => {
-    expect(answerArguments(DEMO_PAGE, ['--help'])?.text).toMatch(/^ {2}WORKERS .*; default 1$/m);
+  it('name no setting that the demo has itself', () => {
+    const text = answerArguments(DEMO_PAGE, ['--help'])?.text;
+    expect(text).toMatch(/^ {2}PORT .*; default 8080$/m);
+    expect(text).not.toMatch(/^ {2}(CLIENT|DATABASE)/m);
   });
 
   it('start without arguments', () => {

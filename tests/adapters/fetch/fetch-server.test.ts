@@ -63,6 +63,15 @@ it('answers several requests at once', async () => {
   expect(new Set(ids).size).toBe(100);
 });
 
+it.each([
+  ['more than 100 header fields', Object.fromEntries(Array.from({ length: 101 }, (_, number) => [`x-${number}`, '']))],
+  ['more than 8 KiB of header fields', { 'x-large': 'x'.repeat(8_192) }],
+])('refuses %s', async (_what, headers) => {
+  const response = await service.fetch(post(new URLSearchParams(FORM), { headers }));
+  expect(response.status).toBe(431);
+  expect(await response.json()).toMatchObject({ error: 'invalid_request' });
+});
+
 it('stops reading a body that does not end', async () => {
   let sent = 0;
   const cancel = () => {
@@ -165,8 +174,8 @@ it('refuses two Authorization fields, which a Request joins', async () => {
 });
 
 it('refuses settings that have no effect, and reports all problems of the others', async () => {
-  await expect(openFetchService({ ...SETTINGS, PORT: '8080', WORKERS: '2' })).rejects.toThrow(
-    'PORT, WORKERS: must not be set, since no port is opened here',
+  await expect(openFetchService({ ...SETTINGS, PORT: '8080', HOST: '0.0.0.0' })).rejects.toThrow(
+    'HOST, PORT: must not be set, since no port is opened here',
   );
   const settings = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE, TOKEN_LIFETIME_SECONDS: '0' };
   await expect(openFetchService(settings)).rejects.toThrow(
@@ -194,7 +203,7 @@ it('reports what is doubtful in its settings, and in no others', async () => {
 });
 
 it('opens no management port for an empty MANAGEMENT_PORT', async () => {
-  const settings = { ...SETTINGS, MANAGEMENT_PORT: '', MANAGEMENT_TOKEN: 'an-operator-token' };
+  const settings = { ...SETTINGS, MANAGEMENT_PORT: '', MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' };
   await expect(openFetchService(settings)).rejects.toThrow('set MANAGEMENT_PORT=8081');
 });
 

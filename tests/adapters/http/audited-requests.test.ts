@@ -160,7 +160,7 @@ describe('a token request that the service could not decide', () => {
   describe('because its line cannot be written', () => {
     const lost: AuditEvent[] = [];
     const auditLog: AuditLog = {
-      record(event) {
+      async record(event) {
         if (event.event.startsWith('key_')) return;
         lost.push(event);
         throw new DependencyUnavailable('audit log', new Error('no space left'));

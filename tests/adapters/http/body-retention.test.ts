@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
+import { clientAddressBehind } from '../../../adapters/http/parsing/client-address.ts';
 import { requestToken } from '../../support/http.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
@@ -33,6 +35,21 @@ describe('what the service keeps of a request', () => {
       const [client_id, client_secret] = [`an-unknown-client-${number}`, 'a-wrong-secret'];
       return requestToken(service().url, { grant_type: 'client_credentials', client_id, client_secret, more: PAD });
     }, 401));
+});
+
+describe('what the service keeps of a request behind a proxy', () => {
+  it('is far less than its header fields, when it knows the address from one of them', () => {
+    const addresses: string[] = [];
+    const addressOf = clientAddressBehind([{ address: '127.0.0.1', prefixBits: 8 }]);
+    const requestFrom = (number: number) => {
+      const line = `${PAD.slice(0, 7_000)}${number}, 203.0.113.${100 + (number % 100)}`;
+      return { socket: { remoteAddress: '127.0.0.1' }, rawHeaders: ['X-Forwarded-For', line] } as IncomingMessage;
+    };
+    const before = heapBytes();
+    for (let number = 0; number < REQUESTS; number += 1) addresses.push(addressOf(requestFrom(number)));
+    expect(addresses[7]).toBe('203.0.113.107');
+    expect(heapBytes() - before).toBeLessThan((REQUESTS * 7_000) / 2);
+  });
 });
 
 describe('what the service keeps of a request with TOKEN_REUSE_SECONDS', () => {

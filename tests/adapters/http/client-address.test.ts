@@ -199,10 +199,14 @@ describe('the address of a client without trusted proxies', () => {
   });
 });
 
+function rawHeadersOf(headers: Readonly<Record<string, readonly string[]>>): string[] {
+  return Object.entries(headers).flatMap(([name, lines]) => lines.flatMap((line) => [name, line]));
+}
+
 describe('clientAddressBehind', () => {
   const addressOf = clientAddressBehind([{ address: '127.0.0.1', prefixBits: 32 }]);
   const from = (remoteAddress: string | undefined, headers: Readonly<Record<string, string[]>> = {}) =>
-    addressOf({ socket: { remoteAddress }, headersDistinct: headers } as unknown as IncomingMessage);
+    addressOf({ socket: { remoteAddress }, rawHeaders: rawHeadersOf(headers) } as IncomingMessage);
 
   it('knows a trusted proxy whose IPv4 address the system writes as IPv6', () => {
     expect(from('::ffff:127.0.0.1', { forwarded: ['for=192.0.2.1'] })).toBe('192.0.2.1');
@@ -216,7 +220,8 @@ describe('clientAddressBehind', () => {
   it.each(['Forwarded', 'X-Forwarded-For'])('reads %s in linear time, however it is written', (name) => {
     // In quadratic time, this would not end before the test's deadline.
     for (const filler of [' ', 'a=', '"\\', ',', '"', '[1.', 'for=']) {
-      const line = `for=192.0.2.1,${filler.repeat(500_000)}!`;
+      const line = `for=192.0.2.1,${filler.repeat(4_000 / filler.length)}!`;
+      for (let time = 0; time < 1_000; time += 1) from('127.0.0.1', { [name.toLowerCase()]: [line] });
       expect(from('127.0.0.1', { [name.toLowerCase()]: [line] })).toBe('127.0.0.1');
     }
   });
@@ -257,11 +262,11 @@ describe('clientAddressBehind', () => {
   });
 
   it.each([
-    ['X-Forwarded-For', ['::1,'.repeat(3_700) + '127.0.0.1,'.repeat(19)]],
-    ['X-Forwarded-For', [...Array<string>(800).fill('::1'), ...Array<string>(20).fill('127.0.0.1')]],
-    ['Forwarded', ['for="[::1]",'.repeat(1_200)]],
-    ['Forwarded', [...Array<string>(800).fill('for="[::1]"'), ...Array<string>(20).fill('for=127.0.0.1')]],
-  ])('parses at most 20 entries of a %s of 16 KB', (name, lines) => {
+    ['X-Forwarded-For', ['::1,'.repeat(1_900) + '127.0.0.1,'.repeat(19)]],
+    ['X-Forwarded-For', [...Array<string>(80).fill('::1'), ...Array<string>(20).fill('127.0.0.1')]],
+    ['Forwarded', ['for="[::1]",'.repeat(600)]],
+    ['Forwarded', [...Array<string>(80).fill('for="[::1]"'), ...Array<string>(20).fill('for=127.0.0.1')]],
+  ])('parses at most 20 entries of a %s of 8 KB, or in 100 lines', (name, lines) => {
     const spies = [
       jest.spyOn(RegExp.prototype, 'exec'),
       ...(['split', 'trim', 'matchAll'] as const).map((method) => jest.spyOn(String.prototype, method)),

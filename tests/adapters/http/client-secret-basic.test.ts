@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { type FormFields, type HttpAnswer, requestToken, send } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../../support/running-service.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
@@ -27,7 +28,7 @@ describe('client_secret_basic', () => {
   const clients: Record<string, unknown>[] = [GOOD_CLIENT];
   beforeAll(async () => {
     for (const [, client_id, secret] of ODD) {
-      clients.push({ ...GOOD_CLIENT, client_id, client_secret: await encodeWithBcrypt(secret, 4) });
+      clients.push({ ...GOOD_CLIENT, client_id, client_secret: await bcryptEncoder(atOnce)(secret, 4) });
     }
   });
   const service = serviceForSuite({

@@ -35,10 +35,16 @@ describe('what Node’s HTTP parser refuses', () => {
     ['a length that is not a number', 400, 'request_malformed', `${POST}Content-Length: +5\r\n\r\nabcde`],
     ['a broken chunk', 400, 'request_malformed', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
     [
-      'header fields over 16 KiB',
+      'header fields over 8 KiB',
       431,
       'header_fields_too_large',
-      `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(17_000)}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(9_000)}\r\n\r\n`,
+    ],
+    [
+      'more than 100 header fields',
+      431,
+      'header_fields_too_large',
+      `GET / HTTP/1.1\r\nHost: x\r\n${'A:\r\n'.repeat(99)}Connection: close\r\n\r\n`,
     ],
     [
       'a header section that does not end in time',

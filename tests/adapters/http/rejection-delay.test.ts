@@ -105,9 +105,9 @@ describe('a rejection that waits', () => {
     const server = createHttpServer([route], { rejectionDelay });
     const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
     const socket = connect(port, '127.0.0.1');
-    socket.write(`GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(9_000)}\r\n\r\n`.repeat(2));
+    socket.write(`GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(7_000)}\r\n\r\n`.repeat(2));
     await until(() => rejectionDelay.waiting === 1, 'the second rejection waits');
-    expect(contexts.map(({ req }) => req.rawHeaders.length)).toEqual([4, 0]);
+    expect(contexts.map(({ req }) => req.rawHeaders.length)).toEqual([0, 0]);
     expect(contexts.at(-1)).toMatchObject({
       req: { headers: {} },
       state: { head: { authorization: { kind: 'absent' } } },

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { type HttpAnswer, requestToken, send } from '../../support/http.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
@@ -15,7 +16,7 @@ import {
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../support/running-service.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
 const AUDIENCE = 'https://auth.example.com';
@@ -147,7 +148,7 @@ describe('the parameter resource, if storage is unavailable', () => {
 async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOptions> {
   if (database === undefined) return { clients: CLIENTS };
   await migrateDatabase(database.url);
-  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url };
+  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
   // The first start creates the table of the clients.
   await (await startServiceUnderTest({ environment })).stop();
   const table = clientsTable(database);
@@ -162,5 +163,5 @@ async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOp
 }
 
 function plainHash(): Promise<string> {
-  return encodeWithBcrypt('plain-secret', 4);
+  return bcryptEncoder(atOnce)('plain-secret', 4);
 }

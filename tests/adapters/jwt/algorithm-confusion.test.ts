@@ -8,6 +8,7 @@ import type { KeyPair, SigningKey } from '../../../application/ports/key-provide
 import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { encode } from '../../hostile/token-forge.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { knownKeyFactory } from '../../support/known-key.ts';
 import { isSignedBy } from '../../support/token-algorithms.ts';
@@ -30,9 +31,9 @@ beforeAll(async () => {
   });
 });
 
-const token = (header: object, sign: SigningKey['sign']) => {
+const token = async (header: object, sign: (input: string) => string | Promise<string>) => {
   const input = `${encode(header)}.${encode(CLAIMS)}`;
-  return `${input}.${Buffer.from(sign(Buffer.from(input))).toString('base64url')}`;
+  return `${input}.${await sign(input)}`;
 };
 const refusal = (problem: string) => ({ ok: false, problem });
 const pairs = TOKEN_ALGORITHMS.flatMap((one) =>
@@ -49,14 +50,14 @@ describe.each(pairs)('a token that names the key for %s and the algorithm %s', (
   it('is refused for its algorithm, whichever of the two keys, or whose other key, signed it', async () => {
     const { kid } = trusted[of];
     for (const { sign } of [trusted[of], trusted[named], attackers[of], attackers[named]]) {
-      expect(await verifier.verify(token({ kid, alg: named }, sign))).toEqual(refusal('token_algorithm_refused'));
+      expect(await verifier.verify(await token({ kid, alg: named }, sign))).toEqual(refusal('token_algorithm_refused'));
     }
   });
 
   it('is refused for its signature if it claims the right algorithm instead', async () => {
     const { kid } = trusted[of];
     for (const { sign } of [trusted[named], attackers[of], attackers[named]]) {
-      expect(await verifier.verify(token({ kid, alg: of }, sign))).toEqual(refusal('token_signature_wrong'));
+      expect(await verifier.verify(await token({ kid, alg: of }, sign))).toEqual(refusal('token_signature_wrong'));
     }
   });
 });
@@ -66,9 +67,9 @@ it('refuses RS256 and PS256 by one and the same key, whichever of them it is for
   for (const [of, other] of Object.entries(factories)) {
     const { kid, privateKey } = trusted[of as 'RS256'];
     const file = { key: privateKey, kid };
-    const { sign } = await createKeyFactory({ ids: new RandomIdGenerator(), file }).make(other);
-    expect(await verifier.verify(token({ kid, alg: other }, sign))).toEqual(refusal('token_algorithm_refused'));
-    expect(await verifier.verify(token({ kid, alg: of }, sign))).toEqual(refusal('token_signature_wrong'));
+    const { sign } = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file }).make(other);
+    expect(await verifier.verify(await token({ kid, alg: other }, sign))).toEqual(refusal('token_algorithm_refused'));
+    expect(await verifier.verify(await token({ kid, alg: of }, sign))).toEqual(refusal('token_signature_wrong'));
   }
 });
 
@@ -88,9 +89,9 @@ describe.each(TOKEN_ALGORITHMS)('the public key for %s as the secret of an HMAC'
   it.each(Object.entries(SECRETS))('signs nothing, as %s', async (_form, secretOf) => {
     const { kid, privateKey } = trusted[alg];
     const secret = secretOf(createPublicKey(privateKey));
-    const hmac = (input: Uint8Array) => createHmac('sha256', secret).update(input).digest();
-    expect(await verifier.verify(token({ kid, alg: 'HS256' }, hmac))).toEqual(refusal('token_algorithm_refused'));
-    expect(await verifier.verify(token({ kid, alg }, hmac))).toEqual(refusal('token_signature_wrong'));
+    const hmac = (input: string) => createHmac('sha256', secret).update(input).digest('base64url');
+    expect(await verifier.verify(await token({ kid, alg: 'HS256' }, hmac))).toEqual(refusal('token_algorithm_refused'));
+    expect(await verifier.verify(await token({ kid, alg }, hmac))).toEqual(refusal('token_signature_wrong'));
   });
 
   it.each([
@@ -109,7 +110,7 @@ describe.each(TOKEN_ALGORITHMS)('the public key for %s as the secret of an HMAC'
     null,
   ])('names no algorithm %j', async (odd) => {
     const { kid, sign } = trusted[alg];
-    expect(await verifier.verify(token({ kid, alg: odd }, sign))).toEqual(refusal('token_algorithm_refused'));
+    expect(await verifier.verify(await token({ kid, alg: odd }, sign))).toEqual(refusal('token_algorithm_refused'));
   });
 });
 
@@ -133,20 +134,26 @@ describe.each(['ES256', 'EdDSA'] as const)('a signature by %s', (alg) => {
     ],
   ])('is refused %s', async (_what, change) => {
     const { kid, sign } = trusted[alg];
-    const changed = token({ kid, alg }, (input) => change(Buffer.from(sign(input))));
+    const changed = await token({ kid, alg }, async (input) =>
+      change(Buffer.from(await sign(input), 'base64url')).toString('base64url'),
+    );
     expect(await verifier.verify(changed)).toEqual(refusal('token_signature_wrong'));
   });
 
   it('is refused in DER, as OpenSSL writes that of ES256', async () => {
     const { kid, privateKey } = trusted.ES256;
-    const der = token({ kid, alg: 'ES256' }, (input) => signDer('sha256', input, privateKey));
+    const der = await token({ kid, alg: 'ES256' }, (input) =>
+      signDer('sha256', Buffer.from(input), privateKey).toString('base64url'),
+    );
     expect(await verifier.verify(der)).toEqual(refusal('token_signature_wrong'));
   });
 
   it('is refused by a key of another curve with the same id', async () => {
     const { kid } = trusted[alg];
     const other = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
-    const forged = token({ kid, alg }, (input) => signDer('sha384', input, { key: other, dsaEncoding: 'ieee-p1363' }));
+    const forged = await token({ kid, alg }, (input) =>
+      signDer('sha384', Buffer.from(input), { key: other, dsaEncoding: 'ieee-p1363' }).toString('base64url'),
+    );
     expect(await verifier.verify(forged)).toEqual(refusal('token_signature_wrong'));
   });
 });
@@ -155,13 +162,14 @@ it('refuses the second signature of ES256 over the same bytes, which everyone ca
   const { kid, sign } = trusted.ES256;
   const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
   const other = (right: Buffer) => order - BigInt(`0x${right.toString('hex', 32)}`);
-  const right = token({ kid, alg: 'ES256' }, sign);
+  const right = await token({ kid, alg: 'ES256' }, sign);
   const [head, payload, signature = ''] = right.split('.');
   const bytes = Buffer.from(signature, 'base64url');
-  const mirrored = Buffer.from(bytes.toString('hex', 0, 32) + other(bytes).toString(16).padStart(64, '0'), 'hex');
-  const respelled = `${head}.${payload}.${mirrored.toString('base64url')}`;
+  const numbers = bytes.toString('hex', 0, 32) + other(bytes).toString(16).padStart(64, '0');
+  const mirrored = Buffer.from(numbers, 'hex').toString('base64url');
+  const respelled = `${head}.${payload}.${mirrored}`;
   expect(await verifier.verify(right)).toMatchObject({ ok: true });
   expect(await verifier.verify(respelled)).toEqual(refusal('token_malformed'));
   // It is a right signature for everyone else.
-  expect(await isSignedBy('ES256', trusted.ES256.publicKey, mirrored, Buffer.from(`${head}.${payload}`))).toBe(true);
+  expect(await isSignedBy('ES256', trusted.ES256.publicKey, mirrored, `${head}.${payload}`)).toBe(true);
 });

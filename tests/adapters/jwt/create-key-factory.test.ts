@@ -2,9 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
-const fresh = () => createKeyFactory({ ids: new RandomIdGenerator() });
+const fresh = () => createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce });
 
 describeKeyFactory('createKeyFactory in memory', async () => fresh());
 for (const algorithm of OTHER_ALGORITHMS) {

@@ -8,10 +8,11 @@ import { type KeySecret, readKeySecrets } from '../../../adapters/jwt/key-secret
 import type { KeyPlan } from '../../../domain/key-chain.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { TOKEN_ALGORITHMS } from '../../../domain/token-key.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { isSignedBy, PUBLIC_MEMBERS } from '../../support/token-algorithms.ts';
 
 const PLAN: KeyPlan = { algorithm: 'ES256', step: 7, signsFrom: 1_800_000_000, verifiesUntil: 1_800_090_000 };
-const DATA = new TextEncoder().encode('to be signed');
+const DATA = 'to be signed';
 
 function secrets(count: number): readonly KeySecret[] {
   const lines = Array.from({ length: count }, () => randomBytes(32).toString('base64'));
@@ -21,7 +22,7 @@ function secrets(count: number): readonly KeySecret[] {
 }
 
 const [CURRENT, OLD, OTHER] = secrets(3) as [KeySecret, KeySecret, KeySecret];
-const sealerOf = (...own: readonly KeySecret[]) => new JoseKeySealer(own, () => success(own));
+const sealerOf = (...own: readonly KeySecret[]) => new JoseKeySealer(threadsAtOnce, own, () => success(own));
 
 /** A text that somebody with the secret has sealed. */
 function sealed(content: object, header: object = {}): Promise<string> {
@@ -48,8 +49,8 @@ describe('a sealed key', () => {
     expect([pair.kid, pair.alg]).toEqual([made.kid, algorithm]);
     expect(await calculateJwkThumbprint({ ...pair.jwk })).toBe(made.kid);
     expect(Object.keys(pair.jwk).toSorted()).toEqual(PUBLIC_MEMBERS[algorithm]);
-    expect(await isSignedBy(algorithm, pair.jwk, pair.sign(DATA), DATA)).toBe(true);
-    expect(await isSignedBy(algorithm, pair.publicKey, pair.sign(DATA), DATA)).toBe(true);
+    expect(await isSignedBy(algorithm, pair.jwk, await pair.sign(DATA), DATA)).toBe(true);
+    expect(await isSignedBy(algorithm, pair.publicKey, await pair.sign(DATA), DATA)).toBe(true);
   });
 
   it('is sealed with the first secret, and opened with any', async () => {
@@ -77,7 +78,7 @@ describe('a sealed key', () => {
 
   it('is opened once its secret is in the file again, without a restart', async () => {
     let own = [OTHER];
-    const sealer = new JoseKeySealer(own, () => success(own));
+    const sealer = new JoseKeySealer(threadsAtOnce, own, () => success(own));
     expect((await sealer.open(seal)).state).toBe('locked');
     own = [OTHER, CURRENT];
     expect((await sealer.open(seal)).state).toBe('opened');
@@ -86,7 +87,9 @@ describe('a sealed key', () => {
   it('is sealed with what is first in the file at that moment; and is not, while the file cannot be read', async () => {
     let own = [OLD];
     let isReadable = true;
-    const sealer = new JoseKeySealer(own, () => (isReadable ? success(own) : failure(['cannot be read'])));
+    const sealer = new JoseKeySealer(threadsAtOnce, own, () =>
+      isReadable ? success(own) : failure(['cannot be read']),
+    );
     const made = await sealer.make('ES256');
     own = [CURRENT, OLD];
     expect(secretIdOf(await made.seal(PLAN))).toBe(CURRENT.id);

@@ -8,6 +8,7 @@ import type { KeyFactory } from '../../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeKeyFactory } from '../../contracts/key-factory.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
 const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -23,7 +24,7 @@ const KEYS = {
 function factoryOf(text: string, algorithm: TokenAlgorithm = 'RS256'): KeyFactory {
   const file = readKeyFile(text, algorithm);
   if (!file.ok) throw new Error(file.problem.join());
-  return createKeyFactory({ ids: new RandomIdGenerator(), file: file.value });
+  return createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file: file.value });
 }
 
 describeKeyFactory('createKeyFactory with a PEM file', async () => factoryOf(pem(KEY)));
@@ -66,7 +67,7 @@ describe('createKeyFactory with a key file', () => {
 describe('readKeyFile', () => {
   const noKey = 'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK';
   const convert = 'convert it with openssl pkey -in <this file> -out <new file>';
-  const weak = 'must be an RSA key of at least 2048 bits with an odd public exponent of at least 3';
+  const weak = 'must be an RSA key of 2048 to 4096 bits with an odd public exponent of at least 3';
   const noPair = 'must have d, p and q that belong to n and e';
   const badKid = 'must have a kid of 1 to 255 printable characters';
   const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });

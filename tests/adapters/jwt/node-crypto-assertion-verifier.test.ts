@@ -7,15 +7,16 @@ import {
 } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts';
 import { compactJws, generateSigningKey, parsed } from '../../support/assertions.ts';
+import { atOnce } from '../../support/at-once.ts';
 
-describeAssertionVerifier('NodeCryptoAssertionVerifier', () => new NodeCryptoAssertionVerifier());
+describeAssertionVerifier('NodeCryptoAssertionVerifier', () => new NodeCryptoAssertionVerifier({ run: atOnce }));
 
 describe('NodeCryptoAssertionVerifier', () => {
   const assertionBy = ({ algorithm, seal }: ReturnType<typeof generateSigningKey>) =>
     parsed(compactJws({ alg: algorithm }, { sub: 'client', aud: 'issuer', exp: 1 }, seal));
 
   it('keeps the imported keys that verified something, and no others', async () => {
-    const verifier = new NodeCryptoAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
     const [right, wrong] = [generateSigningKey('ES256'), generateSigningKey('ES256')];
     await verifier.verify(assertionBy(wrong), [right.jwk]);
     await verifier.verify(assertionBy(wrong), []);
@@ -25,7 +26,7 @@ describe('NodeCryptoAssertionVerifier', () => {
   });
 
   it(`keeps at most ${IMPORTED_KEYS_MAX} imported keys, and verifies with every other one too`, async () => {
-    const verifier = new NodeCryptoAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
     const first = generateSigningKey('EdDSA');
     await verifier.verify(assertionBy(first), [first.jwk]);
     for (let count = 0; count < IMPORTED_KEYS_MAX + 10; count += 1) {
@@ -38,7 +39,7 @@ describe('NodeCryptoAssertionVerifier', () => {
   });
 
   it('keeps the keys that were used last', async () => {
-    const verifier = new NodeCryptoAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
     const [used, unused] = [generateSigningKey('RS256'), generateSigningKey('RS256')];
     for (const pair of [used, unused]) await verifier.verify(assertionBy(pair), [pair.jwk]);
     for (let count = 0; count < IMPORTED_KEYS_MAX - 1; count += 1) {
@@ -82,7 +83,7 @@ describe('NodeCryptoAssertionVerifier', () => {
           return 'the key';
         },
       };
-      expect(await new NodeCryptoAssertionVerifier().verify(forged, [watched])).toBe('signature_wrong');
+      expect(await new NodeCryptoAssertionVerifier({ run: atOnce }).verify(forged, [watched])).toBe('signature_wrong');
       // OpenSSL refuses at once what is not less than the modulus or not as long: a decoy is tried in place of the key.
       expect(imports).toEqual(used);
     },
@@ -91,9 +92,12 @@ describe('NodeCryptoAssertionVerifier', () => {
   it('tries keys for two milliseconds in one pass of the event loop, and goes on in the next one', async () => {
     let now = 0;
     // Each key takes a millisecond: the clock is read before and behind it.
-    const verifier = new NodeCryptoAssertionVerifier(() => {
-      now += 1;
-      return now;
+    const verifier = new NodeCryptoAssertionVerifier({
+      run: atOnce,
+      now: () => {
+        now += 1;
+        return now;
+      },
     });
     let passes = 0;
     let ended = false;
@@ -117,7 +121,7 @@ describe('NodeCryptoAssertionVerifier', () => {
       if (!ended) setImmediate(count);
     };
     setImmediate(count);
-    const verifier = new NodeCryptoAssertionVerifier();
+    const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
     const forged = parsed(compactJws({ alg: 'ES384' }, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(96)));
     // 200 verifications take some tens of milliseconds.
     await Promise.all(Array.from({ length: 50 }, () => verifier.verify(forged, [])));
@@ -144,6 +148,6 @@ describe('NodeCryptoAssertionVerifier', () => {
   ])('says what an assertion with %s, the key id %s and a signature of %d bytes costs: %s', (alg, kid, bytes, cost) => {
     const header = { alg, ...(kid !== undefined && { kid }) };
     const forged = parsed(compactJws(header, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(bytes)));
-    expect(new NodeCryptoAssertionVerifier().cost(forged)).toBe(cost);
+    expect(new NodeCryptoAssertionVerifier({ run: atOnce }).cost(forged)).toBe(cost);
   });
 });

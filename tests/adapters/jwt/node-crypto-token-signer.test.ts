@@ -2,6 +2,7 @@ import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeTokenSigner } from '../../contracts/token-signer.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
 
@@ -14,7 +15,10 @@ for (const algorithm of OTHER_ALGORITHMS) {
   describeTokenSigner(
     'NodeCryptoTokenSigner',
     async () => {
-      const keys = await freshKeyRing({ factory: createKeyFactory({ ids: new RandomIdGenerator() }), algorithm });
+      const keys = await freshKeyRing({
+        factory: createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }),
+        algorithm,
+      });
       return { signer: new NodeCryptoTokenSigner(keys), keys };
     },
     algorithm,

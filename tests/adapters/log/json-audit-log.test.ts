@@ -1,14 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { openAuditFile } from '../../../adapters/log/audit-file.ts';
 import { auditLine, jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
-import { LineWriter } from '../../../adapters/log/line-writer.ts';
+import { openLogLines } from '../../../adapters/log/json-log.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
+import { openAudit } from '../../../config/open-audit.ts';
 import { describeAuditLog } from '../../contracts/audit-log.ts';
 import { auditLinesIn, eventOf, readAuditFile } from '../../support/audit-lines.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 import { until } from '../../support/until.ts';
 
@@ -21,20 +22,25 @@ afterEach(async () => {
 });
 
 let files = 0;
-function fixtureOn(policy: 'drop' | 'throw') {
+/** A file that can be replaced by a full disk. */
+function fixtureOf(AUDIT_REQUIRED: boolean) {
   files += 1;
-  const path = join(folder, `${files}.log`);
-  const lossLine = (lines: number) => auditLine({ event: 'audit_lines_lost', at: 1_800_000_000, lines }, {});
-  const lines = new LineWriter({ policy, kind: 'audit', descriptor: openAuditFile(path), lossLine });
-  opened.push(lines);
+  const [path, AUDIT_FILE] = [join(folder, `${files}.log`), join(folder, `${files}.link`)];
+  symlinkSync(path, AUDIT_FILE);
+  const [log, clock] = [openLogLines(), new FixedClock(1_800_000_000)];
+  const output = openAudit({ AUDIT_FILE, AUDIT_REQUIRED }, { log, clock, onChange: () => {} });
+  opened.push(output);
   return {
-    auditLog: jsonAuditLog(lines),
+    auditLog: jsonAuditLog(output.lines),
     async setFull(isFull: boolean) {
-      await lines.reopen(() => openAuditFile(isFull ? '/dev/full' : path));
-      if (!isFull) await until(() => isEqual(lines.readiness(), { ready: true }), 'lines can be written');
+      rmSync(AUDIT_FILE);
+      symlinkSync(isFull ? '/dev/full' : path, AUDIT_FILE);
+      await output.reopen?.();
+      const [check] = output.checks;
+      if (!isFull) await until(() => isEqual(check?.readiness(), { ready: true }), 'lines can be written');
     },
     async recorded() {
-      await until(() => lines.bufferedBytes === 0, 'everything is written');
+      await until(() => output.measured.bufferedBytes === 0, 'everything is written');
       return readAuditFile(path)
         .filter(({ event }) => event !== 'audit_lines_lost')
         .map(eventOf);
@@ -42,8 +48,8 @@ function fixtureOn(policy: 'drop' | 'throw') {
   };
 }
 
-describeAuditLog('jsonAuditLog with a buffer', 'optional', () => fixtureOn('drop'));
-describeAuditLog('jsonAuditLog that waits for the disk', 'required', () => fixtureOn('throw'));
+describeAuditLog('jsonAuditLog with AUDIT_REQUIRED=false', 'optional', () => fixtureOf(false));
+describeAuditLog('jsonAuditLog with AUDIT_REQUIRED=true', 'required', () => fixtureOf(true));
 describe.each(['optional', 'required'] as const)('the log of tests', (need) => {
   describeAuditLog('InMemoryAuditLog', need, () => {
     const auditLog = new InMemoryAuditLog(need);
@@ -79,18 +85,18 @@ describe('a line of the audit log', () => {
     },
     { event: 'key_published', at: 1_800_000_000, key_id: FORGED },
   ])('of $event stays one line, whatever its texts contain, and keeps them', (event) => {
-    const line = auditLine(event, { worker: 1 });
+    const line = auditLine(event, { host: 'a' });
     expect(line).toMatch(/^\{"log":"audit",[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*\}\n$/u);
     const [parsed, ...more] = auditLinesIn(line);
     expect(more).toEqual([]);
-    expect(parsed && eventOf(parsed)).toEqual({ ...event, worker: 1 });
+    expect(parsed && eventOf(parsed)).toEqual({ ...event, host: 'a' });
   });
 
   it.each([1, 2, 20])('is found behind a line that lost its last %d characters', (cut) => {
     const event = { event: 'key_published', at: 1_800_000_000, key_id: FORGED } as const;
-    const line = auditLine(event, { worker: 1 });
+    const line = auditLine(event, { host: 'a' });
     const found = auditLinesIn(`${line.slice(0, -cut)}${line}`);
     // The line that lost only its line feed is whole.
-    expect(found.map(eventOf)).toEqual(Array(cut === 1 ? 2 : 1).fill({ ...event, worker: 1 }));
+    expect(found.map(eventOf)).toEqual(Array(cut === 1 ? 2 : 1).fill({ ...event, host: 'a' }));
   });
 });

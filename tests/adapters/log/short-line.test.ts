@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { shortLine } from '../../../adapters/log/hold-lines.ts';
+import { shortLine } from '../../../adapters/log/short-line.ts';
 
 const line = (members: object) =>
   `${JSON.stringify({ level: 'info', time: '2026-11-23T06:54:34.269Z', ...members })}\n`;

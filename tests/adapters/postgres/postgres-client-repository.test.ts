@@ -12,7 +12,7 @@ import { KeptConnection } from '../../support/kept-connection.ts';
 import { runProgram } from '../../support/program.ts';
 import { GOOD_SECRET, ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
 import { startProblems } from '../../support/start-problems.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
 
@@ -398,6 +398,7 @@ describe('the service on PostgreSQL', () => {
   const environment = () => ({
     CLIENT_REPOSITORY: 'postgres',
     DATABASE_URL: database.url,
+    ...PATIENT,
     PORT: '0',
     MANAGEMENT_PORT: '0',
     BASE_URL: ISSUER,

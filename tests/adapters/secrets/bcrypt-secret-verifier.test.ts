@@ -1,11 +1,12 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { BcryptSecretVerifier, concurrentVerifications } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { PlainSecretVerifier } from '../../../adapters/secrets/plain-secret-verifier.ts';
 import { StoredSecret } from '../../../domain/stored-secret.ts';
 import { describeSecretVerifier } from '../../contracts/secret-verifier.ts';
+import { atOnce } from '../../support/at-once.ts';
 
-const COSTS = { cost: 4, costMax: 6 };
+const COSTS = { run: atOnce, cost: 4, costMax: 6 };
 
 const hashed = async (secret: string) => StoredSecret.parse(await bcrypt.hash(secret, 4));
 const plain = async (secret: string) => StoredSecret.parse(`{noop}${secret}`);
@@ -33,7 +34,12 @@ describe('BcryptSecretVerifier', () => {
 
   it('adds the cost of a stored secret to every refusal, and reports it once', async () => {
     const found: number[] = [];
-    const verifier = new BcryptSecretVerifier({ cost: 5, costMax: 6, onCostFound: (cost) => found.push(cost) });
+    const verifier = new BcryptSecretVerifier({
+      run: atOnce,
+      cost: 5,
+      costMax: 6,
+      onCostFound: (cost) => found.push(cost),
+    });
     expect(verifier.costs).toEqual([5]);
     for (const cost of [6, 4, 6]) {
       const stored = StoredSecret.parse(await bcrypt.hash('a-secret', cost));
@@ -45,7 +51,7 @@ describe('BcryptSecretVerifier', () => {
   });
 
   it('never computes a cost above its limit: such a secret matches nothing, and does not change the cost of refusals', async () => {
-    const verifier = new BcryptSecretVerifier({ cost: 4, costMax: 5 });
+    const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 5 });
     const stored = StoredSecret.parse(await bcrypt.hash('a-secret', 6));
     expect(await verifier.verify('a-secret', stored)).toBe('unusable_stored');
     verifier.includeCost(6);
@@ -60,7 +66,7 @@ describe('BcryptSecretVerifier', () => {
       return false;
     });
     try {
-      const verifier = new BcryptSecretVerifier({ cost: 6, costMax: 8 });
+      const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 6, costMax: 8 });
       verifier.includeCost(4);
       verifier.includeCost(8);
       const wrong = StoredSecret.parse(`$2y$06$${'a'.repeat(53)}`);
@@ -89,7 +95,7 @@ describe('BcryptSecretVerifier', () => {
     });
     try {
       for (let process = 0; process < 3; process += 1) {
-        const verifier = new BcryptSecretVerifier({ cost: 4, costMax: 10 });
+        const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 10 });
         verifier.includeCost(10);
         // Even if a secret matched such a hash, it would match no client.
         expect(await verifier.verify('a-guess', undefined)).toBe('mismatch');
@@ -104,17 +110,6 @@ describe('BcryptSecretVerifier', () => {
 
 describe('PlainSecretVerifier', () => {
   it('makes a refusal cost what the other verifier says', () => {
-    expect(new PlainSecretVerifier(new BcryptSecretVerifier({ cost: 5, costMax: 6 })).cost).toBe(5);
-  });
-});
-
-describe('the verifications that run at once', () => {
-  it.each([
-    [1, 1],
-    [2, 1],
-    [3, 2],
-    [64, 3],
-  ])('leave a core and a thread free: %d cores run %d', (cores, expected) => {
-    expect(concurrentVerifications(cores)).toBe(expected);
+    expect(new PlainSecretVerifier(new BcryptSecretVerifier({ run: atOnce, cost: 5, costMax: 6 })).cost).toBe(5);
   });
 });

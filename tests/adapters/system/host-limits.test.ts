@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { availableCores, memoryLimit } from '../../../adapters/system/host-limits.ts';
+import { availableCores, connectionsInMemory, memoryLimit } from '../../../adapters/system/host-limits.ts';
 
 const MIB = 1_048_576;
 const GIB = 1_024 * MIB;
@@ -13,6 +13,18 @@ describe('the memory limit', () => {
     expect(memoryLimit(8 * GIB, 0)).toBe(8 * GIB);
     // Cgroup v1 without a limit.
     expect(memoryLimit(8 * GIB, 9_223_372_036_854_772_000)).toBe(8 * GIB);
+  });
+});
+
+describe('the memory for connections', () => {
+  it.each([
+    [100 * MIB, 64, 64],
+    [256 * MIB, 1_024, 512],
+    [320 * MIB, 2_048, 1_024],
+    [512 * MIB, 5_120, 2_560],
+  ])('of %d bytes is enough for %d, and for %d with TLS', (bytes, plain, tls) => {
+    expect(connectionsInMemory('plain', bytes)).toBe(plain);
+    expect(connectionsInMemory('tls', bytes)).toBe(tls);
   });
 });
 

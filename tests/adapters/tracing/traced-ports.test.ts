@@ -26,6 +26,7 @@ import { describeSecretVerifier } from '../../contracts/secret-verifier.ts';
 import { describeTokenSigner } from '../../contracts/token-signer.ts';
 import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
 import { describeVerificationSlots } from '../../contracts/verification-slots.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 
@@ -59,11 +60,11 @@ function requested<Port extends object>(port: Port, ...methods: readonly (keyof 
 }
 
 describeSecretVerifier('BcryptSecretVerifier, traced,', () => ({
-  verifier: requested(ports.secrets(new BcryptSecretVerifier({ cost: 4, costMax: 6 })), 'verify'),
+  verifier: requested(ports.secrets(new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 6 })), 'verify'),
   store: async (secret) => StoredSecret.parse(await bcrypt.hash(secret, 4)),
 }));
 describeAssertionVerifier('NodeCryptoAssertionVerifier, traced,', () =>
-  requested(ports.assertions(new NodeCryptoAssertionVerifier()), 'verify'),
+  requested(ports.assertions(new NodeCryptoAssertionVerifier({ run: atOnce })), 'verify'),
 );
 describeTokenSigner('NodeCryptoTokenSigner, traced,', async () => {
   const keys = await freshKeyRing();

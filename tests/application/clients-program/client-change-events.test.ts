@@ -10,7 +10,7 @@ import { failure, success } from '../../../domain/result.ts';
 import { lock, NO_SECRET, unlock } from '../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
-import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
+import { InMemoryChangeLog } from '../../support/in-memory-audit-log.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { secretEdit } from '../../support/secret-edit.ts';
 
@@ -18,13 +18,13 @@ const NOW = 1_800_000_000;
 const ID = A_CLIENT.clientId;
 const ANOTHER_HASH = `${A_CLIENT.clientSecret.slice(0, -1)}x`;
 
-let auditLog: InMemoryAuditLog;
+let changeLog: InMemoryChangeLog;
 let store: InMemoryClientStore;
 let recorder: RecordChanges<ClientChange>;
 beforeEach(() => {
-  auditLog = new InMemoryAuditLog('required');
+  changeLog = new InMemoryChangeLog();
   const ids = new RandomIdGenerator();
-  recorder = new RecordChanges({ auditLog, clock: new FixedClock(NOW), ids }, clientChangeEvents);
+  recorder = new RecordChanges({ changeLog, clock: new FixedClock(NOW), ids }, clientChangeEvents);
   store = new InMemoryClientStore(ids, recorder);
 });
 
@@ -35,7 +35,7 @@ describe('clientChangeEvents', () => {
     await store.add(A_CLIENT);
     await store.change(ID, secretEdit(lock));
     await store.remove(ID);
-    const events = auditLog.events();
+    const events = changeLog.events();
     expect(events).toMatchObject([
       { event: 'client_added', at: NOW, client_id: ID, after: { client_name: A_CLIENT.clientName, state: 'enabled' } },
       {
@@ -56,8 +56,8 @@ describe('clientChangeEvents', () => {
       ID,
       secretEdit(() => ANOTHER_HASH),
     );
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['client_secret'], before: {}, after: {} });
-    const text = JSON.stringify(auditLog.events());
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['client_secret'], before: {}, after: {} });
+    const text = JSON.stringify(changeLog.events());
     for (const hash of [A_CLIENT.clientSecret, ANOTHER_HASH]) expect(text).not.toContain(hash);
   });
 
@@ -67,19 +67,19 @@ describe('clientChangeEvents', () => {
       ID,
       secretEdit(() => lock(ANOTHER_HASH)),
     );
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state', 'client_secret'] });
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['state', 'client_secret'] });
     await store.change(ID, secretEdit(unlock));
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['state'] });
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['state'] });
   });
 
   it('shows only the members that differ', async () => {
     await store.add(A_CLIENT);
     const resources = ['https://api.example/'];
     await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, resources } }));
-    const event = auditLog.events().at(-1);
+    const event = changeLog.events().at(-1);
     expect(event).toMatchObject({ changed: ['resources'], before: { resources: [] }, after: { resources } });
     await store.change(ID, () => success({ clientSecret: NO_SECRET, details: { ...NO_DETAILS, resources } }));
-    expect(auditLog.events().at(-1)).toMatchObject({ changed: ['bcrypt_cost', 'secrets', 'client_secret'] });
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['bcrypt_cost', 'secrets', 'client_secret'] });
   });
 
   it('shows secrets and keys by their ids, names and ends', async () => {
@@ -92,12 +92,12 @@ describe('clientChangeEvents', () => {
       resources: [],
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
-    expect(auditLog.events()).toEqual([expect.objectContaining({ after })]);
+    expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
     const keys = [{ jwk, expires_at: NOW + 60 }];
     await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
     const key_id = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
-    expect(auditLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });
+    expect(changeLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });
   });
 
   it('records how many clients an import has stored', async () => {
@@ -107,27 +107,27 @@ describe('clientChangeEvents', () => {
     await imported.save(file, 'refuse');
     const counts = { added: 1, replaced: 0, still_disabled: 0 };
     const { name, sha256 } = file;
-    expect(auditLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);
+    expect(changeLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);
   });
 
   it('records nothing of a change that changes nothing', async () => {
     await store.add(A_CLIENT);
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
-    expect(auditLog.events()).toHaveLength(1);
+    expect(changeLog.events()).toHaveLength(1);
   });
 
   it('lets a change fail that cannot be recorded', async () => {
-    auditLog.full = true;
+    changeLog.full = true;
     await expect(store.add(A_CLIENT)).rejects.toBeInstanceOf(DependencyUnavailable);
     expect((await store.find(ID)).clients).toEqual([]);
-    auditLog.full = false;
-    expect(auditLog.events()).toEqual([]);
+    changeLog.full = false;
+    expect(changeLog.events()).toEqual([]);
   });
 
   it('records each of several clients with one id, as one change', () => {
     recorder.record({ kind: 'clients', clients: [{ before: rowOf('1') }, { before: rowOf('2') }] }, 'alice');
-    const events = auditLog.events();
+    const events = changeLog.events();
     expect(events).toMatchObject([
       { event: 'client_removed', client_id: ID, database_role: 'alice', before: { client_name: 'row 1' } },
       { event: 'client_removed', client_id: ID, database_role: 'alice', before: { client_name: 'row 2' } },
@@ -142,7 +142,7 @@ describe('clientChangeEvents', () => {
       events.push(event);
     };
     const ids = new RandomIdGenerator();
-    const failing = new RecordChanges({ auditLog: { record }, clock: new FixedClock(NOW), ids }, clientChangeEvents);
+    const failing = new RecordChanges({ changeLog: { record }, clock: new FixedClock(NOW), ids }, clientChangeEvents);
     const clients = [{ before: rowOf('1') }, { before: rowOf('2') }];
     expect(() => failing.record({ kind: 'clients', clients }, undefined)).toThrow('no space left');
     expect(events.map(({ event }) => event)).toEqual(['client_removed', 'change_unconfirmed']);
@@ -152,7 +152,7 @@ describe('clientChangeEvents', () => {
   it('names the change that was not confirmed', async () => {
     await store.add(A_CLIENT);
     recorder.unconfirmed();
-    const [added, unconfirmed] = auditLog.events();
+    const [added, unconfirmed] = changeLog.events();
     expect(unconfirmed).toEqual({
       event: 'change_unconfirmed',
       at: NOW,

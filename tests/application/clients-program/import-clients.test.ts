@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { CheckRule } from '../../../application/clients-program/change-client.ts';
 import {
@@ -12,6 +12,7 @@ import type { ImportEntry } from '../../../application/ports/client-store.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { lock, NO_SECRET } from '../../../domain/stored-secret.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { collect } from '../../support/collect.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
@@ -41,7 +42,7 @@ function importAll(
   async function* entries() {
     for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
   }
-  return importClients({ store, encodeSecret: encodeWithBcrypt, checkRule }, entries(), {
+  return importClients({ store, encodeSecret: bcryptEncoder(atOnce), checkRule }, entries(), {
     cost: COST,
     existing,
     file,
@@ -85,7 +86,7 @@ describe('importClients', () => {
       yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
     })();
     const options = { cost: COST, existing: 'refuse', file: undefined } as const;
-    const parts = { store: rehearsed, encodeSecret: encodeWithBcrypt, checkRule };
+    const parts = { store: rehearsed, encodeSecret: bcryptEncoder(atOnce), checkRule };
     const imported = await importClients(parts, entries, options);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
     expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
@@ -173,7 +174,7 @@ describe('importClients', () => {
         yield batch;
       }
     }
-    const parts = { store, encodeSecret: encodeWithBcrypt, checkRule };
+    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule };
     const imported = await importClients(parts, counted(), { cost: COST, existing: 'refuse', file });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator, randomSecret } from '../../../adapters/system/system.ts';
 import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { describeClient } from '../../../application/clients-program/describe-client.ts';
@@ -7,6 +7,7 @@ import { DISPLAYED_TEXT_MAX } from '../../../application/ports/client-store.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import { weaknessByName } from '../../../domain/federated-jwt/issuer-preset.ts';
 import { success } from '../../../domain/result.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
@@ -44,7 +45,7 @@ function useCases() {
   const store = new InMemoryClientStore(ids);
   const clock = new FixedClock();
   const sources = { clock, generateSecret: randomSecret, ids };
-  const parts = { store, encodeSecret: encodeWithBcrypt, checkRule: weaknessByName, ...sources };
+  const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources };
   const management = createClientManagement(parts);
   return {
     store,

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { encodeWithBcrypt } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { RandomIdGenerator, randomSecret } from '../../../adapters/system/system.ts';
 import type { ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import { createClientManagement } from '../../../application/clients-program/client-management.ts';
 import { DETAILS_MAX } from '../../../domain/client-details.ts';
 import { weaknessByName } from '../../../domain/federated-jwt/issuer-preset.ts';
 import { NO_SECRET, secretIdOf } from '../../../domain/stored-secret.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 
@@ -27,7 +28,7 @@ beforeEach(() => {
   const ids = new RandomIdGenerator();
   store = new InMemoryClientStore(ids);
   const sources = { clock, generateSecret: randomSecret, ids };
-  use = createClientManagement({ store, encodeSecret: encodeWithBcrypt, checkRule: weaknessByName, ...sources });
+  use = createClientManagement({ store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources });
 });
 
 async function columnOf(clientId = 'c'): Promise<string | undefined> {

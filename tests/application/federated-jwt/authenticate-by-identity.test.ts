@@ -19,6 +19,7 @@ import { TrustedIssuers } from '../../../domain/federated-jwt/trusted-issuers.ts
 import { readPublicJwk } from '../../../domain/public-jwk.ts';
 import { NO_SECRET } from '../../../domain/stored-secret.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { WorkloadKey } from '../../support/workload-issuer.ts';
 
@@ -34,7 +35,7 @@ class Counting implements FederatedClients, AssertionVerifier {
   readonly lookups: FederatedIdentity[] = [];
   verifications = 0;
   readonly #clients: FederatedClients;
-  readonly #verifier = new NodeCryptoAssertionVerifier();
+  readonly #verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
 
   constructor(clients: FederatedClients) {
     this.#clients = clients;

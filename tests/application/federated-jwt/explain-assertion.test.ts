@@ -10,6 +10,7 @@ import { type TrustedIssuer, TrustedIssuers } from '../../../domain/federated-jw
 import type { PublicJwk } from '../../../domain/public-jwk.ts';
 import { NO_SECRET } from '../../../domain/stored-secret.ts';
 import { compactJws, generateSigningKey } from '../../support/assertions.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 
 const NOW = 1_800_000_000;
@@ -52,7 +53,7 @@ describe('ExplainAssertion', () => {
     const useCase = new ExplainAssertion({
       issuers: new TrustedIssuers([ISSUER]),
       fetchKeys: fetchKeys ?? (async (issuer) => (issuer === ISSUER.issuer ? [{ ...KEY.jwk, kid: 'a' }] : [])),
-      verifier: new NodeCryptoAssertionVerifier(),
+      verifier: new NodeCryptoAssertionVerifier({ run: atOnce }),
       clients,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,

@@ -16,6 +16,7 @@ import type { RefusalReason } from '../../../domain/refusal.ts';
 import { NO_SECRET } from '../../../domain/stored-secret.ts';
 import { A_CALLER } from '../../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../../support/assertions.ts';
+import { atOnce } from '../../support/at-once.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 
@@ -47,7 +48,7 @@ function world(limits = { perClient: 10, total: 20 }) {
   ];
   const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
   const keys = inMemoryClientKeys(repository, clients);
-  const verifier = new NodeCryptoAssertionVerifier();
+  const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
   const store = new InMemoryUsedAssertions(clock, limits);
   const authenticate = new AuthenticateByKey({
     maxLifetimeSeconds: 300,

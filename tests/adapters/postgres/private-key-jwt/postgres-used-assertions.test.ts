@@ -14,7 +14,7 @@ import { shiftDatabaseClock } from '../../../support/shift-database-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 import { until } from '../../../support/until.ts';
 
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 30_000;
 
 let database: TestDatabase;
 /** The clock of the processes. */
@@ -36,7 +36,7 @@ async function closeAll(): Promise<void> {
 }
 
 async function open(limits = SMALL_LIMITS, url = database.url): Promise<PostgresUsedAssertions> {
-  const options = { url, poolSize: 4, deadlineMs: 30_000 };
+  const options = { url, poolSize: 4, deadlineMs: DEADLINE_MS };
   const table: OpenTable = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
   opened.push(table);
   return new PostgresUsedAssertions(table.runner, clock, limits);

@@ -1,0 +1,60 @@
+import { freePort } from '../../tests/support/free-port.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../../tests/support/running-service.ts';
+
+/** A client of docs/getting-a-token.md, and what the page says about it. */
+export interface ClientSnippet {
+  /** The file of the page. */
+  readonly file: string;
+  /** The one setting that the client needs, and what stands there without it. */
+  readonly setting?: readonly [shown: string, without: string];
+  /** Part of the error that the page names: without the setting, or from a service that does not accept HTTP Basic. */
+  readonly error?: string;
+}
+
+/** Whether a client cannot get a token while the service reads secrets only from the body. */
+export const knowsOnlyBasic = ({ setting, error }: ClientSnippet): boolean =>
+  setting === undefined && error !== undefined;
+
+/** The code for a service on loopback, without the client's setting if that is asked for. */
+export function codeFor(
+  snippets: ReadonlyMap<string, string>,
+  { file, setting }: ClientSnippet,
+  url: string,
+  variant: 'as shown' | 'without its setting' = 'as shown',
+): string {
+  const code = snippets.get(file);
+  if (code === undefined) throw new Error(`the page has no snippet ${file}`);
+  const [shown, without] = setting ?? ['', ''];
+  if (!code.includes(shown)) throw new Error(`${file} does not have the setting: ${shown}`);
+  return (variant === 'as shown' ? code : code.replace(shown, without))
+    .replaceAll('https://auth.example.com', url)
+    .replaceAll('https://api.example.com/things', `${url}/v1/locations/NYC_USA`)
+    .replaceAll('my-client', GOOD_CLIENT.client_id)
+    .replaceAll('my-secret', GOOD_SECRET);
+}
+
+/** What the programs of examples/ read, for a service on loopback and one of its own resources. */
+export function exampleEnvironment(url: string): Readonly<Record<string, string>> {
+  return {
+    ISSUER: url,
+    AUDIENCE: 'https://api.example.com',
+    CLIENT_ID: GOOD_CLIENT.client_id,
+    CLIENT_SECRET: GOOD_SECRET,
+    API_URL: `${url}/v1/locations/NYC_USA`,
+  };
+}
+
+/** A service with public metadata whose base URL is where it listens, since clients compare the two. */
+export async function startServiceForClients(
+  environment: Readonly<Record<string, string>> = {},
+  clients?: readonly Readonly<Record<string, unknown>>[],
+): Promise<ServiceUnderTest> {
+  const port = await freePort();
+  const own = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, PUBLIC_METADATA: 'true' };
+  return startServiceUnderTest({ environment: { ...own, ...environment }, ...(clients && { clients }) });
+}

@@ -1,0 +1,575 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { STATUS_PARTS } from '../../config/capabilities/status-page.ts';
+import { PARTS } from '../../config/parts.ts';
+import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
+import { blockEventLoop } from '../support/block-event-loop.ts';
+import { documentedMetrics, METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
+import { readSamples, type Sample, total } from '../support/read-samples.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  ISSUER,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../support/running-service.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
+import { asOperator, OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
+import { until } from '../support/until.ts';
+
+/** Everything that has metrics of its own without a database. Traces need no collector for them. */
+const EVERYTHING = {
+  CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
+  OTEL_TRACES_EXPORTER: 'otlp',
+  OTEL_TRACES_SAMPLER: 'always_off',
+  MANAGEMENT_ALLOWED_HOSTS: 'metrics.internal, auth',
+};
+
+let service: ServiceUnderTest;
+let url: string;
+beforeAll(async () => {
+  ({ service, url } = await startServiceForOperator(EVERYTHING));
+});
+afterAll(() => service.stop());
+
+describe('the status of the service', () => {
+  const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+  const WRONG = { ...FORM, client_secret: 'wrong-secret' };
+
+  it('says what the service is, and that it is ready', async () => {
+    const status = await readStatus(url);
+    expect(status.service).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      started_at: expect.any(Number),
+      base_url: ISSUER,
+      issuer: ISSUER,
+      replica: expect.stringMatching(/:\d+$/),
+      ready: true,
+    });
+    expect(Math.abs(status.at - Date.now() / 1_000)).toBeLessThan(60);
+    expect(status.checks).toEqual((await send(url, '/readyz')).json()['checks']);
+    expect(status.database).toBeNull();
+  });
+
+  it('has the figures of /metrics', async () => {
+    for (let count = 0; count < 3; count += 1) await requestToken(service.url, FORM);
+    await requestToken(service.url, WRONG);
+    await requestToken(service.url, { ...FORM, scope: 'admin' });
+    await send(service.url, '/nowhere');
+    const samples = readSamples((await send(url, '/metrics')).text);
+    const { totals, queue, process } = await readStatus(url);
+    const requests = (labels = {}) => total(samples, 'auth_requests_total', labels);
+    expect(totals).toMatchObject({
+      tokens: requests({ route: '/oauth2/token', status: '200' }),
+      requests: requests(),
+      cache_hits: total(samples, 'auth_verified_secret_hits_total'),
+      cache_misses:
+        total(samples, 'auth_verified_secret_lookups_total') - total(samples, 'auth_verified_secret_hits_total'),
+      connections_dropped: total(samples, 'auth_http_connections_dropped_total'),
+      log_lines_lost: total(samples, 'auth_log_lines_lost_total'),
+    });
+    const reasons = new Set(samples.flatMap(({ labels }) => labels['reason'] ?? []));
+    reasons.delete('none');
+    expect(totals.refusals).toEqual(Object.fromEntries([...reasons].map((reason) => [reason, requests({ reason })])));
+    expect(Object.keys(totals.refusals).toSorted()).toEqual(['scope_not_registered', 'secret_wrong', 'token_missing']);
+    for (const name of ['running', 'unanswered'] as const) {
+      expect(queue[name]).toBe(total(samples, `auth_secret_verifications_${name}`));
+    }
+    for (const name of ['fifo', 'overflow', 'paced'] as const) {
+      expect(queue[name]).toBe(total(samples, 'auth_secret_verifications_waiting', { queue: name }));
+    }
+    const bound = (name: string, labels = {}) => total(samples, `auth_secret_verifications_${name}_max`, labels);
+    expect(queue.bounds).toEqual({
+      running: bound('running'),
+      fifo: expect.any(Number),
+      overflow: bound('waiting', { queue: 'overflow' }),
+      paced: bound('waiting', { queue: 'paced' }),
+      unanswered: bound('unanswered'),
+      shares: total(samples, 'auth_secret_verification_shares_max'),
+    });
+    expect(queue.bounds.overflow).toBe(512);
+    expect(process).toEqual({
+      cpu: expect.any(Number),
+      memory_bytes: expect.any(Number),
+      event_loop_p99: expect.any(Number),
+      connections: expect.any(Number),
+    });
+  });
+
+  it('has the latency of tokens and refusals in the last minute, as the histogram tells it', async () => {
+    await requestToken(service.url, FORM);
+    await requestToken(service.url, WRONG);
+    const { latency } = await readStatus(url);
+    for (const { p50, p95, p99 } of [latency.token_issued, latency.token_refused]) {
+      expect(p50).toBeGreaterThan(0);
+      expect(p95).toBeGreaterThanOrEqual(p50 ?? Infinity);
+      expect(p99).toBeGreaterThanOrEqual(p95 ?? Infinity);
+      expect(p99).toBeLessThanOrEqual(5);
+    }
+  });
+
+  it('says in one sentence what happens, and counts the last minute by itself', async () => {
+    for (let count = 0; count < 3; count += 1) await requestToken(service.url, WRONG);
+    await service.container.resolve(STATUS_PARTS.serviceStatus).sample();
+    const { summary, last_minute: recent, totals } = await readStatus(url);
+    expect(summary).toMatch(
+      /^Ready\. \d+ % of the requests are refused, mostly secret_wrong for good-client, from 127\.0\.0\.1; /,
+    );
+    expect(recent.refusals['secret_wrong']).toBeGreaterThanOrEqual(3);
+    expect(recent.requests).toBeLessThanOrEqual(totals.requests);
+  });
+
+  it('has a history, of which a reader can get only what is new', async () => {
+    const status = service.container.resolve(STATUS_PARTS.serviceStatus);
+    const before = (await readStatus(url)).history;
+    await requestToken(service.url, FORM);
+    await status.sample();
+    const { history, totals } = await readStatus(url);
+    // The service takes samples by itself too.
+    const added = history.slice(before.length);
+    expect(added).toContainEqual(
+      expect.objectContaining({ tokens: totals.tokens, waiting: 0, p50: expect.any(Number) }),
+    );
+    await status.sample();
+    expect((await readStatus(url)).history.at(-1)).toMatchObject({ tokens: totals.tokens, p50: null, p99: null });
+    const first = history[0];
+    expect((await readStatus(url, `?since=${(first?.at ?? 0) - 1}`)).history[0]).toEqual(first);
+    expect((await readStatus(url, `?since=${(first?.at ?? 0) + 3_600}`)).history).toEqual([]);
+    expect((await readStatus(url, '?since=yesterday')).history[0]).toEqual(first);
+  });
+
+  it('has the signing key with its time, and the next one', async () => {
+    const { keys } = await readStatus(url);
+    const now = Date.now() / 1_000;
+    expect(keys.map(({ state }) => state)).toContain('signing');
+    const signing = keys.find(({ state }) => state === 'signing');
+    expect(Math.abs((signing?.from ?? 0) - now)).toBeLessThan(60);
+    expect(signing?.until).toBe((signing?.from ?? 0) + 86_400);
+  });
+
+  it('answers why a request was refused', async () => {
+    const refused = await requestToken(service.url, WRONG);
+    const record = await readRefusal(url, String(refused.headers['x-request-id']));
+    expect(record).toEqual({
+      request_id: refused.headers['x-request-id'],
+      at: expect.any(Number),
+      status: 401,
+      error: 'invalid_client',
+      reason: 'secret_wrong',
+      route: '/oauth2/token',
+      method: 'POST',
+      remote_address: '127.0.0.1',
+      client_id: GOOD_CLIENT.client_id,
+      duration_seconds: expect.any(Number),
+    });
+  });
+
+  it.each([
+    [
+      'a request that was not refused',
+      async () => String((await requestToken(service.url, FORM)).headers['x-request-id']),
+    ],
+    ['an id that no request had', async () => '00000000-0000-4000-8000-000000000000'],
+    ['no id', async () => '%00'],
+  ])('answers 404 for %s', async (_what, requestId) => {
+    const answer = await asOperator(url, `/status/refusals/${await requestId()}`);
+    expect(answer.status).toBe(404);
+    expect(answer.json()).toEqual({ error: 'not_found' });
+  });
+
+  it('has the last refusals of registered clients, and of one', async () => {
+    const refused = await requestToken(service.url, WRONG);
+    const { refusals } = await readStatus(url);
+    expect(refusals.map(({ client_id: id }) => id)).toEqual([GOOD_CLIENT.client_id]);
+    expect(refusals[0]).toMatchObject({ reason: 'secret_wrong', request_id: refused.headers['x-request-id'] });
+    const ofClient = (await readStatus(url, `?client=${GOOD_CLIENT.client_id}`)).refusals;
+    expect(ofClient.length).toBeGreaterThan(1);
+    expect(ofClient[0]).toEqual(refusals[0]);
+    expect((await readStatus(url, '?client=nobody')).refusals).toEqual([]);
+  });
+
+  it('has the last refusals for one reason, of callers that are not registered too', async () => {
+    const refused = await requestToken(service.url, { ...FORM, client_id: 'an-id-that-nobody-has' });
+    const { refusals } = await readStatus(url, '?reason=client_unknown');
+    expect(refusals[0]).toMatchObject({ request_id: refused.headers['x-request-id'], remote_address: '127.0.0.1' });
+    expect(new Set(refusals.map(({ reason }) => reason))).toEqual(new Set(['client_unknown']));
+    expect(JSON.stringify(refusals)).not.toContain('an-id-that-nobody-has');
+    expect((await readStatus(url, '?reason=overloaded')).refusals).toEqual([]);
+  });
+
+  it('never has an id that is not registered, which may be a secret, nor a secret, a token or a path', async () => {
+    const secret = 'a-secret-in-the-wrong-field';
+    const answers = [
+      await requestToken(service.url, { ...FORM, client_id: secret, client_secret: 'x' }),
+      await requestToken(service.url, WRONG),
+      await send(service.url, `/private-path/${secret}`, { headers: { Authorization: `Bearer ${secret}` } }),
+    ];
+    const texts = await Promise.all(
+      answers.map(async ({ headers }) => JSON.stringify(await readRefusal(url, String(headers['x-request-id'])))),
+    );
+    texts.push(JSON.stringify(await readStatus(url)));
+    expect(texts.join()).not.toMatch(/a-secret-in|wrong-secret|private-path|eyJ/);
+  });
+
+  it('resets nothing that a scrape resets', async () => {
+    const metrics = service.container.resolve(PARTS.processMetrics);
+    await metrics.exposition();
+    await blockEventLoop(100);
+    for (let count = 0; count < 2; count += 1) await readStatus(url);
+    const samples = readSamples((await send(url, '/metrics')).text);
+    expect(total(samples, 'auth_event_loop_delay_seconds', { quantile: '1' })).toBeGreaterThan(0.05);
+  });
+});
+
+describe('the metrics of the management port', () => {
+  const REQUESTS = 'auth_requests_total';
+  const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+
+  const scrape = (): Promise<HttpAnswer> => send(url, '/metrics');
+  const samples = async (): Promise<readonly Sample[]> => readSamples((await scrape()).text);
+
+  /** By how much the action increases the count of requests with these labels. */
+  async function growth(labels: Readonly<Record<string, string>>, act: () => Promise<unknown>): Promise<number> {
+    const before = total(await samples(), REQUESTS, labels);
+    await act();
+    return total(await samples(), REQUESTS, labels) - before;
+  }
+
+  it('are text in the Prometheus format, which no cache may store', async () => {
+    const answer = await scrape();
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(readSamples(answer.text).length).toBeGreaterThan(10);
+  });
+
+  it('have only our own names, each with a help text', async () => {
+    const { text } = await scrape();
+    for (const { name } of readSamples(text)) {
+      expect(name).toMatch(/^auth_/);
+      expect(text).toMatch(new RegExp(`^# HELP ${name.replace(/_(bucket|sum|count)$/, '')} [A-Z1]`, 'm'));
+    }
+  });
+
+  it('count a token, a wrong secret and an unknown path', async () => {
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    const at = { route: '/oauth2/token', method: 'POST' };
+    expect(await growth({ ...at, status: '200', reason: 'none' }, () => requestToken(service.url, FORM))).toBe(1);
+    const wrong = () => requestToken(service.url, { ...FORM, client_secret: 'wrong-secret' });
+    expect(await growth({ ...at, status: '401', reason: 'secret_wrong' }, wrong)).toBe(1);
+    const nowhere = () => send(service.url, '/nowhere', { headers: { Authorization: `Bearer ${token}` } });
+    const none = { route: 'none', method: 'GET', status: '404', reason: 'route_unknown' };
+    expect(await growth(none, nowhere)).toBe(1);
+  });
+
+  it('count the duration of each request', async () => {
+    const labels = { route: '/oauth2/token', status_class: '2xx' };
+    const count = async () => total(await samples(), 'auth_request_duration_seconds_count', labels);
+    const before = await count();
+    await requestToken(service.url, FORM);
+    expect(await count()).toBe(before + 1);
+    expect(total(await samples(), 'auth_request_duration_seconds_sum', labels)).toBeLessThan(60);
+  });
+
+  it('count no request to the management port', async () => {
+    expect(await growth({}, scrape)).toBe(0);
+  });
+
+  it('do not get more series with every unusual request', async () => {
+    const odd = async (number: number) => {
+      const method = ['PROPFIND', 'MKCOL', 'PURGE', 'LINK', 'SEARCH'][number % 5] ?? '';
+      await send(service.url, `/nowhere-${number}/%00/"}`, { method });
+      await send(service.url, `/v1/locations/ODD_${number}`);
+      await requestToken(service.url, { ...FORM, client_id: `odd-client-${number}` });
+      await sendRaw(service.port, `METHOD${number} / HTTP/1.1\r\n\r\n`);
+    };
+    await odd(0);
+    const before = (await samples()).length;
+    for (let number = 1; number < 20; number += 1) await odd(number);
+    expect((await samples()).length).toBe(before);
+    const methods = new Set((await samples()).flatMap(({ labels }) => labels['method'] ?? []));
+    expect([...methods].toSorted()).toEqual(['GET', 'POST', 'other', 'unparsed']);
+  });
+
+  it('contain no secret, no token, no client id and nothing that a caller sent', async () => {
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    await send(service.url, `/private-path?client_secret=${GOOD_SECRET}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    const { text } = await scrape();
+    expect(text).not.toMatch(/-secret|eyJ|client_id|good-client|odd|private-path|nowhere|127\.0\.0\.1/);
+  });
+
+  it('show how many verifications run and how many wait', async () => {
+    const queue = service.container.resolve(PARTS.verificationQueue);
+    const verifications = async (): Promise<readonly number[]> => {
+      const now = await samples();
+      return [
+        total(now, 'auth_secret_verifications_running'),
+        total(now, 'auth_secret_verifications_waiting', { queue: 'fifo' }),
+        total(now, 'auth_secret_verifications_waiting', { queue: 'overflow' }),
+      ];
+    };
+    expect(await verifications()).toEqual([0, 0, 0]);
+    const held = heldVerification();
+    const running: Promise<unknown>[] = [];
+    while (queue.load.fifo === 0) {
+      running.push(verifyInSlot(queue, slotRequest(), held.verify));
+      await settled();
+    }
+    expect(await verifications()).toEqual([running.length - 1, 1, 0]);
+    held.end('mismatch');
+    await Promise.all(running);
+    expect(await verifications()).toEqual([0, 0, 0]);
+  });
+
+  it('show the connections to the public port, and which of their requests wait', async () => {
+    const http = async (name: string) => total(await samples(), `auth_http_${name}`);
+    const connections = await http('connections');
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    // Refusals on one connection: 20 are sent at once, the next one waits until the second is over, the others behind it.
+    socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(12));
+    await until(async () => (await http('connections')) === connections + 1, 'the connection is counted');
+    await until(async () => {
+      socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(4));
+      return (await http('rejections_delayed')) === 1 && (await http('pipelined_requests_waiting')) > 0;
+    }, 'one refusal is delayed, and further requests wait');
+    expect(await http('requests_in_progress')).toBe(0);
+    socket.destroy();
+    await until(async () => (await http('connections')) === connections, 'the connection is closed');
+    expect(await http('pipelined_requests_waiting_bytes')).toBe(0);
+    expect(total(await samples(), 'auth_http_connections_dropped_total')).toBe(0);
+  });
+
+  it('are all in the table of docs/monitoring.md, and no others', async () => {
+    const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
+    // This service trusts no other issuer.
+    const elsewhere = new Set([...METRICS_OF_POSTGRES, ...METRICS_OF_CONNECTIONS, 'auth_issuer_key_sets']);
+    const here = documentedMetrics().filter((name) => !elsewhere.has(name));
+    expect([...exposed].map(([, name]) => name).toSorted()).toEqual(here.toSorted());
+  });
+
+  it('show the bound of each thing that is bounded', async () => {
+    const now = await samples();
+    const bounds = now.filter(({ name }) => name.endsWith('_max'));
+    expect(bounds.length).toBeGreaterThan(15);
+    for (const { name, labels, value } of bounds) {
+      expect(value).toBeGreaterThan(0);
+      if (name === 'auth_clock_offset_seconds_max') continue;
+      const bounded = now.filter((sample) => sample.name === name.slice(0, -'_max'.length));
+      const same = bounded.filter((sample) =>
+        Object.entries(labels).every(([key, text]) => sample.labels[key] === text),
+      );
+      expect(same).toHaveLength(1);
+      expect(same[0]?.value).toBeLessThanOrEqual(value);
+    }
+  });
+
+  it('show each check of /readyz', async () => {
+    const { checks } = JSON.parse((await send(url, '/readyz')).text);
+    const checked = (await samples()).flatMap(({ name, labels, value }) =>
+      name === 'auth_check_severity' ? [{ name: labels['check'], ready: value === 0 }] : [],
+    );
+    expect(checked).toEqual(checks);
+  });
+
+  it('show how old the key is, how long it may sign, and when the next one is due', async () => {
+    const now = await samples();
+    expect(total(now, 'auth_trusted_keys')).toBeGreaterThanOrEqual(1);
+    expect(total(now, 'auth_signing_key_age_seconds')).toBeLessThan(600);
+    expect(total(now, 'auth_signing_key_lease_seconds')).toBeGreaterThan(3_500);
+    const age = total(now, 'auth_signing_key_age_seconds');
+    expect(total(now, 'auth_signing_key_rotation_seconds')).toBe(86_400 - age);
+    expect(total(now, 'auth_key_directory_age_seconds')).toBeLessThan(60);
+  });
+
+  it('count the hits of the cache of verified secrets among all look-ups', async () => {
+    const counts = async () => {
+      const now = await samples();
+      return [total(now, 'auth_verified_secret_lookups_total'), total(now, 'auth_verified_secret_hits_total')];
+    };
+    await requestToken(service.url, FORM);
+    const [lookUps = 0, hits = 0] = await counts();
+    for (let time = 0; time < 3; time += 1) await requestToken(service.url, FORM);
+    await requestToken(service.url, { ...FORM, client_secret: 'wrong-secret' });
+    await requestToken(service.url, { ...FORM, client_id: 'unknown-client' });
+    expect(await counts()).toEqual([lookUps + 5, hits + 3]);
+  });
+
+  it('are not on the public port', async () => {
+    expect((await send(service.url, '/metrics')).status).toBe(401);
+  });
+});
+
+describe('the management port, called by a name', () => {
+  const REBOUND = { Host: `attacker.test:8081`, Authorization: `Bearer ${OPERATOR_TOKEN}` };
+  const PATHS = ['/metrics', '/status', '/status/data', '/status/refusals/1', '/openapi.json', '/unknown'];
+
+  it.each(PATHS)('refuses %s by the name of a stranger, with 421 and the setting to change', async (path) => {
+    const answer = await send(url, path, { headers: REBOUND });
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([421, undefined]);
+    expect(answer.json()).toEqual({
+      error: 'misdirected_request',
+      error_description: expect.stringContaining('MANAGEMENT_ALLOWED_HOSTS'),
+    });
+  });
+
+  it.each(['localhost:8081', '127.0.0.1', '[::1]:8081', 'METRICS.internal:9090', 'auth'])(
+    'answers /metrics and the status as %s',
+    async (Host) => {
+      for (const path of ['/metrics', '/status/data', '/openapi.json'])
+        expect((await send(url, path, { headers: { ...REBOUND, Host } })).status).toBe(200);
+    },
+  );
+
+  it('answers probes by any name, which say little', async () => {
+    for (const path of ['/livez', '/readyz']) expect((await send(url, path, { headers: REBOUND })).status).toBe(200);
+  });
+
+  it.each([
+    ['none', 'GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['none in HTTP/1.0', 'GET /metrics HTTP/1.0\r\n\r\n', 421],
+    ['two', 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: attacker.test\r\nConnection: close\r\n\r\n', 400],
+    ['an empty one', 'GET /metrics HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n', 421],
+    [
+      'its own, and the target names a stranger',
+      'GET http://attacker.test/metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      421,
+    ],
+    ['an empty label', 'GET /metrics HTTP/1.1\r\nHost: .localhost\r\nConnection: close\r\n\r\n', 421],
+    ['a zone', 'GET /metrics HTTP/1.1\r\nHost: [fe80::1%attacker.test]\r\nConnection: close\r\n\r\n', 421],
+  ])('refuses a request for metrics with %s', async (_name, request, status) => {
+    expect(await sendRaw(Number(new URL(url).port), request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
+  it('does not change the public port, which any name may have', async () => {
+    expect((await send(service.url, '/', { headers: { Host: 'attacker.test' } })).status).toBe(401);
+  });
+});
+
+describe('the management port', () => {
+  it('reports that the process is alive', async () => {
+    const answer = await send(url, '/livez');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({ status: 'alive' });
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  it('reports that the service is ready, with each check', async () => {
+    expect(total(readSamples((await send(url, '/metrics')).text), 'auth_ready')).toBe(1);
+    const answer = await send(url, '/readyz');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({
+      status: 'ready',
+      checks: [
+        { name: 'service', ready: true },
+        { name: 'log', ready: true },
+        { name: 'signing key', ready: true },
+        { name: 'tracing', ready: true },
+      ],
+    });
+  });
+
+  it('reports that tokens can be verified, with what that needs', async () => {
+    const answer = await send(url, '/readyz/verification');
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({
+      status: 'ready',
+      checks: [
+        { name: 'service', ready: true },
+        { name: 'verification keys', ready: true },
+      ],
+    });
+  });
+
+  it('serves nothing else without a token, not even the token endpoint', async () => {
+    for (const path of ['/', '/oauth2/token', '/oauth2/jwks', '/livez/', '/metrics/']) {
+      expect((await send(url, path)).status).toBe(401);
+    }
+  });
+
+  it('accepts only GET and HEAD', async () => {
+    const answer = await send(url, '/readyz', { method: 'POST' });
+    expect(answer.status).toBe(405);
+    expect(answer.headers['allow']).toBe('GET, HEAD');
+  });
+
+  it('is separate from the public port, which does not serve health checks', async () => {
+    expect((await send(service.url, '/livez')).status).toBe(401);
+    expect((await send(service.url, '/readyz')).status).toBe(401);
+  });
+
+  it('writes no log line for a probe', async () => {
+    const before = service.logLines().length;
+    await send(url, '/readyz');
+    expect(service.logLines().length).toBe(before);
+  });
+
+  it('reports that the service is not ready while it stops, with the reason', async () => {
+    // The last test of this service.
+    service.container.resolve(PARTS.lifecycle).state = 'stopping';
+    const answer = await send(url, '/readyz');
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toEqual({
+      status: 'not_ready',
+      checks: [
+        { name: 'service', ready: false, reason: 'stopping' },
+        { name: 'log', ready: true },
+        { name: 'signing key', ready: true },
+        { name: 'tracing', ready: true },
+      ],
+    });
+    expect(total(readSamples((await send(url, '/metrics')).text), 'auth_ready')).toBe(0);
+    expect((await send(url, '/readyz/verification')).status).toBe(503);
+    expect((await send(url, '/livez')).status).toBe(200);
+  });
+});
+
+describe('the management port, while the database is unavailable', () => {
+  it('reports which check is not ready and why, and that the process is still alive', async () => {
+    const managementPort = await freePort();
+    const url = `http://127.0.0.1:${managementPort}`;
+    await using service = await startServiceUnderTest({
+      environment: {
+        CLIENT_REPOSITORY: 'postgres',
+        DATABASE_URL: `postgresql://service:its-password@127.0.0.1:${await freePort()}/auth`,
+        MANAGEMENT_PORT: String(managementPort),
+      },
+    });
+    const answer = await send(url, '/readyz');
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toMatchObject({
+      status: 'not_ready',
+      checks: expect.arrayContaining([
+        { name: 'client repository', ready: false, reason: expect.stringMatching(/^database unavailable/) },
+      ]),
+    });
+    expect((await send(url, '/livez')).status).toBe(200);
+    expect((await send(url, '/readyz/verification')).status).toBe(200);
+    expect(service.logText()).not.toContain('its-password');
+  });
+
+  it('reports that no token can be verified if the keys are in that database too, and none is known', async () => {
+    const managementPort = await freePort();
+    await using _service = await startServiceUnderTest({
+      environment: {
+        CLIENT_REPOSITORY: 'postgres',
+        ...SEALED_KEYS,
+        DATABASE_URL: `postgresql://service:its-password@127.0.0.1:${await freePort()}/auth`,
+        MANAGEMENT_PORT: String(managementPort),
+      },
+    });
+    const answer = await send(`http://127.0.0.1:${managementPort}`, '/readyz/verification');
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toEqual({
+      status: 'not_ready',
+      checks: [
+        { name: 'service', ready: true },
+        { name: 'verification keys', ready: false, reason: 'no key is trusted yet' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,152 @@
+import { inspect } from 'node:util';
+import { describe, expect, it, test } from '@jest/globals';
+import { readLocationsSettings } from '../../../config/capabilities/example-resource/locations-settings.ts';
+import { readRuleCheck } from '../../../config/capabilities/federated-jwt/clients-program-extension.ts';
+import { readTracingSettings } from '../../../config/capabilities/tracing/tracing-settings.ts';
+import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
+import { failure, success } from '../../../domain/result.ts';
+
+describe('readLocationsSettings', () => {
+  const REQUIRED = { JWKS_URI: 'https://auth.test/oauth2/jwks', TOKEN_ISSUER: 'https://auth.test' };
+
+  function problemsOf(environment: Record<string, string>): readonly string[] {
+    const settings = readLocationsSettings(environment);
+    return settings.ok ? [] : settings.problem;
+  }
+
+  it('reports every problem at once, with the name of the setting', () => {
+    expect(problemsOf({ PORT: 'x', TOKEN_TYPO: 'x', JWKS_URL: 'x', LOCATION_ORDER: 'x' })).toEqual([
+      'PORT: must be a whole number from 0 to 65535',
+      'JWKS_URI: must be set',
+      'TOKEN_ISSUER: must be set',
+      'TOKEN_TYPO: is not a setting of this service',
+      'JWKS_URL: is not a setting of this service: did you mean JWKS_URI?',
+      'LOCATION_ORDER: is not a setting of this service',
+    ]);
+  });
+
+  it.each(['auth.test', 'file:///keys', 'https://user:its-password@auth.test', 'https://auth.test#x', 'https://a b'])(
+    'refuses the key set URL %s, without repeating it',
+    (JWKS_URI) => {
+      expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([
+        'JWKS_URI: must be an http or https URL without user and fragment',
+      ]);
+    },
+  );
+
+  it.each(['http://127.0.0.1:8080/oauth2/jwks', 'https://auth.test/keys?tenant=1', 'https://auth.test'])(
+    'accepts the key set URL %s',
+    (JWKS_URI) => {
+      expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([]);
+    },
+  );
+});
+
+describe('readTracingSettings', () => {
+  const ON = { OTEL_TRACES_EXPORTER: 'otlp' };
+
+  /** The options, or a thrown error with the problems. */
+  function read(environment: Readonly<Record<string, string>>) {
+    const settings = readTracingSettings(environment);
+    if (!settings.ok) throw new Error(settings.problem.join('\n'));
+    return settings.value;
+  }
+
+  it.each<[boolean, Readonly<Record<string, string>>]>([
+    [false, {}],
+    [false, { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'wrong' }],
+    [false, { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
+    [false, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_TRACES_EXPORTER: 'none' }],
+    [false, { ...ON, OTEL_SDK_DISABLED: 'TRUE' }],
+    [true, { ...ON, OTEL_SDK_DISABLED: 'false' }],
+    [true, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }],
+    [true, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/v1/traces' }],
+  ])('is it on? %s, for %j', (isOn, environment) => {
+    expect(read(environment) !== undefined).toBe(isOn);
+  });
+
+  it.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }, 'http://c:4318/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://d/x' }, 'http://d/x'],
+    [ON, 'http://localhost:4318/v1/traces'],
+  ])('sends spans, for %j, to %s', (environment, url) => {
+    expect(read(environment)?.exporter.url).toBe(url);
+  });
+
+  it('reads header fields and attributes with percent-encoding, and prefers those for traces', () => {
+    const settings = read({
+      ...ON,
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=other',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'api-key=a%20key==, x = y',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '5',
+      OTEL_RESOURCE_ATTRIBUTES: 'service.name=a,region=b%2Cc',
+    });
+    expect(settings?.exporter.headers()).toEqual({ 'api-key': 'a key==', x: 'y' });
+    expect(settings?.exporter.attemptMs).toBe(5);
+    expect(settings?.resource).toEqual({ 'service.name': 'a', region: 'b,c' });
+  });
+
+  it.each([
+    ['OTEL_TRACES_EXPORTER', 'console'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://user:password@c/'],
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'canary'],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a=%zz'],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a=canary%0Ab'],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a%20b=canary'],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a=canary%E2%82%AC'],
+    ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', '10s'],
+    ['OTEL_TRACES_SAMPLER', 'canary'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+    ['OTEL_EXPORTER_OTLP_CERTIFICATE', '/canary'],
+  ])('refuses %s=%s, by its name and without its value', (name, value) => {
+    const settings = readTracingSettings({ ...ON, [name]: value });
+    const problem = settings.ok ? '' : settings.problem.join('\n');
+    expect(problem).toMatch(new RegExp(`^${name}: `));
+    expect(problem).not.toMatch(/canary|password|%zz/);
+  });
+
+  it('is part of what is checked before a start', () => {
+    const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'x', ...ON, OTEL_TRACES_SAMPLER: 'wrong' };
+    expect(loadConfiguration(environment, () => success('[]'))).toMatchObject({
+      ok: false,
+      problem: [expect.stringMatching(/^OTEL_TRACES_SAMPLER: /)],
+    });
+  });
+
+  it('does not print the header fields', () => {
+    const settings = read({ ...ON, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' });
+    expect(inspect(settings, { depth: 9 }) + JSON.stringify(settings)).not.toContain('canary');
+  });
+});
+
+describe('the check of rules for workloads', () => {
+  const GITLAB = { issuer: 'https://gitlab.com', subject: 'project_path:a/b:ref', claims: {} };
+  const OWN = { issuer: 'https://gitlab.example', subject: 'project_path:a/b:ref', claims: {} };
+  const FILE = JSON.stringify([{ issuer: OWN.issuer, jwks_uri: 'https://gitlab.example/keys', preset: 'gitlab' }]);
+
+  function check(environment: Readonly<Record<string, string>>, text?: string) {
+    const read = readRuleCheck(environment, () => (text === undefined ? failure('cannot be read') : success(text)));
+    if (!read.ok) throw new Error(read.problem);
+    return read.value;
+  }
+
+  test('without a file of issuers, rules are checked by the names of the platforms', () => {
+    expect(check({})(GITLAB)).toContain('/project_id');
+    expect(check({})(OWN)).toBeUndefined();
+  });
+
+  test('with a file of issuers, rules are checked as the service checks them', () => {
+    const withFile = check({ CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json' }, FILE);
+    expect(withFile(OWN)).toContain('/project_id');
+    expect(withFile(GITLAB)).toBe('issuer is not a trusted issuer');
+  });
+
+  test.each([undefined, '[]', '[{"issuer":"a"}]'])('a file that is missing or wrong is a problem: %s', (text) => {
+    expect(() => check({ CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json' }, text)).toThrow(
+      'CLIENT_ASSERTION_ISSUERS_FILE: ',
+    );
+  });
+});

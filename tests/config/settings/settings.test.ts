@@ -1,0 +1,527 @@
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
+import { readLocationsSettings } from '../../../config/capabilities/example-resource/locations-settings.ts';
+import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
+import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
+import { readSettings as readSettingsOfCore } from '../../../config/settings/settings.ts';
+import { settingMeantBy } from '../../../config/settings/similar-names.ts';
+import { closestTo, editDistance } from '../../../domain/edit-distance.ts';
+import { success } from '../../../domain/result.ts';
+import { readSettings, SETTING_NAMES } from '../../support/all-settings.ts';
+
+const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
+const POSTGRES = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: 'postgresql://service:its-password@db.test/auth' };
+const TOKEN = { MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' };
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  const settings = readSettings(environment);
+  return settings.ok ? [] : settings.problem;
+}
+
+describe('readSettings', () => {
+  it('accepts the methods of the capabilities that are there, and no others', () => {
+    const environment = { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'client_secret_basic,private_key_jwt' };
+    expect(readSettings(environment).ok).toBe(true);
+    expect(readSettingsOfCore(environment, [])).toEqual({
+      ok: false,
+      problem: ['CLIENT_AUTHENTICATION_METHODS: private_key_jwt is not part of this build: leave it out'],
+    });
+  });
+
+  it('listens on the loopback address only, unless another address is set', () => {
+    expect(readSettings(MEMORY)).toMatchObject({ value: { HOST: '127.0.0.1', MANAGEMENT_HOST: '127.0.0.1' } });
+  });
+
+  it('takes the issuer from BASE_URL and BASE_URL from PORT, unless they are set', () => {
+    expect(readSettings({ ...MEMORY, PORT: '9000' })).toMatchObject({
+      value: { TOKEN_ISSUER: 'http://localhost:9000' },
+    });
+    expect(readSettings({ ...MEMORY, BASE_URL: 'https://a.example/b' })).toMatchObject({
+      value: { TOKEN_ISSUER: 'https://a.example/b' },
+    });
+    expect(readSettings({ ...MEMORY, TOKEN_ISSUER: 'any text' })).toMatchObject({
+      value: { BASE_URL: 'http://localhost:8080', TOKEN_ISSUER: 'any text' },
+    });
+  });
+
+  it.each<[Readonly<Record<string, string>>, ...problems: string[]]>([
+    [{}, 'CLIENT_REPOSITORY: must be set, to memory or sqlite or postgres'],
+    [{ CLIENT_REPOSITORY: 'redis' }, 'CLIENT_REPOSITORY: must be memory or sqlite or postgres'],
+    [{ CLIENT_REPOSITORY: 'memory' }, 'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory'],
+    [{ CLIENT_REPOSITORY: 'postgres' }, 'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'postgres' },
+      'KEY_DIRECTORY: must be database, as postgres is called now; KEY_SECRET_FILE is required with it',
+    ],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'database' },
+      'KEY_SECRET_FILE: is required if KEY_DIRECTORY is database: openssl rand -base64 32 writes one',
+    ],
+    [
+      { ...MEMORY, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret' },
+      'KEY_DIRECTORY: database requires CLIENT_REPOSITORY=sqlite or CLIENT_REPOSITORY=postgres',
+    ],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret', KEY_FILE: 'key.pem' },
+      'KEY_FILE: must not be set if KEY_DIRECTORY is database, which has keys of its own',
+    ],
+    [
+      { ...POSTGRES, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret', KEY_ROTATION_SECONDS: '0' },
+      'KEY_ROTATION_SECONDS: must not be 0 if KEY_DIRECTORY is database: 31536000 is a year, and npm run keys -- rotate rotates at any time',
+    ],
+    [{ ...POSTGRES, DATABASE_URL_FILE: 'url.txt' }, 'DATABASE_URL: must not be set if DATABASE_URL_FILE is set'],
+    [
+      { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'client_secret_post client_secret_basic' },
+      'CLIENT_AUTHENTICATION_METHODS: must be a list, separated by commas, of client_secret_post client_secret_basic private_key_jwt federated_jwt, each at most once',
+    ],
+    [
+      { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'federated_jwt' },
+      'CLIENT_ASSERTION_ISSUERS_FILE: is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt',
+    ],
+    [
+      { ...MEMORY, ...TOKEN, MANAGEMENT_TOKEN_FILE: 'x' },
+      'MANAGEMENT_TOKEN: must not be set if MANAGEMENT_TOKEN_FILE is set',
+    ],
+    [
+      { ...MEMORY, ...TOKEN, MANAGEMENT_PORT: '0' },
+      'MANAGEMENT_TOKEN: needs a management port: set MANAGEMENT_PORT=8081 or another port',
+    ],
+    [
+      { ...MEMORY, MANAGEMENT_TOKEN_FILE: 'x', MANAGEMENT_PORT: '0' },
+      'MANAGEMENT_TOKEN_FILE: needs a management port: set MANAGEMENT_PORT=8081 or another port',
+    ],
+    [{ ...MEMORY, TOKEN_PROFILE: 'rfc9068' }, 'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
+    [
+      { ...MEMORY, METADATA_COMPATIBILITY: 'mcp' },
+      'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token',
+    ],
+    [{ ...MEMORY, KEY_FILE: 'x', KEY_ROTATION_SECONDS: '300' }, 'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set'],
+    [
+      { ...MEMORY, PORT: '0' },
+      'BASE_URL: is required, since there is no fixed port: set the URL under which callers reach the service',
+    ],
+    [
+      { ...MEMORY, CLIENT_SECRET_COST: '12', CLIENT_SECRET_COST_MAX: '11', KEY_ROTATION_SECONDS: '10', PORT: '8081' },
+      'CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST',
+      'KEY_ROTATION_SECONDS: must be 0 or at least twice KEY_PUBLICATION_SECONDS',
+      'PORT: 8081 is MANAGEMENT_PORT too: set one of them to another port',
+    ],
+  ])('refuses %j: %s', (environment, ...problems) => {
+    expect(problemsOf(environment)).toEqual(problems);
+  });
+
+  it.each([
+    ['PORT', ['-1', '65536', '1e3', '080', '0x50', ' 80', '8080 ', 'http']],
+    ['MANAGEMENT_ALLOWED_HOSTS', ['a,', 'a,,b', 'a:8081', 'http://a', '*', '*.a', 'a.', '.a', '[::1]', 'a b']],
+    ['TOKEN_LIFETIME_SECONDS', ['0', '86401', '1.5', '5m', '+5', '99999999999999999999']],
+    ['CLIENT_SECRET_COST', ['3', '15']],
+    ['TOKEN_SCOPE_CLAIM', ['yes', 'TRUE', '1']],
+    ['EXAMPLE_RESOURCE', ['off']],
+    ['PUBLIC_METADATA', ['True']],
+    ['LOCATION_FIELD_ORDER', ['random']],
+    ['METADATA_SCOPES', ['read  write', 'a"b']],
+    ['KEY_DIRECTORY', ['file']],
+    ['TOKEN_PROFILE', ['jwt']],
+    [
+      'BASE_URL',
+      ['localhost:8080', 'ftp://a', 'http://a/', 'http://a?b', 'http://a#b', 'http://u:p@a', 'http://a b', '/'],
+    ],
+    ['DATABASE_URL', ['mysql://a', 'a', 'postgresql://a\nb', 'postgresql://a:p%ff@b/c']],
+    ['DATABASE_URL_FILE', [' url.txt']],
+    [
+      'MANAGEMENT_TOKEN',
+      [
+        'a-token-with-31-characters-only',
+        'a-token-of-32 characters-and-a-space',
+        'a-token-of-32-characters-with-ümlaut',
+        'x'.repeat(1_025),
+      ],
+    ],
+    [
+      'TRUSTED_PROXIES',
+      ['localhost', '10.1.0.0/0', '::/0', '10.1.0.0/33', 'fd00::/129', '10.1.0.0/', '10.1.0.0/08', '10.0.0/8'],
+    ],
+    ['TRUSTED_PROXIES', ['10.1.0.0/8,', ',', '10.1.0.0/8 fd00::/8', '10.1.0.0/8/8', 'fe80::1%eth0', '10.1.0.0/-1']],
+  ])('%s: names the setting and the rule, never the value', (name, values) => {
+    for (const value of values) {
+      const problems = problemsOf({ ...MEMORY, [name]: value });
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: must (be|not) `))]);
+      if (value.length > 4) expect(problems.join()).not.toContain(value);
+    }
+  });
+
+  it('reads trusted proxies as ranges of addresses', () => {
+    const settings = readSettings({ ...MEMORY, TRUSTED_PROXIES: '10.0.0.0/8, 192.0.2.1,fd00::/8,2001:db8::1' });
+    expect(settings.ok && settings.value.TRUSTED_PROXIES).toEqual([
+      { address: '10.0.0.0', prefixBits: 8 },
+      { address: '192.0.2.1', prefixBits: 32 },
+      { address: 'fd00::', prefixBits: 8 },
+      { address: '2001:db8::1', prefixBits: 128 },
+    ]);
+  });
+
+  it('reports every problem at once', () => {
+    expect(problemsOf({ CLIENT_REPOSITORY: 'x', PORT: 'x', TOKEN_LIFETIME_SECONDS: 'x', TOKEN_X: 'x' })).toHaveLength(
+      4,
+    );
+  });
+
+  it('treats an empty value as not set', () => {
+    expect(problemsOf({ ...MEMORY, PORT: '', TOKEN_ISSUER: '', TOKEN_X: '' })).toEqual([]);
+    expect(problemsOf({ ...MEMORY, CLIENTS_FILE: '' })).toHaveLength(1);
+  });
+
+  it('ignores names that do not belong to the service', () => {
+    expect(problemsOf({ ...MEMORY, PATH: 'x', CLIENTS_X: 'x', HOSTNAME: 'x' })).toEqual([]);
+  });
+
+  it.each(['TOKEN', 'TOKEN_SERVICE', 'CLIENT_REGISTRY_2', 'KEY_STORE'])(
+    'ignores the variables that Kubernetes adds for a Service, with names that begin with %s',
+    (service) => {
+      const names = [
+        '_SERVICE_HOST',
+        '_SERVICE_PORT',
+        '_SERVICE_PORT_HTTP',
+        '_SERVICE_PORT_HTTP_METRICS',
+        '_PORT',
+        ...['TCP', 'UDP', 'SCTP'].flatMap((protocol) =>
+          ['', '_PROTO', '_PORT', '_ADDR'].map((part) => `_PORT_8080_${protocol}${part}`),
+        ),
+      ].map((suffix) => service + suffix);
+      const added = Object.fromEntries(names.map((name) => [name, 'tcp://10.0.0.1:8080']));
+      expect(problemsOf({ ...MEMORY, ...added })).toEqual([]);
+    },
+  );
+
+  it.each([
+    'TOKEN_LIFETIM',
+    'TOKEN_SERVICE',
+    'TOKEN_HOST',
+    'TOKEN_SERVICE_HOSTS',
+    'TOKEN_SERVICE_PORTS',
+    'TOKEN_REPORT',
+    'TOKEN_PORT_8080',
+    'TOKEN_PORT_HTTP_TCP',
+    'TOKEN_PORT_8080_TCP_HOST',
+    'TOKEN_PORT_8080_TCP_PORT_X',
+    'TOKEN_SERVICE_PORT_http',
+  ])('reports %s, which is similar but not a name that Kubernetes adds', (name) => {
+    expect(problemsOf({ ...MEMORY, [name]: 'x' })).toEqual([
+      expect.stringMatching(`^${name}: is not a setting of this service`),
+    ]);
+  });
+
+  it('returns settings that cannot be changed', () => {
+    const settings = readSettings(MEMORY);
+    expect(settings.ok && Object.isFrozen(settings.value)).toBe(true);
+  });
+
+  it('does not print the password of the database', () => {
+    const settings = readSettings(POSTGRES);
+    if (!settings.ok) throw new Error('refused');
+    for (const shown of [
+      inspect(settings.value, { depth: 9, showHidden: true }),
+      JSON.stringify(settings.value),
+      `${settings.value.DATABASE_URL}`,
+    ]) {
+      expect(shown).not.toContain('its-password');
+    }
+    expect(settings.value.DATABASE_URL?.reveal()).toBe(POSTGRES.DATABASE_URL);
+  });
+});
+
+const problemsBeside = (environment: Readonly<Record<string, string>>) => problemsOf({ ...MEMORY, ...environment });
+
+/** What shells, platforms, container engines and other programs set. */
+const OF_OTHERS =
+  `PATH HOME USER LOGNAME SHELL SHLVL TERM LANG LC_ALL TZ PWD OLDPWD EDITOR PAGER TMPDIR HOSTNAME HOSTTYPE OSTYPE MAIL DISPLAY
+  HOSTS PORTS PORT0 PORT1 PORT_8080 POST MESOS_TASK_ID MARATHON_APP_ID DYNO WEB_CONCURRENCY SOURCE_VERSION
+  K_SERVICE K_REVISION CLOUD_RUN_JOB GOOGLE_CLOUD_PROJECT AWS_REGION AWS_SECRET_ACCESS_KEY AWS_WEB_IDENTITY_TOKEN_FILE AZURE_CLIENT_ID
+  WEBSITE_HOSTNAME RAILWAY_PUBLIC_DOMAIN RENDER_EXTERNAL_URL FLY_APP_NAME VCAP_SERVICES CF_INSTANCE_PORT NOMAD_PORT_http
+  KUBERNETES_SERVICE_HOST KUBERNETES_PORT KUBERNETES_PORT_443_TCP WORKER_SERVICE_HOST WORKERS_SERVICE_PORT BASE_URL_SERVICE_HOST
+  INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET LISTEN_FDS CREDENTIALS_DIRECTORY MEMORY_PRESSURE_WATCH
+  NODE_ENV NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_PATH npm_config_cache npm_lifecycle_event INIT_CWD NO_COLOR FORCE_COLOR CI DEBUG
+  HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy SSL_CERT_FILE DOCKER_HOST COMPOSE_FILE GITHUB_TOKEN GITLAB_CI CI_JOB_TOKEN
+  PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE POSTGRES_PASSWORD POSTGRES_USER POSTGRES_DB POSTGRES_URL
+  DATABASE_HOST DATABASE_NAME DATABASE_USER DATABASE_PORT DATABASE_PASSWORD DATABASE_SSL DATABASE_SSLMODE DATABASE_TLS DATABASE_DIR
+  DB_URL DB_HOST REDIS_URL LOG_LEVEL LOG_FILE PID_FILE ENV_FILE BASE_DIR BASE_PATH BASE_IMAGE PUBLIC_URL PUBLIC_KEY PUBLIC_HOST
+  WORKDIR WORKSPACE MANAGEMENT_URL MANAGEMENT_SERVER_PORT METADATA_URL GCE_METADATA_HOST SHUTDOWN_TIMEOUT TRUSTED_HOSTS WORKERS_MAX MAX_WORKERS
+  OTEL_SERVICE_NAME OTEL_TRACES_EXPORTER OTEL_EXPORTER_OTLP_ENDPOINT OTEL_RESOURCE_ATTRIBUTES ASSERTION_KEY CLIENTS_MAX host port`
+    .split(/\s+/)
+    .filter((name) => name !== '');
+
+describe('a name that is almost that of a setting', () => {
+  it.each([
+    ['PUBLIC_METADTA', 'PUBLIC_METADATA'],
+    ['PUBLIC_METDATA', 'PUBLIC_METADATA'],
+    ['PUBLICMETADATA', 'PUBLIC_METADATA'],
+    ['public_metadata', 'PUBLIC_METADATA'],
+    ['Public-Metadata', 'PUBLIC_METADATA'],
+    ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
+    ['MANAGEMNT_HOST', 'MANAGEMENT_HOST'],
+    ['MANGMENT_PORT', 'MANAGEMENT_PORT'],
+    ['DATABSE_URL_FILE', 'DATABASE_URL_FILE'],
+    ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
+    ['DATABASE_DEADLINE', 'DATABASE_DEADLINE_MS'],
+    ['DATABASE_POOL', 'DATABASE_POOL_SIZE'],
+    ['SHUTDOWN_GRACE_SECONDS', 'SHUTDOWN_GRACE_MS'],
+    ['BASE_URI', 'BASE_URL'],
+    ['BASEURL', 'BASE_URL'],
+    ['TRUSTED_PROXY', 'TRUSTED_PROXIES'],
+    ['METADATA_SCOPE', 'METADATA_SCOPES'],
+    ['EXAMPLE_RESOURCES', 'EXAMPLE_RESOURCE'],
+    ['CLIENTS_FILES', 'CLIENTS_FILE'],
+  ])('%s is a problem that names %s', (name, meant) => {
+    const { [meant as 'CLIENTS_FILE']: _meant, ...others } = MEMORY;
+    const settings = readSettings({ ...others, [name]: 'x' });
+    const problems = settings.ok ? [] : settings.problem;
+    expect(problems).toContain(`${name}: is not a setting of this service: did you mean ${meant}?`);
+  });
+
+  it.each([
+    ['TOKEN_LIFETIME', 'TOKEN_LIFETIME_SECONDS'],
+    ['TOKEN_LIFETIM_SECONDS', 'TOKEN_LIFETIME_SECONDS'],
+    ['TOKEN_SCOPE', 'TOKEN_SCOPE_CLAIM'],
+    ['CLIENT_FILE', 'CLIENTS_FILE'],
+    ['KEY_ROTATION_MS', 'KEY_ROTATION_SECONDS'],
+    ['CLIENT_AUTHENTICATION', 'CLIENT_AUTHENTICATION_METHODS'],
+    ['KEY_FILE_PATH', 'KEY_FILE'],
+  ])('%s, with a prefix of ours, may be further away from %s', (name, meant) => {
+    expect(problemsBeside({ [name]: 'x', CLIENTS_FILE: '', CLIENT_REPOSITORY: '' })).toContain(
+      `${name}: is not a setting of this service: did you mean ${meant}?`,
+    );
+  });
+
+  it('is found as docs/settings.md says, by its examples', () => {
+    const [, found = '', ignored = ''] =
+      /\n## Names\n(.*)\nAll other names(.*?)\n## /s.exec(readFileSync('docs/settings.md', 'utf8')) ?? [];
+    const unknown = (text: string) =>
+      [...text.matchAll(/`([A-Z]\w*[A-Z])`/g)].flatMap(([, name = '']) => (SETTING_NAMES.includes(name) ? [] : name));
+    expect(unknown(found)).toHaveLength(9);
+    for (const name of unknown(found)) expect(problemsBeside({ [name]: 'x' })).toHaveLength(1);
+    expect(unknown(ignored)).toHaveLength(5);
+    for (const name of unknown(ignored)) expect(problemsBeside({ [name]: 'x' })).toEqual([]);
+  });
+
+  it('is no problem if the setting is given too: somebody else means something by it', () => {
+    expect(problemsBeside({ DATABASE_URI: 'x', DATABASE_URL: 'postgresql://db.test/auth' })).toEqual([]);
+  });
+
+  it('is none of the names that shells, platforms and other programs set', () => {
+    const environment = Object.fromEntries(OF_OTHERS.map((name) => [name, 'x']));
+    const settings = readSettings({ ...environment, ...MEMORY });
+    expect(settings.ok ? [] : settings.problem).toEqual([]);
+  });
+
+  it('is no variable that Kubernetes adds for a Service with a similar name', () => {
+    expect(problemsBeside({ MANAGMENT_PORT: 'tcp://10.0.0.1:8081', MANAGMENT_SERVICE_PORT: '8081' })).toEqual([]);
+    expect(problemsBeside({ MANAGMENT_PORT: '8081' })).toHaveLength(1);
+  });
+
+  it('never means another setting by the name of a setting', () => {
+    for (const name of SETTING_NAMES) {
+      expect(settingMeantBy(name, SETTING_NAMES)).toBe(name.length < 6 ? undefined : name);
+    }
+  });
+});
+
+describe('closestTo', () => {
+  it.each([
+    ['biling', 'billing'],
+    ['BILLING', 'billing'],
+    ['repotrs-nihgtly', 'reports-nightly'],
+    ['bill', undefined],
+    ['payments', undefined],
+    ['', undefined],
+  ])('takes %j for %j', (given, meant) => {
+    expect(closestTo(given, ['reports', 'billing', 'billing-2', 'reports-nightly'])).toBe(meant);
+  });
+});
+
+describe('editDistance', () => {
+  it('counts letters that are inserted, deleted, replaced or swapped', () => {
+    expect(['', 'ab', 'abcd', 'abd', 'xbc', 'acb'].map((text) => editDistance('abc', text))).toEqual([
+      3, 1, 1, 1, 1, 1,
+    ]);
+  });
+
+  it('is the same in both directions, and 0 for the same text only', () => {
+    const word = fc.string({ unit: fc.constantFrom(...'ABC_'), maxLength: 8 });
+    fc.assert(
+      fc.property(word, word, (one, other) => {
+        expect(editDistance(one, other)).toBe(editDistance(other, one));
+        expect(editDistance(one, other) === 0).toBe(one === other);
+      }),
+    );
+  });
+});
+
+describe('a value', () => {
+  it.each([
+    ['"8080"', '; its quotation marks are part of it: files for docker --env-file have none'],
+    ['tcp://10.0.0.1:8080', '; Kubernetes sets it for a Service: switch enableServiceLinks off'],
+    ['x', ''],
+  ])('%j: says what often is wrong with it', (PORT, hint) => {
+    expect(problemsBeside({ PORT })).toEqual([`PORT: must be a whole number from 0 to 65535${hint}`]);
+  });
+});
+
+describe('the URL of a database', () => {
+  const RULE = 'DATABASE_URL: must be a URL such as postgresql://role:password@host:5432/database';
+  const problemOf = (DATABASE_URL: string) => problemsBeside({ DATABASE_URL }).join();
+
+  it.each([
+    'its#secret',
+    'its/secret',
+    'its?secret',
+    '1#secret',
+    '1/secret',
+    '5432?secret',
+    'its[#secret',
+    '12/its+secret=',
+  ])('with the password %s: says to percent-encode it, and does not show it', (password) => {
+    const problem = problemOf(`postgresql://role:${password}@db.test:5432/auth`);
+    expect(problem).toContain(`${RULE}: in the role and the password write # as %23`);
+    expect(problem).not.toContain('secret');
+  });
+
+  it.each([
+    'postgresql://role:its%23secret@db.test/auth',
+    'postgresql://role@db.test/auth?sslmode=require',
+    'postgresql:///auth?host=/run/postgresql&user=a@b',
+    'postgres://role:its@secret@db.test/auth',
+    'postgresql://role:its,secret@db.test/auth',
+  ])('accepts %s', (url) => expect(problemOf(url)).toBe(''));
+
+  it.each(['role:secret@a,b', 'role:secret@a:5432,b:5432'])(
+    'with several hosts, %s: says that it takes one',
+    (hosts) => {
+      const problem = problemOf(`postgresql://${hosts}/auth?target_session_attrs=read-write`);
+      expect(problem).toBe(
+        'DATABASE_URL: must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"',
+      );
+    },
+  );
+});
+
+const RUN_REPLICAS = 'since the service is one process: leave it out, and run replicas (docs/scaling.md)';
+
+describe('a setting of an earlier version', () => {
+  it.each(['2', '0', 'four'])('is refused with what replaces it, beside all other problems: WORKERS=%s', (WORKERS) => {
+    expect(SETTING_NAMES).not.toContain('WORKERS');
+    expect(readSettings({ ...MEMORY, WORKERS, PORT: 'x' })).toEqual({
+      ok: false,
+      problem: [expect.stringMatching(/^PORT: /), `WORKERS: is not a setting any more, ${RUN_REPLICAS}`],
+    });
+    expect(readSettings({ ...MEMORY, WORKERS })).toMatchObject({ problem: [expect.stringMatching(/^WORKERS: /)] });
+  });
+
+  it('only causes a warning with a value that means what happens anyway: WORKERS=1', () => {
+    const environment = { ...MEMORY, WORKERS: '1' };
+    expect(readSettings(environment)).toMatchObject({ ok: true });
+    expect(settingDoubts(environment)).toEqual([`WORKERS: has no effect any more, ${RUN_REPLICAS}`]);
+  });
+
+  it('is absent if it is empty', () => {
+    const environment = { ...MEMORY, WORKERS: '' };
+    expect(readSettings(environment)).toMatchObject({ ok: true });
+    expect(settingDoubts(environment)).toEqual([]);
+  });
+});
+
+describe('the settings, for every environment', () => {
+  /** In every value, so that a problem that quotes a value is found. */
+  const CANARY = 'canary-7f3a';
+
+  const name = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...SETTING_NAMES) },
+    fc.constantFrom('TOKEN_TYPO', 'CLIENT_', 'KEY_FILES', '__proto__', 'constructor', 'PATH'),
+    fc.string({ unit: fc.constantFrom(...'ABCKEYTOKN_'), maxLength: 12 }),
+  );
+  const good = fc.constantFrom(
+    'memory',
+    'postgres',
+    'true',
+    'false',
+    '0',
+    '1',
+    '300',
+    'default',
+    'rfc9068',
+    'declared',
+  );
+  const url = fc.constantFrom(
+    'http://localhost:1',
+    'postgresql://u:p@h/d',
+    'https://a.test/b',
+    'http://[',
+    'postgres://',
+  );
+  const odd = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.constantFrom('', ' ', '-1', '1e3', '0x10', '01', '99999999999999999999', '１', 'TRUE', '\ud800', '\0'),
+  );
+  const quoted = fc.oneof(odd, url, good).map((value) => `${value}${CANARY}`);
+  const environment = fc
+    .array(fc.tuple(name, fc.oneof(good, url, odd, quoted)), { maxLength: 12 })
+    .map((entries) => Object.fromEntries(entries));
+
+  /** Each begins with the name of a setting, or of a variable that is given, and quotes no value. */
+  function expectProblems(problems: readonly string[], given: Readonly<Record<string, string>>): void {
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) {
+      const [setting = ''] = problem.split(':');
+      expect([...SETTING_NAMES, ...Object.keys(given)]).toContain(setting);
+      expect(problem).not.toContain(CANARY);
+    }
+  }
+
+  it.each([
+    ['readSettings', readSettings],
+    ['readLocationsSettings', readLocationsSettings],
+  ])('%s never throws, and each problem names its setting and no value', (_name, readAll) => {
+    fc.assert(
+      fc.property(environment, (given) => {
+        const settings = readAll(given);
+        if (!settings.ok) expectProblems(settings.problem, given);
+      }),
+    );
+  });
+
+  it('report the same problems for the same environment in any order', () => {
+    fc.assert(
+      fc.property(environment, (given) => {
+        const reversed = Object.fromEntries(Object.entries(given).toReversed());
+        const [one, other] = [readSettings(given), readSettings(reversed)];
+        expect(one.ok ? [] : [...one.problem].sort()).toEqual(other.ok ? [] : [...other.problem].sort());
+      }),
+    );
+  });
+
+  it('never print the password of a database', () => {
+    const password = fc.string({ unit: fc.constantFrom(...'abc019-_~%4'), maxLength: 10 }).map((text) => text + CANARY);
+    fc.assert(
+      fc.property(password, (secret) => {
+        const url = `postgresql://service:${encodeURIComponent(secret)}@db.test/auth`;
+        const settings = readSettings({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url });
+        expect(settings.ok).toBe(true);
+        expect(inspect(settings, { depth: 9, showHidden: true }) + JSON.stringify(settings)).not.toContain(CANARY);
+      }),
+    );
+  });
+
+  it('come with files of any text: loadConfiguration never throws, and quotes neither a setting nor a file', () => {
+    const given = fc.record({ settings: environment, text: fc.oneof(fc.json(), fc.string({ unit: 'binary' })) });
+    fc.assert(
+      fc.property(given, ({ settings, text }) => {
+        const all = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'c', KEY_FILE: 'k', ...settings };
+        const configuration = loadConfiguration(all, () => success(`${text}${CANARY}`));
+        expect(readKeyFile(text, 'RS256').ok || configuration.ok).toBe(false);
+        if (!configuration.ok) expectProblems(configuration.problem, all);
+      }),
+    );
+  });
+});

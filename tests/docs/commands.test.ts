@@ -1,0 +1,294 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { ANSWERS } from '../../adapters/http/server/http-refusal.ts';
+import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
+import { SETTING_NAMES } from '../support/all-settings.ts';
+import { startExampleServer } from '../support/example-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken, send } from '../support/http.ts';
+import { readPage } from '../support/page-snippets.ts';
+import { type Program, runLine } from '../support/program.ts';
+import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { createTestDatabase, PATIENT } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
+import { type Platform, WorkloadIssuer } from '../support/workload-issuer.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const README = readFileSync(`${ROOT}/README.md`, 'utf8');
+
+const START = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm start';
+const DOCTOR = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm run doctor';
+
+/** The text of each fenced block of a language, in order. */
+function blocks(language: string): readonly string[] {
+  return [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) =>
+    text.trim(),
+  );
+}
+
+let port: number;
+let demo: Program;
+beforeAll(async () => {
+  port = await freePort();
+  // The command that the resource server of the README needs.
+  demo = runLine('PUBLIC_METADATA=true npm run demo', { PORT: String(port), BASE_URL: 'http://localhost:8080' });
+  await demo.printed(/Stop it with Ctrl-C/);
+});
+afterAll(async () => demo[Symbol.asyncDispose]());
+
+describe('the README', () => {
+  const here = (text: string) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
+  const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
+
+  it('shows how the service starts with the sample of a clients file, and that the doctor finds no problem then', async () => {
+    expect(README).toContain('[this sample](config/demo/clients.json)');
+    const own = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()), SHUTDOWN_GRACE_MS: '0' };
+    await using service = runLine(START, own);
+    await service.printed(/"event":"started"/);
+    expect(await getAccessToken(`http://127.0.0.1:${own.PORT}`, 'demo-client', 'demo-secret')).toMatch(/^eyJ/);
+    await using doctor = runLine(DOCTOR, own);
+    expect(await doctor.ended()).toBe(0);
+    expect(doctor.stdout()).toContain('the service runs, and is ready');
+  });
+
+  it('shows curl lines that work when they are pasted', async () => {
+    const [token = '', location = '', wrong = '', ...others] = blocks('sh').filter((block) => block.includes('curl'));
+    expect(others).toEqual([]);
+    expect(JSON.parse(await bash(token))).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
+    expect(JSON.parse(await bash(location))).toMatchObject({ code: 'NYC_USA' });
+    expect(JSON.parse(await bash(wrong))).toEqual(JSON.parse(blocks('json')[1] ?? ''));
+  });
+
+  it('shows how a client is added to the table, and gets its token from a service on it', async () => {
+    const block = blocks('sh').find((shown) => shown.includes('npm run clients')) ?? '';
+    const [, create = '', migrate = '', add = '', start = ''] = block.split('\n');
+    expect(create).toMatch(
+      /^docker compose exec postgres psql -U auth -c "create role service login password '[\w-]+'"$/,
+    );
+    expect(start).toMatch(/^CLIENT_REPOSITORY=postgres DATABASE_URL=\S+ npm start$/);
+    const database = await createTestDatabase();
+    try {
+      const role = await database.createRole();
+      const own = (line: string) =>
+        bash(`DATABASE_URL='${database.url}' ${line.replace('npm run', 'npm run --silent')}`);
+      await own(migrate.replace(/service$/, role.name));
+      const added = await own(`${add} --json`);
+      const { client_id, client_secret } = JSON.parse(added);
+      const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: role.url, ...PATIENT };
+      await using service = await startServiceUnderTest({ environment });
+      expect(await getAccessToken(service.url, client_id, client_secret)).toMatch(/^eyJ/);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it('shows the header and the claims that a token has', async () => {
+    const token = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
+    const shown = JSON.parse(blocks('json')[0] ?? '');
+    const { kid: _kid, ...header } = decodeProtectedHeader(token);
+    expect(shown.header).toMatchObject(header);
+    const claims = decodeJwt(token);
+    expect(Object.keys(claims)).toEqual(Object.keys(shown.claims));
+    expect(claims).toMatchObject({ iss: shown.claims.iss, sub: shown.claims.sub, aud: shown.claims.aud });
+    expect(shown.claims).toMatchObject({ nbf: shown.claims.iat, exp: shown.claims.iat + 300 });
+  });
+
+  it('shows how a resource server accepts a valid token and refuses another', async () => {
+    const [snippet = ''] = blocks('js');
+    // In this folder, the snippet finds the packages of the project.
+    const file = fileURLToPath(new URL(`snippet-${randomUUID()}.mjs`, import.meta.url));
+    await writeFile(file, here(snippet));
+    try {
+      const { callerOf } = await import(file);
+      const token = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
+      expect(await callerOf(token)).toBe('demo-client');
+      await expect(callerOf(`${token.slice(0, -8)}AAAAAAAA`)).rejects.toThrow();
+    } finally {
+      await rm(file);
+    }
+  });
+});
+
+describe('docs/troubleshooting.md', () => {
+  const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
+  /** The first cells of the rows of a part of the page. */
+  function firstCells(heading: string): readonly string[] {
+    const part = PAGE.slice(PAGE.indexOf(`\n${heading}\n`)).split(/\n##+ /)[1] ?? '';
+    return [...part.matchAll(/^\| (?!---)(.+?) \|/gm)].map(([, cell = '']) => cell).slice(1);
+  }
+
+  const blocks = [...PAGE.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, text = '']) => text.trim());
+
+  it('has each answer that a refusal can be, and no other', () => {
+    const answers = Object.values(ANSWERS).map(({ status, error }) => `${status} \`${error}\``);
+    expect(firstCells('## For callers').toSorted()).toEqual([...new Set(answers)].toSorted());
+  });
+
+  it('names only settings, scripts and commands that exist', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+    for (const [, script = ''] of PAGE.matchAll(/npm run ([\w:]+)/g)) expect(Object.keys(scripts)).toContain(script);
+    const names = [...PAGE.matchAll(/`([A-Z]+_[A-Z_]+)(?:=[^`]*)?`/g)].map(([, name = '']) => name);
+    for (const name of names) expect(SETTING_NAMES).toContain(name);
+  });
+
+  it('shows commands that read the id of the key and the claims of a token', async () => {
+    const TOKEN = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
+    const [kid = '', claims = ''] = blocks.filter((block) => block.startsWith('node '));
+    const run = async (command: string) => {
+      const { PATH } = process.env;
+      return (await promisify(execFile)('bash', ['-c', command], { env: { PATH, TOKEN } })).stdout;
+    };
+    const [header] = (await run(claims)).split('\n');
+    expect(JSON.parse(header ?? '')).toMatchObject({ alg: 'RS256', kid: (await run(kid)).trim() });
+    expect(await run(claims)).toContain('"sub":"demo-client"');
+  });
+});
+
+describe('examples/README.md', () => {
+  const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
+
+  it('starts a service, and gives a client what it needs to call the resource server', async () => {
+    const [line = '', exports = ''] = [...readPage('examples/README.md').matchAll(/^```sh\n(.*?)^```$/gms)].map(
+      ([, text = '']) => text,
+    );
+    const port = String(await freePort());
+    const issuer = `http://localhost:${port}`;
+    const { PATH = '' } = process.env;
+    const here = line.replace('npx ccauth serve', 'node ../config/main.ts');
+    expect(here).not.toBe(line);
+    await using service = runLine(`cd ${EXAMPLES} && ${here}`, { PATH, PORT: port, MANAGEMENT_PORT: '0' });
+    await until(() => send(issuer, '/oauth2/jwks').then(Boolean, () => false), 'the service answers');
+    await using server = await startExampleServer([process.execPath, 'express-server.js'], `${EXAMPLES}node`, issuer);
+
+    const environment = Object.fromEntries(
+      [...exports.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = '', value = '']) => [
+        name,
+        value.replace('http://localhost:8080', issuer).replace('http://localhost:9000', server.url),
+      ]),
+    );
+    const env = { PATH, ...environment };
+    const { stdout } = await promisify(execFile)('node', ['client.js'], { cwd: `${EXAMPLES}node`, env });
+    expect([stdout, service.process.exitCode]).toEqual(['200 {"caller":"my-client"}\n', null]);
+  });
+});
+
+describe('docs/client-assertions.md', () => {
+  const PAGE = readFileSync('docs/client-assertions.md', 'utf8');
+  const AUDIENCE = 'https://auth.example';
+
+  const SECTIONS: readonly [Platform['name'], string][] = [
+    ['kubernetes', 'Kubernetes'],
+    ['github-actions', 'GitHub Actions'],
+    ['gitlab', 'GitLab'],
+    ['aws', 'AWS'],
+    ['spiffe', 'SPIFFE'],
+  ];
+
+  function blocksOf(heading: string, language: string): readonly string[] {
+    const section = PAGE.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+    return [...section.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
+      ([, code = '']) => code,
+    );
+  }
+
+  const issuers = new Map<string, WorkloadIssuer>();
+  let service: ServiceUnderTest;
+  let folder: string;
+
+  /** One service, with the issuers and the clients of all examples. */
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'workload-identity-'));
+    const entries: object[] = [];
+    const clients: Record<string, unknown>[] = [];
+    for (const [name, heading] of SECTIONS) {
+      const issuer = await WorkloadIssuer.start(name);
+      issuers.set(name, issuer);
+      const [issuersJson = '', clientsJson = ''] = blocksOf(heading, 'json');
+      entries.push(...JSON.parse(issuersJson).map((entry: object) => ({ ...entry, jwks_uri: issuer.keySet.url })));
+      clients.push(...JSON.parse(clientsJson));
+    }
+    service = await startServiceUnderTest({
+      environment: {
+        CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
+        CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+        TOKEN_ISSUER: AUDIENCE,
+      },
+      files: { 'issuers.json': JSON.stringify(entries) },
+      clients,
+    });
+    const fetched = () => service.logLines().filter(({ event }) => event === 'key_set_available').length;
+    await until(() => fetched() === SECTIONS.length, 'the keys are fetched');
+  });
+  afterAll(async () => {
+    await service.stop();
+    for (const issuer of issuers.values()) await issuer[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  describe.each(SECTIONS)('the example of %s', (name, heading) => {
+    const [issuersJson = '', clientsJson = '', ...otherJson] = blocksOf(heading, 'json');
+    const [script = '', ...otherScripts] = blocksOf(heading, 'sh');
+
+    it('has one file of issuers, one of clients and one request', () => {
+      expect([clientsJson !== '', otherJson, otherScripts]).toEqual([true, [], []]);
+      expect(readIssuersFile(issuersJson)).toMatchObject({
+        ok: true,
+        value: [{ preset: name, issuer: issuers.get(name)?.platform.issuer }],
+      });
+    });
+
+    it('gets a token with the lines of the page', async () => {
+      const identity = issuers.get(name)?.mint(AUDIENCE) ?? '';
+      const platform = createServer((request, response) => {
+        response.end(JSON.stringify({ value: request.url?.includes(`audience=${AUDIENCE}`) ? identity : 'none' }));
+      }).listen(0, '127.0.0.1');
+      await writeFile(join(folder, 'token'), identity);
+      const tool = async (file: string, output: string) => {
+        await writeFile(join(folder, file), `#!/bin/sh\ncase "$*" in *${AUDIENCE}*) echo '${output}';; esac\n`);
+        await chmod(join(folder, file), 0o755);
+      };
+      // jq need not be installed.
+      const select = `#!${process.execPath}
+      const path = process.argv.at(-1).match(/\\w+/g);
+      const value = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+      console.log(path.reduce((inner, step) => inner[step], value));`;
+      await writeFile(join(folder, 'jq'), select, { mode: 0o755 });
+      await tool('aws', identity);
+      await tool('spire-agent', JSON.stringify([{ svids: [{ svid: identity }] }]));
+      const lines = script
+        .replaceAll(`${AUDIENCE}/oauth2/token`, `${service.url}/oauth2/token`)
+        .replace('/var/run/identity', folder);
+      const { port } = platform.address() as AddressInfo;
+      const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', lines], {
+        env: {
+          PATH: `${folder}:${process.env['PATH']}`,
+          ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${port}/token?x=1`,
+          ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
+          ...(name === 'gitlab' && { IDENTITY: identity }),
+        },
+      });
+      platform.close();
+      platform.closeAllConnections();
+      expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer', access_token: expect.stringContaining('.') });
+    });
+  });
+
+  it('names the defaults of the settings', () => {
+    for (const [setting, value] of [
+      ['CLIENT_ASSERTION_MAX_AGE_SECONDS', '3600'],
+      ['CLIENT_ASSERTION_KEYS_REFRESH_SECONDS', '60'],
+    ] as const) {
+      expect(PAGE).toContain(`\`${setting}\` (${value})`);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken, requestToken, send } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { startProblemsOfLocations } from '../support/start-problems.ts';
+import { until } from '../support/until.ts';
+
+const bash = (command: string) => promisify(execFile)('bash', ['-c', command]);
+
+describe('npm run demo', () => {
+  it('prints two curl lines that can be pasted and work, and stops on Ctrl-C', async () => {
+    const port = await freePort();
+    await using program = runProgram('config/demo.ts', { PORT: String(port) });
+    await program.printed(/Stop it with Ctrl-C/);
+    // What can be pasted comes first, and the log of the start is not lost.
+    expect(program.stdout()).toMatch(/^\nThe authorization service listens on /);
+    await program.printed(/^\{.*"event":"started"/m);
+    const lines = program.stdout().match(/^ {2}curl .*$/gm) ?? [];
+    expect(lines).toHaveLength(2);
+    const [tokenLine = '', locationLine = ''] = lines;
+    expect(JSON.parse((await bash(tokenLine)).stdout)).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 300,
+    });
+    expect(JSON.parse((await bash(locationLine)).stdout)).toMatchObject({ code: 'NYC_USA', enabled: true });
+    program.process.kill('SIGINT');
+    expect(await program.ended()).toBe(0);
+  });
+
+  it('keeps its clients in a file with --keep, with a hashed secret that is printed only once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'demo-'));
+    const file = join(folder, 'new/clients.db');
+    const start = async () => {
+      const settings = { PORT: String(await freePort()), DATABASE_FILE: file };
+      const program = runProgram('config/demo.ts', settings, ['--keep']);
+      await program.printed(/Stop it with Ctrl-C/);
+      expect(program.stdout()).toContain(`Its clients are kept in ${file}\n`);
+      return { program, line: program.stdout().match(/^ {2}curl .*$/m)?.[0] ?? '' };
+    };
+    const first = await start();
+    const [, secret = ''] = /client_secret=(\S{43})$/.exec(first.line) ?? [];
+    expect(JSON.parse((await bash(first.line)).stdout)).toMatchObject({ expires_in: 300 });
+    await first.program[Symbol.asyncDispose]();
+    expect(await readFile(file, 'utf8')).toContain('$2b$10$');
+    expect(await readFile(file, 'utf8')).not.toContain(secret);
+    const second = await start();
+    expect(second.program.stdout()).not.toContain(secret);
+    expect(second.program.stdout()).toContain('\n  export SECRET=…\n');
+    await second.program.printed(/"event":"started"/);
+    expect(second.program.stdout()).not.toContain('has no effect');
+    expect(JSON.parse((await bash(`SECRET=${secret}; ${second.line}`)).stdout)).toMatchObject({ expires_in: 300 });
+    await second.program[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  it('says why the file of --keep cannot be used, and takes no other clients or argument', async () => {
+    const running = (args: readonly string[]) =>
+      runProgram('config/demo.ts', { PORT: '0', BASE_URL: 'http://a.test', DATABASE_FILE: 'package.json' }, args);
+    await using unusable = running(['--keep']);
+    expect(await unusable.ended()).toBe(1);
+    expect(unusable.stderr()).toMatch(/package\.json is not a database of SQLite: correct DATABASE_FILE/);
+    await using kept = runProgram('config/demo.ts', { npm_config_keep: 'true' });
+    expect(await kept.ended()).toBe(1);
+    expect(kept.stderr()).toContain('write two dashes before it, npm run demo -- --keep');
+    const others = { CLIENT_REPOSITORY: 'sqlite', CLIENTS_FILE: '/nope.json', DATABASE_FILE: 'x', MANAGMENT_PORT: '3' };
+    await using refused = runProgram('config/demo.ts', others);
+    expect(await refused.ended()).toBe(1);
+    expect(refused.stderr()).toContain(`
+  CLIENT_REPOSITORY: the demo has clients of its own: leave it out, or use npm start
+  CLIENTS_FILE: the demo has clients of its own: leave it out, or use npm start
+  DATABASE_FILE: is used only with npm run demo -- --keep, or npm start
+  MANAGMENT_PORT: is not a setting of this service: did you mean MANAGEMENT_PORT?
+`);
+    await using wrong = running(['--keep', '--kept']);
+    expect(await wrong.ended()).toBe(2);
+    expect(wrong.stderr()).toContain('no arguments but --keep, --help and --version');
+  });
+});
+
+describe('npm run locations', () => {
+  const ISSUER = 'http://issuer.test';
+
+  const startIssuer = (port: number) =>
+    startServiceUnderTest({ environment: { PORT: String(port), BASE_URL: ISSUER, PUBLIC_METADATA: 'true' } });
+
+  function runLocations(issuerPort: number): Program {
+    return runProgram('config/locations.ts', {
+      PORT: '0',
+      JWKS_URI: `http://127.0.0.1:${issuerPort}/oauth2/jwks`,
+      JWKS_COOLDOWN_SECONDS: '1',
+      TOKEN_ISSUER: ISSUER,
+    });
+  }
+
+  const started = async (program: Program) => {
+    const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
+    return `http://127.0.0.1:${port}`;
+  };
+
+  const statusOf = async (url: string, token: string) =>
+    (await send(url, '/v1/locations/PAR_FR', { headers: { authorization: `Bearer ${token}` } })).status;
+
+  it('names the setting if its port is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const settings = { JWKS_URI: 'http://127.0.0.1:1/keys', TOKEN_ISSUER: 'x', PORT: String(port) };
+    await using program = runProgram('config/locations.ts', settings);
+    expect(await program.ended()).toBe(1);
+    other.close();
+    expect(program.stderr()).toContain(`  PORT: another program uses port ${port} (EADDRINUSE)`);
+  });
+
+  it('does not start without an issuer and its key set: prints both problems, exits with 1 and opens no port', async () => {
+    await using program = runProgram('config/locations.ts', {});
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(startProblemsOfLocations('JWKS_URI: must be set', 'TOKEN_ISSUER: must be set'));
+    expect(program.stdout()).toBe('');
+  });
+
+  it('starts before its issuer: answers 503 until that is up, and accepts its tokens also when it is down again', async () => {
+    const port = await freePort();
+    await using locations = runLocations(port);
+    const url = await started(locations);
+    // Well-formed, so that the key set is needed.
+    const [header, payload] = ['{"kid":"k","alg":"RS256"}', '{}'].map((json) =>
+      Buffer.from(json).toString('base64url'),
+    );
+    expect(await statusOf(url, `${header}.${payload}.AAAA`)).toBe(503);
+
+    const service = await startIssuer(port);
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    await until(async () => (await statusOf(url, token)) === 200, 'the keys are fetched');
+    expect(await statusOf(url, `${header}.${payload}.AAAA`)).toBe(401);
+
+    await service.stop();
+    expect(await statusOf(url, token)).toBe(200);
+    expect(await statusOf(url, 'no-token')).toBe(401);
+    locations.process.kill('SIGTERM');
+    expect(await locations.ended()).toBe(0);
+    expect(locations.stderr()).toBe('');
+  });
+
+  it('exits with 0 on SIGINT while its issuer is unavailable', async () => {
+    await using locations = runLocations(await freePort());
+    await started(locations);
+    locations.process.kill('SIGINT');
+    expect(await locations.ended()).toBe(0);
+  });
+});
+
+describe('a web server that calls the service as a function', () => {
+  const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
+  const FORM = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };
+  const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
+  const ROUNDS = 20;
+
+  it('survives refusals before the body is read, whatever it makes a body of', async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    await using host = new ServerProcess(CHECKOUT, ['tests/support/node-http-host.ts'], {
+      ...{ PORT: String(port), BASE_URL: url, PUBLIC_METADATA: 'true' },
+      ...{ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json', CLIENT_FAILURES_PER_MINUTE: '0' },
+    });
+    await host.answers(`${url}/oauth2/jwks`);
+    const [path, method] = ['/oauth2/token', 'POST'];
+    for (let round = 0; round < 2 * ROUNDS; round += 1) {
+      const way = { 'x-body': round < ROUNDS ? 'toWeb' : 'the request itself' };
+      const form = { ...FORM_TYPE, ...way };
+      const refused = await Promise.all([
+        send(url, path, { method, headers: { ...way, 'content-type': 'application/json' }, body: '{}' }),
+        send(url, path, { method, headers: { ...form, 'content-encoding': 'gzip' }, body: 'x' }),
+        send(url, path, { method, headers: form, body: 'x'.repeat(20 * 1024) }),
+        send(url, path, { method: 'PUT', headers: form, body: 'x'.repeat((round % ROUNDS) * 1024) }),
+      ]);
+      expect(refused.map(({ status }) => status)).toEqual([400, 415, 413, 405]);
+      expect((await requestToken(url, FORM, way)).status).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,299 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { startFromEnvironment } from '../../config/service.ts';
+import { loadConfiguration } from '../../config/settings/load-configuration.ts';
+import type { Backend } from '../support/balancer.ts';
+import { DatabaseServer } from '../support/database-server.ts';
+import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { type Program, runProgram } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { SEALED_KEYS, storeDemoClient } from '../support/sealed-keys.ts';
+import { startProblems } from '../support/start-problems.ts';
+import { until } from '../support/until.ts';
+
+describe('a service with KEY_DIRECTORY=database', () => {
+  const PASSWORD = 'database-password';
+
+  let server: DatabaseServer;
+  let backend: Backend;
+
+  beforeAll(async () => {
+    server = await DatabaseServer.create();
+    await storeDemoClient({ query: (text, values) => server.query(text, values) });
+    await server.query(`create role service login password '${PASSWORD}'`);
+    await server.query('grant create on schema public to service');
+    await server.query('grant select on clients to service');
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    await server.query('drop table if exists key_ring');
+    backend = await freeBackend();
+  });
+
+  function settings() {
+    return {
+      CLIENT_REPOSITORY: 'postgres',
+      DATABASE_URL: server.urlOf('service', PASSWORD),
+      ...SEALED_KEYS,
+      PUBLIC_METADATA: 'true',
+      SHUTDOWN_GRACE_MS: '0',
+    };
+  }
+
+  function start(more: Readonly<Record<string, string>> = {}): Program {
+    return startReplica(backend, { BASE_URL: 'http://issuer.test', ...settings(), ...more });
+  }
+
+  function url(): string {
+    return `http://127.0.0.1:${backend.port}`;
+  }
+
+  function askReadiness(): Promise<HttpAnswer> {
+    return send(`http://127.0.0.1:${backend.managementPort}`, '/readyz');
+  }
+
+  async function untilReady(): Promise<void> {
+    await until(
+      () =>
+        askReadiness()
+          .then(({ status }) => status === 200)
+          .catch(() => false),
+      'the service is ready',
+    );
+  }
+
+  function getToken(): Promise<string> {
+    return getAccessToken(url(), DEMO_TOKEN_REQUEST.client_id, DEMO_TOKEN_REQUEST.client_secret);
+  }
+
+  function askLocation(token: string): Promise<HttpAnswer> {
+    return send(url(), '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
+  }
+
+  function expectNoSecret(service: Program): void {
+    expect(service.stderr()).toBe('');
+    expect(service.stdout()).not.toContain(PASSWORD);
+    expect(service.stdout()).not.toMatch(/PRIVATE|eyJhbGciOiJkaXIi/);
+  }
+
+  it('issues tokens as soon as it starts again, and refuses none of those from before', async () => {
+    const tokens: string[] = [];
+    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+      await using service = start();
+      await untilReady();
+      tokens.push(await getToken());
+      for (const token of tokens) expect((await askLocation(token)).status).toBe(200);
+      service.process.kill(signal);
+      await service.ended();
+      expectNoSecret(service);
+    }
+    expect(new Set(tokens.map((token) => decodeProtectedHeader(token).kid)).size).toBe(1);
+    expect(await server.query('select step from key_ring order by step')).toEqual([{ step: '0' }, { step: '1' }]);
+  });
+
+  it('shares its keys with a second replica, which is ready at once', async () => {
+    await using first = start();
+    await untilReady();
+    const [url, token] = [`http://127.0.0.1:${backend.port}`, await getToken()];
+    backend = await freeBackend();
+    await using second = start();
+    await untilReady();
+    expect((await askLocation(token)).status).toBe(200);
+    const other = await getToken();
+    const headers = { authorization: `Bearer ${other}` };
+    expect((await send(url, '/v1/locations/NYC_USA', { headers })).status).toBe(200);
+    const keySets = () =>
+      Promise.all([url, `http://127.0.0.1:${backend.port}`].map((base) => send(base, '/oauth2/jwks')));
+    await until(async () => {
+      const [one, two] = await keySets();
+      const keys = (one?.json()['keys'] ?? []) as readonly unknown[];
+      return one?.text === two?.text && keys.length === 2;
+    }, 'both know the next key');
+    expect((await keySets())[0]?.headers['cache-control']).toBe('public, max-age=30');
+    expectNoSecret(first);
+    expectNoSecret(second);
+  });
+
+  it('starts while the database is unavailable, and answers 503 until it can read the ring', async () => {
+    await server.kill();
+    await using service = start();
+    await service.printed(/"event":"started"/);
+    const answer = await requestToken(url(), DEMO_TOKEN_REQUEST);
+    expect([answer.status, answer.json()['error']]).toEqual([503, 'temporarily_unavailable']);
+    expect((await askReadiness()).text).toContain('the key ring could not be read yet');
+    await server.start();
+    await untilReady();
+    expect((await askLocation(await getToken())).status).toBe(200);
+    expectNoSecret(service);
+  });
+
+  it('verifies with the keys that it knows while the database is unavailable', async () => {
+    await using service = start();
+    await untilReady();
+    const token = await getToken();
+    await server.kill();
+    await until(() => service.stdout().includes('key_directory_unavailable'), 'the service notices the outage');
+    expect((await askLocation(token)).status).toBe(200);
+    await until(async () => (await askReadiness()).text.includes('"note"'), 'the outage has lasted');
+    expect((await askReadiness()).json()['checks']).toContainEqual({
+      name: 'key directory',
+      ready: true,
+      note: expect.stringContaining('unavailable'),
+    });
+    await server.start();
+    await until(() => service.stdout().includes('key_directory_available'), 'the service notices that it is back');
+    expectNoSecret(service);
+  });
+
+  it('does not start on a table that it cannot use: prints the reason and opens no port', async () => {
+    await server.query('create table key_ring (kid text primary key, sealed text)');
+    await server.query('grant select, insert, update, delete on key_ring to service');
+    await using service = start();
+    expect(await service.ended()).toBe(1);
+    expect(service.stderr()).toContain('table key_ring lacks the column algorithm, step, created_at');
+  });
+
+  it('does not start without the secret of a key that is in use, until that is back or the key is revoked', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    try {
+      {
+        await using service = start();
+        await untilReady();
+        service.process.kill('SIGKILL');
+        await service.ended();
+      }
+      const [file, other] = [join(folder, 'secret'), Buffer.alloc(32, 9).toString('base64')];
+      writeFileSync(file, `${other}\n`, { mode: 0o600 });
+      await using refused = start({ KEY_SECRET_FILE: file });
+      expect(await refused.ended()).toBe(1);
+      const kids = (await server.query('select kid from key_ring')).map(({ kid }) => String(kid));
+      expect(refused.stderr()).toMatch(
+        /KEY_SECRET_FILE: the key \S+ cannot be opened: its secret is missing, whose id is [\w-]{16}: bring that line back, or revoke the key: npm run keys -- revoke -- \S+\n/,
+      );
+      expect(kids.some((kid) => refused.stderr().includes(kid))).toBe(true);
+      expect(refused.stderr()).not.toContain(other);
+      await using revoking = runProgram('config/keys.ts', { DATABASE_URL: settings().DATABASE_URL }, [
+        'revoke',
+        '--all',
+      ]);
+      expect(await revoking.ended()).toBe(0);
+      await using service = start({ KEY_SECRET_FILE: file });
+      await untilReady();
+      expect(kids).not.toContain(decodeProtectedHeader(await getToken()).kid);
+      expect(service.stderr()).toBe('');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    [
+      'that others may write',
+      0o622,
+      Buffer.alloc(32, 1).toString('base64'),
+      'must be writable only by its owner (chmod go-w)',
+    ],
+    [
+      'that is short',
+      0o600,
+      'c2hvcnQ=',
+      'must have one secret in each line, at least 32 random bytes in base64 or base64url, and nothing else: openssl rand -base64 32 (line 1 of those that are not empty)',
+    ],
+  ])('does not start with a secret %s', async (_what, mode, text, problem) => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    try {
+      writeFileSync(join(folder, 'secret'), text);
+      chmodSync(join(folder, 'secret'), mode);
+      await using service = start({ KEY_SECRET_FILE: join(folder, 'secret') });
+      expect(await service.ended()).toBe(1);
+      expect(service.stderr()).toBe(startProblems(`KEY_SECRET_FILE: ${problem}`));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('KEY_FILE', () => {
+  const ENVIRONMENT = {
+    CLIENT_REPOSITORY: 'memory',
+    CLIENTS_FILE: 'config/demo/clients.json',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    SHUTDOWN_GRACE_MS: '0',
+    BASE_URL: 'http://issuer.test',
+  };
+
+  let folder: string;
+  let file: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'key-'));
+    file = join(folder, 'key.pem');
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    await writeFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('keeps tokens valid across a restart', async () => {
+    const start = async () => {
+      const program = runProgram('config/main.ts', { ...ENVIRONMENT, KEY_FILE: file });
+      const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
+      return { program, url: `http://127.0.0.1:${port}` };
+    };
+    const before = await start();
+    const token = await getAccessToken(before.url, 'demo-client', 'demo-secret');
+    before.program.process.kill('SIGTERM');
+    expect(await before.program.ended()).toBe(0);
+
+    const after = await start();
+    await using _program = after.program;
+    const answer = await send(after.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.status).toBe(200);
+  });
+
+  /** What prevents the start. */
+  function problems(more: Readonly<Record<string, string>>): readonly string[] {
+    const loaded = loadConfiguration({ ...ENVIRONMENT, ...more }, readTextFile);
+    return loaded.ok ? [] : loaded.problem;
+  }
+
+  it.each([
+    [
+      'that is not a key',
+      { KEY_FILE: 'package.json' },
+      'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
+    ],
+    [
+      'that does not exist',
+      { KEY_FILE: '/no-such-folder/key' },
+      'KEY_FILE: cannot be read: there is no file /no-such-folder/key (ENOENT)',
+    ],
+  ])('prevents the start if it names a file %s', (_name, environment, problem) => {
+    expect(problems(environment)).toEqual([problem]);
+  });
+
+  it.each([
+    ['its group', 0o620],
+    ['others', 0o602],
+  ])('prevents the start if %s can write to the file', async (_who, mode) => {
+    await chmod(file, mode);
+    expect(await startFromEnvironment({ ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' })).toEqual({
+      ok: false,
+      problem: [
+        'TOKEN_TYPO: is not a setting of this service',
+        'KEY_FILE: must be writable only by its owner (chmod go-w)',
+      ],
+    });
+    await chmod(file, 0o600);
+  });
+
+  it('cannot be combined with a key rotation', () => {
+    const found = problems({ KEY_FILE: file, KEY_ROTATION_SECONDS: '3600' });
+    expect(found).toEqual([expect.stringContaining('KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set')]);
+  });
+});

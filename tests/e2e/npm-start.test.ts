@@ -1,0 +1,419 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { availableCores } from '../../adapters/system/host-limits.ts';
+import { poolBounds, threadsFor } from '../../adapters/system/thread-pool.ts';
+import { inspectService } from '../../config/capabilities/doctor.ts';
+import { CertificateAuthority } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
+import { getAccessToken, requestToken, send } from '../support/http.ts';
+import { listenOnLoopback } from '../support/loopback-server.ts';
+import { followProgram, type Program, runProgram, runProgramOn } from '../support/program.ts';
+import { readSamples, total } from '../support/read-samples.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { startServiceUnderTest } from '../support/running-service.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { startServiceOn } from '../support/service-without-log.ts';
+import { socketsAt } from '../support/sockets-of.ts';
+import { startProblems } from '../support/start-problems.ts';
+import { UnreadPipe } from '../support/unread-pipe.ts';
+import { until } from '../support/until.ts';
+
+const DEMO = {
+  CLIENT_REPOSITORY: 'memory',
+  CLIENTS_FILE: 'config/demo/clients.json',
+  PORT: '0',
+  MANAGEMENT_PORT: '0',
+  SHUTDOWN_GRACE_MS: '0',
+  BASE_URL: 'http://issuer.test',
+};
+
+const FREE_IT = 'stop it, or set PORT to another port';
+
+describe('npm start', () => {
+  it('does not start without a repository: prints the problem, exits with 1 and opens no port', async () => {
+    await using program = runProgram('config/main.ts', {});
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(startProblems('CLIENT_REPOSITORY: must be set, to memory or sqlite or postgres'));
+    expect(program.stdout()).toBe('');
+  });
+
+  it('does not start with a bad clients file, and does not print its secrets', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'start-'));
+    const file = join(folder, 'clients.json');
+    await writeFile(file, '[\n  { "client_id": "its-secret" },\n]\n');
+    const names = { TRUSTED_PROXY: '10.0.0.1', PUBLIC_METADTA: '1', TOKEN_TYPO: '1' };
+    await using program = runProgram('config/main.ts', { ...DEMO, CLIENTS_FILE: file, ...names });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(
+      startProblems(
+        'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?',
+        'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
+        'TOKEN_TYPO: is not a setting of this service',
+        'CLIENTS_FILE: is not JSON: line 2, column 32: a comma before the end of the array',
+      ),
+    );
+    expect(program.stdout()).toBe('');
+    await rm(folder, { recursive: true });
+  });
+
+  it('does not start if its port is in use, and prints the reason', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) });
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(startProblems(`PORT: another program uses port ${port} (EADDRINUSE): ${FREE_IT}`));
+    other.close();
+  });
+
+  it('answers requests on 32 sockets of a port that it shares with no other service, and exits with 0 on SIGTERM', async () => {
+    const PORT = String(await freePort());
+    const settings = { ...DEMO, PORT };
+    await using program = runProgram('config/main.ts', settings);
+    await program.printed(/"event":"started"/);
+    await until(() => socketsAt(Number(PORT), 'listening') === 32, 'the system lists 32 sockets');
+    await using other = runProgram('config/main.ts', settings);
+    expect(await other.ended()).toBe(1);
+    expect(other.stderr()).toBe(startProblems(`PORT: another program uses port ${PORT} (EADDRINUSE): ${FREE_IT}`));
+
+    const url = `http://127.0.0.1:${PORT}`;
+    const token = await getAccessToken(url, 'demo-client-2', 'demo-secret-2');
+    const location = await send(url, '/v1/locations/PAR_FR', { headers: { authorization: `Bearer ${token}` } });
+    expect(location.json()['city_name']).toBe('Paris');
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    expect(program.stderr()).toBe('');
+  });
+
+  it('answers requests where sockets cannot share a port, and exits with 0 on SIGINT', async () => {
+    const port = await freePort();
+    const nodeArgs = ['--import', './tests/support/without-reuse-port.ts'];
+    await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) }, [], nodeArgs);
+    await program.printed(/"event":"started"/);
+    expect(socketsAt(port, 'listening')).toBe(1);
+    expect(await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client-2', 'demo-secret-2')).toMatch(/^eyJ/);
+    program.process.kill('SIGINT');
+    expect(await program.ended()).toBe(0);
+  });
+});
+
+describe('the limit of open files', () => {
+  /** The files that a service with this many database connections needs before it accepts any: see docs/operations.md. */
+  const RESERVED = 128 + 100 + 10;
+
+  /** Runs the service with a limit of open files. */
+  function runWithLimit(limit: number, port: number): Program {
+    const environment = {
+      PATH: process.env['PATH'],
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: 'config/demo/clients.json',
+      PORT: String(port),
+      MANAGEMENT_PORT: '0',
+      SHUTDOWN_GRACE_MS: '0',
+      SHUTDOWN_DRAIN_MS: '0',
+    };
+    const command = `ulimit -n ${limit}; exec "${process.execPath}" config/main.ts`;
+    return followProgram(spawn('sh', ['-c', command], { env: environment }));
+  }
+
+  it('stops a start that it leaves no room for, and is named', async () => {
+    await using program = runWithLimit(64, await freePort());
+    expect(await program.ended()).toBe(1);
+    expect(program.stderr()).toBe(
+      startProblems(`the limit of open files (ulimit -n) is 64: must be at least ${RESERVED + 64}`),
+    );
+  });
+
+  it('bounds the connections, so that the service never runs out of files', async () => {
+    const port = await freePort();
+    await using program = runWithLimit(RESERVED + 80, port);
+    await program.printed(/"event":"started"/);
+    const sockets: Socket[] = [];
+    let closed = 0;
+    for (let count = 0; count < 200; count += 1) {
+      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      socket.on('close', () => {
+        closed += 1;
+      });
+      sockets.push(socket);
+    }
+    await until(() => closed === 120, 'the connections beyond 80 are closed');
+    const call = () =>
+      requestToken(`http://127.0.0.1:${port}`, DEMO_TOKEN_REQUEST).then(
+        ({ status }) => status,
+        () => 'closed',
+      );
+    expect(await call()).toBe('closed');
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await call()) === 200, 'there is room again');
+    expect(program.stdout()).not.toContain('EMFILE');
+  });
+});
+
+describe('the image', () => {
+  it('listens on all addresses with both ports, so that probes and Prometheus reach the management port', () => {
+    expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENV (.* )?HOST=0\.0\.0\.0 MANAGEMENT_HOST=0\.0\.0\.0$/m);
+  });
+});
+
+describe('the health check of the image', () => {
+  it.each([
+    [200, 0],
+    [503, 1],
+  ])('asks the loopback address if the port listens on all addresses: on %d it exits with %d', async (status, code) => {
+    const hosts: (string | undefined)[] = [];
+    const server = createHttpServer((request, response) => {
+      hosts.push(request.headers.host);
+      response.writeHead(status).end('answer');
+    });
+    await using service = await listenOnLoopback(server);
+    const { host, port } = new URL(service.url);
+    await using program = runProgram(
+      'config/health-check.ts',
+      {
+        CLIENT_REPOSITORY: 'memory',
+        CLIENTS_FILE: 'config/demo/clients.json',
+        MANAGEMENT_HOST: '0.0.0.0',
+        MANAGEMENT_PORT: port,
+      },
+      ['/livez'],
+    );
+    expect(await program.ended()).toBe(code);
+    expect(program.stdout()).toBe('answer');
+    expect(hosts).toEqual([host]);
+  });
+
+  it('asks the public port, with TLS or without, if the management port is switched off', async () => {
+    using authority = new CertificateAuthority();
+    const { certificate, key } = authority.issue('DNS:auth.test');
+    const withTls = { BASE_URL: 'https://auth.test', TLS_CERT_FILE: certificate, TLS_KEY_FILE: key };
+    const files = { [certificate]: readFileSync(certificate, 'utf8'), [key]: readFileSync(key, 'utf8') };
+    const on = { HEALTH_ON_PUBLIC_PORT: 'true' };
+    for (const [environment, code] of [
+      [on, 0],
+      [{ ...on, ...withTls }, 0],
+      [{}, 1],
+    ] as const) {
+      await using service = await startServiceUnderTest({ environment, files });
+      const settings = { ...environment, MANAGEMENT_PORT: '0', PORT: String(service.port) };
+      await using program = runProgram('config/health-check.ts', settings);
+      expect([await program.ended(), program.stderr()]).toEqual([
+        code,
+        code === 0 ? '' : expect.stringContaining('HEALTH_ON_PUBLIC_PORT=true'),
+      ]);
+    }
+  });
+});
+
+describe('a service whose standard output cannot be written', () => {
+  it('issues tokens, reports the loss, and ends on SIGTERM', async () => {
+    const full = openSync('/dev/full', 'w');
+    await using service = await startServiceOn(full);
+    for (let count = 0; count < 20; count += 1) {
+      expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+    }
+    // Each token has two lines. Those of the first moment still wait in a buffer.
+    await until(async () => (await service.linesLost()) > 20, 'lines are lost');
+    await service.untilNote('log lines are lost: ENOSPC');
+    expect(await service.terminate()).toBe(0);
+    closeSync(full);
+  });
+});
+
+describe('a process that ends before its log is written', () => {
+  /** A second batch waits while the first one is written. */
+  const code = (end: string) => `
+    import { openLogLines } from './adapters/log/json-log.ts';
+    const lines = openLogLines();
+    for (let number = 0; number < 1_000; number += 1) lines.write(number + '\\n');
+    setImmediate(() => {
+      for (let number = 1_000; number < 2_000; number += 1) lines.write(number + '\\n');
+      ${end}
+    });`;
+  const all = Array.from({ length: 2_000 }, (_, number) => number);
+
+  it.each(['process.exit(3);', "throw new Error('unforeseen');"])('writes everything at its end: %s', async (end) => {
+    await using program = runProgram('--input-type=module', {}, ['--eval', code(end)]);
+    expect(await program.ended()).toBeGreaterThan(0);
+    expect(
+      program
+        .stdout()
+        .trim()
+        .split('\n')
+        .map(Number)
+        .toSorted((one, other) => one - other),
+    ).toEqual(all);
+  });
+
+  it('does not wait for a reader that does not read, or for a full disk', async () => {
+    using pipe = new UnreadPipe();
+    pipe.fill();
+    const full = openSync('/dev/full', 'w');
+    for (const stdout of [pipe.writer, full]) {
+      await using program = runProgramOn(stdout, '--input-type=module', {}, 'inherit', [
+        '--eval',
+        code('process.exit(3);'),
+      ]);
+      await until(() => program.exitCode !== null, 'the process has ended');
+      expect(program.exitCode).toBe(3);
+    }
+    closeSync(full);
+  });
+});
+
+describe('a program that nobody can read', () => {
+  it('the doctor exits with 1, since its report is lost', async () => {
+    const full = openSync('/dev/full', 'w');
+    const clients = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
+    const settings = { ...clients, BASE_URL: 'http://127.0.0.1:1', PORT: '0', MANAGEMENT_PORT: '0' };
+    expect(await runInProcess(inspectService, [], settings)).toMatchObject({ exitCode: 0 });
+    await using doctor = runProgramOn(full, 'config/doctor.ts', settings, full);
+    await until(() => doctor.exitCode !== null, 'the program has ended');
+    expect(doctor.exitCode).toBe(1);
+    closeSync(full);
+  });
+
+  it('npm start exits with 1 where it cannot start', async () => {
+    const full = openSync('/dev/full', 'w');
+    await using toFull = runProgramOn(full, 'config/main.ts', { PORT: 'none' }, full);
+    await until(() => toFull.exitCode !== null, 'the program has ended');
+    expect(toFull.exitCode).toBe(1);
+    closeSync(full);
+  });
+
+  it('npm run demo exits with 1 where it cannot start', async () => {
+    await using toClosed = runProgram('config/demo.ts', { PORT: 'none' });
+    toClosed.process.stdout?.destroy();
+    toClosed.process.stderr?.destroy();
+    await until(() => toClosed.process.exitCode !== null, 'the program has ended');
+    expect(toClosed.process.exitCode).toBe(1);
+  });
+
+  it('npm run demo runs without its banner, and stops when its terminal is closed (SIGHUP)', async () => {
+    const port = String(await freePort());
+    const full = openSync('/dev/full', 'w');
+    await using demo = runProgramOn(full, 'config/demo.ts', { PORT: port, SHUTDOWN_GRACE_MS: '60000' }, full);
+    const url = `http://127.0.0.1:${port}`;
+    await until(async () => {
+      const answer = await requestToken(url, DEMO_TOKEN_REQUEST).catch(() => undefined);
+      if (demo.exitCode !== null) throw new Error('the demo has ended');
+      return answer?.status === 200;
+    }, 'the demo issues a token');
+    demo.kill('SIGHUP');
+    await until(() => demo.exitCode !== null || demo.signalCode !== null, 'the demo has ended');
+    expect(demo.exitCode).toBe(0);
+    closeSync(full);
+  });
+});
+
+const THREADS = threadsFor(poolBounds(availableCores()));
+
+/**
+ * Wrong secrets that wait at once. Each of them takes about 50 ms of a core. With the tokens, they are fewer requests than
+ * are admitted while the event loop is late, as it may be on a busy machine.
+ */
+const FLOOD = 30;
+const TOKENS = 60;
+
+const request = (client_id: string, client_secret: string) => ({
+  grant_type: 'client_credentials',
+  client_id,
+  client_secret,
+});
+
+describe("a service whose operator has set another size of libuv's pool", () => {
+  let folder: string;
+  let service: ServiceProcess;
+  const start = async () => {
+    folder = mkdtempSync(join(tmpdir(), 'pool-'));
+    const [clients, pipe] = [join(folder, 'clients.json'), join(folder, 'pipe')];
+    const client_secret = await bcrypt.hash('its-secret', 10);
+    const registered = ['cached', 'new'].map((id) => ({
+      client_id: id,
+      client_secret,
+      client_name: id,
+      scope: 'read',
+    }));
+    writeFileSync(clients, JSON.stringify(registered));
+    execFileSync('mkfifo', [pipe]);
+    const settings = {
+      CLIENTS_FILE: clients,
+      CLIENT_FAILURES_PER_MINUTE: '0',
+      UV_THREADPOOL_SIZE: '1',
+      HANGING_PIPE: pipe,
+      HANGING_THREADS: String(THREADS / 2),
+    };
+    const preload = new URL('../support/hang-pool-on-signal.ts', import.meta.url);
+    service = await startServiceProcess(settings, ['--import', String(preload)]);
+    expect((await requestToken(service.url, request('cached', 'its-secret'))).status).toBe(200);
+  };
+  const end = async () => {
+    await service.program[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  };
+  beforeAll(start);
+  afterAll(end);
+
+  const refused = async () => {
+    const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
+    return total(samples, 'auth_requests_total', { status: '401' });
+  };
+  const startFlood = async () => {
+    const guesses = Array.from({ length: FLOOD }, (_, number) =>
+      requestToken(service.url, request(`unknown-${number}`, 'a-guess')),
+    );
+    await until(async () => {
+      const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
+      return total(samples, 'auth_secret_verifications_running') > 0;
+    }, 'the flood is verified');
+    return guesses;
+  };
+
+  if (process.platform === 'linux') {
+    it('has the threads that its bounds need', async () => {
+      const tasks = `/proc/${service.program.process.pid}/task`;
+      const names = readdirSync(tasks).map((id) => readFileSync(`${tasks}/${id}/comm`, 'utf8').trim());
+      expect(names.filter((name) => name === 'libuv-worker')).toHaveLength(THREADS);
+    });
+  }
+
+  it('signs many tokens beside a flood of wrong secrets, in the time of a few of their verifications', async () => {
+    const guesses = await startFlood();
+    const before = await refused();
+    const tokens = await Promise.all(
+      Array.from({ length: TOKENS }, () => requestToken(service.url, request('cached', 'its-secret'))),
+    );
+    const verified = (await refused()) - before;
+    expect(tokens.map(({ status }) => status)).toEqual(tokens.map(() => 200));
+    expect(verified).toBeLessThan(TOKENS / 4);
+    await Promise.all(guesses);
+  });
+
+  it('ends in time at SIGTERM with a flood of secrets that wait for their verification', async () => {
+    const guesses = (await startFlood()).map((guess) => guess.catch(() => undefined));
+    service.program.process.kill('SIGTERM');
+    // Not by SIGKILL, with which a process ends that is late.
+    expect(await service.program.ended()).toBe(0);
+    for (const guess of await Promise.all(guesses)) expect([200, 401, 503, undefined]).toContain(guess?.status);
+  });
+
+  it('issues tokens and verifies secrets while half of the pool hangs, as it does when a name server is lost', async () => {
+    await end();
+    await start();
+    service.program.process.kill('SIGUSR2');
+    await service.program.printed(/the threads hang/);
+    expect((await requestToken(service.url, request('cached', 'its-secret'))).status).toBe(200);
+    expect((await requestToken(service.url, request('new', 'its-secret'))).status).toBe(200);
+    expect((await requestToken(service.url, request('new', 'a-guess'))).status).toBe(401);
+  });
+});

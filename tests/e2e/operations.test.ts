@@ -1,0 +1,563 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inspectService } from '../../config/capabilities/doctor.ts';
+import { startFromEnvironment } from '../../config/service.ts';
+import { auditLinesIn, readAuditFile, requestIdsOf } from '../support/audit-lines.ts';
+import { problemsOfAuditLine } from '../support/audit-schema.ts';
+import { CertificateAuthority } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
+import { requestToken, send } from '../support/http.ts';
+import { KeySetServer } from '../support/key-set-server.ts';
+import { listenOnLoopback } from '../support/loopback-server.ts';
+import { OtlpReceiver } from '../support/otlp-receiver.ts';
+import { followProgram, runProgram } from '../support/program.ts';
+import { readSamples, total } from '../support/read-samples.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
+import { startServiceProcess } from '../support/service-process.ts';
+import { OPERATOR_TOKEN, readStatus, startServiceForOperator } from '../support/status.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { UnreadPipe } from '../support/unread-pipe.ts';
+import { until } from '../support/until.ts';
+
+interface Found {
+  readonly check: string;
+  readonly state: string;
+  readonly text: string;
+  readonly cure?: string;
+}
+
+const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
+
+/** `npm run doctor`, in this process. */
+function doctor(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  return runInProcess(inspectService, args, environment);
+}
+
+/** The findings of `--json`, by their checks. */
+async function examine(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  const { exitCode, stdout } = await doctor(environment, ['--json', ...args]);
+  const findings: readonly Found[] = JSON.parse(stdout);
+  const of = (check: string) => findings.filter((finding) => finding.check === check);
+  return { exitCode, findings, of, problems: findings.filter(({ state }) => state === 'problem') };
+}
+
+describe('npm run doctor', () => {
+  let folder: string;
+  let ports: { readonly HOST: string; readonly PORT: string; readonly MANAGEMENT_PORT: string };
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+    // In a container, its absence would be worth a note.
+    ports = { HOST: '127.0.0.1', PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('is a script of package.json', async () => {
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8'));
+    expect(scripts.doctor).toBe('node config/doctor.ts');
+  });
+
+  it('finds no problem before the first start, and prints a line for each check', async () => {
+    await using program = runProgram('config/doctor.ts', { ...MEMORY, ...ports });
+    expect([await program.ended(), program.stderr()]).toEqual([0, '']);
+    const stdout = program.stdout();
+    expect(stdout).toMatch(/^ok {7}settings +registrations in memory/m);
+    expect(stdout).toMatch(/^ok {7}ports +PORT: \d+ is free$/m);
+    expect(stdout).toMatch(/^note {5}public URL .*the service does not run\n +-> start the service/m);
+    expect(stdout).toMatch(/\n\nno problems, 2 notes\.\n$/);
+  });
+
+  it('reports every problem of the settings, and exits with 1', async () => {
+    const { exitCode, problems } = await examine({
+      CLIENT_REPOSITORY: 'memory',
+      CLIENTS_FILE: '/no-such/file',
+      TRUSTED_PROXY: '10.0.0.1',
+    });
+    expect(exitCode).toBe(1);
+    expect(problems.map(({ check, text }) => [check, text])).toEqual([
+      ['settings', 'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?'],
+      ['settings', 'CLIENTS_FILE: cannot be read: there is no file /no-such/file (ENOENT)'],
+    ]);
+  });
+
+  it('says whether the key of a token that a resource server refuses is trusted, with or without a public key set', async () => {
+    const { service, url } = await startServiceForOperator();
+    const [key] = (await readStatus(url)).keys;
+    const [{ port }, { port: managementPort }] = [new URL(service.url), new URL(url)];
+    const environment = { ...MEMORY, HOST: '127.0.0.1', PORT: port, MANAGEMENT_PORT: managementPort };
+    const asked = async (kid = '', more = {}) => {
+      const { exitCode, of } = await examine({ ...environment, ...more }, ['--kid', kid]);
+      return { exitCode, findings: of('key') };
+    };
+    const token = { MANAGEMENT_TOKEN: OPERATOR_TOKEN };
+    expect(await asked(key?.kid, token)).toEqual({
+      exitCode: 0,
+      findings: [
+        { check: 'key', state: 'ok', text: expect.stringMatching(/, (signing|published): have the resource server/) },
+      ],
+    });
+    expect(await asked('of-another-service', token)).toMatchObject({
+      exitCode: 1,
+      findings: [{ state: 'problem', text: expect.stringContaining(key?.kid ?? '?') }],
+    });
+    expect((await asked(key?.kid)).findings).toMatchObject([
+      { state: 'note', cure: expect.stringMatching(/MANAGEMENT_TOKEN/) },
+    ]);
+    await service.stop();
+  });
+
+  it('notes a clients file without a client', async () => {
+    await writeFile(join(folder, 'none.json'), '[]');
+    const { of } = await examine({ ...MEMORY, ...ports, CLIENTS_FILE: join(folder, 'none.json') });
+    expect(of('settings')).toContainEqual({
+      check: 'settings',
+      state: 'note',
+      text: 'registrations in CLIENTS_FILE: 0',
+      cure: expect.stringMatching(/^add one/),
+    });
+  });
+
+  it('names a certificate for another host, one that has expired, and a key that others can read', async () => {
+    using authority = new CertificateAuthority();
+    const { certificate, key } = authority.issueExpired('DNS:other.test');
+    await chmod(key, 0o644);
+    const tls = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://auth.test' };
+    const { exitCode, of } = await examine({ ...MEMORY, ...ports, ...tls });
+    expect(exitCode).toBe(1);
+    expect(of('tls certificate').map(({ state, text }) => `${state} ${text}`)).toEqual([
+      'problem TLS_CERT_FILE is for DNS:other.test, not for auth.test',
+      expect.stringMatching(/^problem TLS_CERT_FILE has expired/),
+      `note other users can read ${key}, and with it pose as this service`,
+    ]);
+  });
+
+  it('looks at a service that runs, and at its public URL', async () => {
+    const environment = { ...MEMORY, ...ports, PUBLIC_METADATA: 'true', SHUTDOWN_GRACE_MS: '0' };
+    await using service = runProgram('config/main.ts', environment);
+    const [, kid] = await service.printed(/"event":"key_signing".*"key_id":"([^"]+)"[\s\S]*"event":"started"/);
+    const { exitCode, of } = await examine(environment);
+    expect(exitCode).toBe(0);
+    expect(of('service')).toEqual([{ check: 'service', state: 'ok', text: 'the service runs, and is ready' }]);
+    expect(of('ports').map(({ text }) => text)).toEqual([
+      `PORT: ${ports.PORT} is used by the service that runs`,
+      `MANAGEMENT_PORT: ${ports.MANAGEMENT_PORT} is used by the service that runs`,
+    ]);
+    expect(of('public URL')[0]?.text).toContain(`/oauth2/jwks answers, with the keys ${kid}`);
+
+    const elsewhere = await examine({ ...environment, BASE_URL: `http://localhost:${ports.MANAGEMENT_PORT}` });
+    expect(elsewhere.problems.map(({ check, text }) => [check, text])).toEqual([
+      ['public URL', expect.stringContaining('answers with status 401, not as this service')],
+    ]);
+  });
+
+  it.each([
+    ['starting', 'service', 'note', /^the service that runs is starting$/, /^wait/],
+    ['stopping', 'service', 'note', /^the service that runs is stopping$/, /^wait/],
+    ['table clients does not exist', 'client repository', 'problem', /client repository: table/, /lines of database/],
+    ['no file descriptor is left', 'log', 'problem', /log: no file/, /without a restart/],
+  ])(
+    'says once, and with one cure, what a service that runs says of itself: %s',
+    async (reason, name, state, text, cure) => {
+      const checks = [
+        { name: 'key directory', ready: true },
+        { name, ready: false, reason },
+      ];
+      const listener = createHttpServer((_request, response) => {
+        response.writeHead(503).end(JSON.stringify({ status: 'not_ready', checks }));
+      });
+      await using server = await listenOnLoopback(listener);
+      const { of } = await examine({ ...MEMORY, ...ports, MANAGEMENT_PORT: new URL(server.url).port });
+      expect(of('service')).toEqual([
+        { check: 'service', state, text: expect.stringMatching(text), cure: expect.stringMatching(cure) },
+      ]);
+    },
+  );
+
+  it('names the setting of a port that another program uses', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { exitCode, problems } = await examine({
+      ...MEMORY,
+      ...ports,
+      PORT: String(port),
+      BASE_URL: 'http://localhost:1',
+    });
+    other.close();
+    expect(exitCode).toBe(1);
+    expect(problems).toEqual([
+      {
+        check: 'ports',
+        state: 'problem',
+        text: `PORT: another program uses port ${port} (EADDRINUSE)`,
+        cure: 'stop it, or set PORT to another port',
+      },
+    ]);
+  });
+
+  it('looks at the key file, the audit file and the key sets of trusted issuers', async () => {
+    await using keySet = await KeySetServer.start({ kind: 'text', text: '{"keys":[]}', status: 200 });
+    const key = join(folder, 'key.pem');
+    const issuers = join(folder, 'issuers.json');
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    await writeFile(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o640 });
+    await writeFile(issuers, JSON.stringify([{ issuer: 'https://issuer.test', jwks_uri: keySet.url }]), {
+      mode: 0o600,
+    });
+    const { of } = await examine({
+      ...MEMORY,
+      ...ports,
+      KEY_FILE: key,
+      KEY_ROTATION_SECONDS: '0',
+      AUDIT_FILE: join(folder, 'none', 'audit.log'),
+      CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
+      CLIENT_ASSERTION_ISSUERS_FILE: issuers,
+    });
+    expect(of('key file')).toMatchObject([{ state: 'note', text: expect.stringContaining('other users can read') }]);
+    expect(of('audit file')).toMatchObject([{ state: 'problem', text: expect.stringContaining('(ENOENT)') }]);
+    expect(of('trusted issuers')).toMatchObject([
+      { state: 'problem', text: expect.stringContaining('https://issuer.test: the key set cannot be fetched') },
+    ]);
+  });
+
+  it('says whether there is a status page, and where', async () => {
+    const management = `http://127.0.0.1:${ports.MANAGEMENT_PORT}/status`;
+    expect((await examine({ ...MEMORY, ...ports })).of('status page')).toEqual([
+      { check: 'status page', state: 'ok', text: 'there is no status page: MANAGEMENT_TOKEN switches it on' },
+    ]);
+    const withToken = { ...MEMORY, ...ports, MANAGEMENT_TOKEN: 'canary-of-32-letters-or-a-few-more' };
+    const { of, findings } = await examine(withToken);
+    expect(of('status page')).toEqual([
+      { check: 'status page', state: 'ok', text: `the status page is at ${management}, and asks for MANAGEMENT_TOKEN` },
+    ]);
+    expect(JSON.stringify(findings)).not.toContain('canary');
+    expect((await examine({ ...withToken, MANAGEMENT_HOST: '0.0.0.0' })).of('status page')).toMatchObject([
+      { state: 'note', text: expect.stringContaining('unencrypted'), cure: expect.stringContaining('tunnel') },
+    ]);
+  });
+
+  it('looks at the collector of traces, and shows no key for it', async () => {
+    await using collector = await OtlpReceiver.start();
+    const environment = { ...MEMORY, ...ports, OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/canary` };
+    const { of } = await examine({ ...environment, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' });
+    expect(of('tracing')).toEqual([
+      { check: 'tracing', state: 'ok', text: `the collector at ${collector.url} accepts spans` },
+    ]);
+    expect(collector.headers).toMatchObject([{ 'api-key': 'canary' }]);
+    expect((await examine({ ...MEMORY, ...ports })).of('tracing')).toEqual([]);
+  });
+
+  it('names the file of a certificate that DATABASE_URL names and that does not exist', async () => {
+    const url = 'postgresql://service:canary-9b1e@127.0.0.1:1/auth?sslmode=verify-full&sslrootcert=/no-such/ca.pem';
+    const { problems } = await examine({ ...ports, CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url });
+    expect(problems).toMatchObject([
+      {
+        check: 'settings',
+        text: 'DATABASE_URL: the file of sslrootcert cannot be read: there is no file /no-such/ca.pem (ENOENT)',
+      },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('canary');
+  });
+
+  describe('with a database', () => {
+    let database: TestDatabase;
+    beforeAll(async () => {
+      database = await createTestDatabase();
+    }, 120_000);
+    afterAll(() => database.drop());
+
+    it('reads it with the role of the service, changes nothing, and shows no password', async () => {
+      const role = await database.createRole();
+      await database.query(`alter role ${role.name} password 'canary-9b1e'`);
+      await database.query(`grant create on schema public to ${role.name}`);
+      const url = new URL(role.url);
+      url.password = 'canary-9b1e';
+      const environment = {
+        CLIENT_REPOSITORY: 'postgres',
+        ...SEALED_KEYS,
+        DATABASE_URL: url.href,
+        ...ports,
+      };
+      const report = await doctor(environment);
+      expect(report).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(report.stdout).toContain(`role ${role.name}`);
+      expect(report.stdout).toContain('the table clients does not exist: the service creates it when it starts');
+      expect(await database.query(`select tablename from pg_tables where schemaname = 'public'`)).toEqual([]);
+
+      url.password = 'canary-0000';
+      const refused = await doctor({ ...environment, DATABASE_URL: url.href });
+      expect(refused.exitCode).toBe(1);
+      expect(refused.stdout).toContain('its password is wrong (28P01)');
+      expect(report.stdout + refused.stdout + refused.stderr).not.toContain('canary');
+      await database.query(`revoke create on schema public from ${role.name}`);
+    });
+  });
+
+  it.each([
+    [['--version'], 0],
+    [['--help'], 0],
+    [['now'], 2],
+  ])('answers %j with exit code %d', async (args, exitCode) => {
+    expect((await doctor({}, args)).exitCode).toBe(exitCode);
+  });
+});
+
+describe('traces of a service', () => {
+  /** Makes a process print the files of tracing that it loads. The metrics library loads the API of OpenTelemetry anyway. */
+  const PRINT_LOADED = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  import { writeSync } from 'node:fs';
+  registerHooks({ load(url, context, next) {
+    if (/@opentelemetry\\/(?!api)|adapters\\/tracing/.test(url)) writeSync(2, 'loaded ' + url.split('/').slice(-2).join('/') + '\\n');
+    return next(url, context);
+  } });
+`)}`;
+
+  let receiver: OtlpReceiver;
+  beforeAll(async () => {
+    receiver = await OtlpReceiver.start();
+  });
+  afterAll(() => receiver[Symbol.asyncDispose]());
+
+  it('are sent to the end when the service stops, with the id of its process, and named in the line of the request', async () => {
+    const settings = { ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' };
+    const stopped = await startServiceProcess(settings, ['--import', PRINT_LOADED]);
+    await using program = stopped.program;
+    const trace_id = 'abcdef0123456789abcdef0123456789';
+    const traceparent = `00-${trace_id}-00000000000000ff-01`;
+    const answer = await requestToken(stopped.url, DEMO_TOKEN_REQUEST, { traceparent });
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    const request_id = answer.headers['x-request-id'];
+    const [root] = await receiver.traceOf(request_id);
+    expect(Number(root.resource['process.pid'])).toBe(program.process.pid);
+    const lines = program.stdout().trimEnd().split('\n');
+    // Outside of requests there is no trace.
+    const traced = lines.filter((line) => line.includes('trace_id')).map((line) => JSON.parse(line));
+    expect(traced).toEqual([expect.objectContaining({ request_id, trace_id, span_id: root.spanId })]);
+    expect(program.stderr()).toContain('loaded tracing/request-tracing.ts');
+  });
+
+  it('do not keep the service from ending if the collector hangs', async () => {
+    await using hanging = await OtlpReceiver.start();
+    hanging.answer = 'hang';
+    const stopped = await startServiceProcess({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
+    await using program = stopped.program;
+    await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
+    await until(() => hanging.bodies.length > 0, 'spans are on their way');
+    const begin = performance.now();
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    // A process that does not end by itself is killed after the drain time.
+    expect(performance.now() - begin).toBeLessThan(30_000);
+  });
+
+  it('need OpenTelemetry only if they are asked for', async () => {
+    const plain = await startServiceProcess({}, ['--import', PRINT_LOADED]);
+    await using program = plain.program;
+    const answer = await requestToken(plain.url, DEMO_TOKEN_REQUEST, {
+      traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',
+    });
+    expect(answer.status).toBe(200);
+    expect(program.stderr()).not.toContain('loaded ');
+    expect((await send(plain.managementUrl, '/metrics')).text).not.toContain('auth_trace_');
+    expect(program.stdout()).not.toContain('trace_id');
+  });
+});
+
+describe('the audit log of a service', () => {
+  const WRONG_SECRET = { ...DEMO_TOKEN_REQUEST, client_secret: 'wrong' };
+
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'audit-file-'));
+    path = join(folder, 'audit.log');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  describe('the service with AUDIT_FILE', () => {
+    it.each(['false', 'true'])(
+      'writes each event to the file and none to the log, and loses nothing when the file is renamed before SIGHUP, with AUDIT_REQUIRED=%s',
+      async (AUDIT_REQUIRED) => {
+        const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED });
+        await using program = service.program;
+        const [issued, refused] = [new Set<unknown>(), new Set<unknown>()];
+        const files = [path];
+        let isOver = false;
+        const load = Array.from({ length: 2 }, async () => {
+          while (!isOver) issued.add((await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id']);
+        });
+        for (let turn = 1; turn <= 3; turn += 1) {
+          const before = issued.size;
+          refused.add((await requestToken(service.url, WRONG_SECRET)).headers['x-request-id']);
+          await until(() => issued.size > before + 10, 'tokens are issued');
+          renameSync(path, `${path}.${turn}`);
+          files.push(`${path}.${turn}`);
+          program.process.kill('SIGHUP');
+          const reopened = () => program.stdout().match(/"event":"audit_file_reopened"/g)?.length ?? 0;
+          await until(() => reopened() === turn, 'the file is opened again');
+        }
+        isOver = true;
+        await Promise.all(load);
+        program.process.kill('SIGTERM');
+        expect(await program.ended()).toBe(0);
+        const lines = files.flatMap(readAuditFile);
+        expect(requestIdsOf(lines, 'token_issued')).toEqual(issued);
+        expect(requestIdsOf(lines, 'token_refused')).toEqual(refused);
+        const count = issued.size + refused.size;
+        expect(lines.filter(({ event }) => event.startsWith('token_'))).toHaveLength(count);
+        expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['key_published', 'key_signing']));
+        expect(lines.flatMap(problemsOfAuditLine)).toEqual([]);
+        for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
+        for (const file of files.slice(1)) expect(readAuditFile(file).length).toBeGreaterThan(0);
+        expect(auditLinesIn(program.stdout())).toEqual([]);
+      },
+    );
+
+    it('keeps the old file, and says so, where the new one cannot be opened', async () => {
+      const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+      await using program = service.program;
+      renameSync(path, `${path}.1`);
+      // Its target does not exist, and cannot be created.
+      symlinkSync(join(folder, 'absent', 'audit.log'), path);
+      program.process.kill('SIGHUP');
+      await program.printed(
+        /"event":"audit_file_not_reopened".*AUDIT_FILE: cannot be opened for writing: its directory does not exist \(ENOENT\)/,
+      );
+      expect(program.stdout()).not.toContain('"event":"audit_file_reopened"');
+      const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+      expect(requestIdsOf(readAuditFile(`${path}.1`), 'token_issued')).toEqual(new Set([headers['x-request-id']]));
+    });
+
+    it.each([
+      ['a reader that has ended', 'EPIPE'],
+      ['a reader that does not read', 'ETIMEDOUT'],
+    ])(
+      'issues no token without its line if AUDIT_REQUIRED is true, and goes on without a restart, with %s',
+      async (_what, code) => {
+        using pipe = new UnreadPipe();
+        const settings = { AUDIT_FILE: pipe.path, AUDIT_REQUIRED: 'true', PUBLIC_METADATA: 'true' };
+        const service = await startServiceProcess(settings);
+        await using program = service.program;
+        const first = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+        let text = pipe.read();
+        expect(requestIdsOf(auditLinesIn(text), 'token_issued')).toEqual(new Set([first.headers['x-request-id']]));
+
+        if (code === 'EPIPE') pipe.closeReader();
+        else pipe.fill();
+        let isAnswered = false;
+        const waiting = requestToken(service.url, DEMO_TOKEN_REQUEST).finally(() => {
+          isAnswered = true;
+        });
+        // Who needs no line does not wait.
+        while (!isAnswered) expect((await send(service.url, '/oauth2/jwks')).status).toBe(200);
+        for (const answer of [await waiting, await requestToken(service.url, WRONG_SECRET)]) {
+          expect([answer.status, answer.json()]).toEqual([503, { error: 'temporarily_unavailable' }]);
+          expect(answer.headers['retry-after']).toBe('1');
+        }
+        const notReady = await send(service.managementUrl, '/readyz');
+        expect(notReady.status).toBe(503);
+        expect(notReady.text).toContain(`audit lines cannot be written: ${code}`);
+        await program.printed(new RegExp(`"event":"audit_unavailable","code":"${code}"`));
+
+        if (code === 'EPIPE') pipe.openReader();
+        await until(async () => {
+          text += pipe.read();
+          return (await send(service.managementUrl, '/readyz')).status === 200;
+        }, 'it is ready again');
+        const last = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+        expect(last.status).toBe(200);
+        text += pipe.read();
+        const lines = auditLinesIn(text);
+        expect(requestIdsOf(lines, 'token_issued')).toContain(last.headers['x-request-id']);
+        const { text: metrics } = await send(service.managementUrl, '/metrics');
+        expect(total(readSamples(metrics), 'auth_audit_lines_lost_total')).toBe(1);
+        expect(lines.filter(({ event }) => event === 'audit_lines_lost').map((line) => line['lines'])).toEqual([1]);
+      },
+    );
+
+    it('issues tokens with a full disk if AUDIT_REQUIRED is false, and counts the lost lines', async () => {
+      const service = await startServiceProcess({ AUDIT_FILE: '/dev/full' });
+      await using program = service.program;
+      for (let count = 0; count < 20; count += 1) {
+        expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+      }
+      await until(async () => {
+        const { text } = await send(service.managementUrl, '/metrics');
+        return total(readSamples(text), 'auth_audit_lines_lost_total') > 0;
+      }, 'lines are lost');
+      const { status, text } = await send(service.managementUrl, '/readyz');
+      expect(status).toBe(200);
+      expect(text).toContain('audit lines are lost: ENOSPC');
+      program.process.kill('SIGTERM');
+      expect(await program.ended()).toBe(0);
+    });
+  });
+
+  it('a start with an audit file that cannot be opened fails, and names the setting', async () => {
+    const settings = { ...MEMORY, PORT: '0', BASE_URL: 'http://localhost' };
+    expect(await startFromEnvironment({ ...settings, AUDIT_FILE: join(folder, 'absent', 'audit.log') })).toEqual({
+      ok: false,
+      problem: ['AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)'],
+    });
+  });
+
+  it('a program may read the audit log through a named pipe', async () => {
+    execFileSync('mkfifo', [path]);
+    await using reader = followProgram(spawn('cat', [path]));
+    const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+    await using program = service.program;
+    const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    await reader.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
+    program.process.kill('SIGTERM');
+    expect(await program.ended()).toBe(0);
+    expect(await reader.ended()).toBe(0);
+  });
+
+  it.each(['false', 'true'])(
+    'a named pipe keeps what nobody has read for the next reader, and loses it when service and reader have ended, with AUDIT_REQUIRED=%s',
+    async (AUDIT_REQUIRED) => {
+      using pipe = new UnreadPipe();
+      const service = await startServiceProcess({ AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
+      await using program = service.program;
+      // From now on, the service is the only one that writes.
+      closeSync(pipe.writer);
+      const issue = async () => (await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id'];
+      const isWritten = async () => {
+        const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
+        return total(samples, 'auth_audit_buffered_bytes') === 0;
+      };
+      const ids = new Set([await issue(), await issue()]);
+      await until(isWritten, 'the pipe has the lines');
+      pipe.closeReader();
+      pipe.openReader();
+      expect(requestIdsOf(auditLinesIn(pipe.read()), 'token_issued')).toEqual(ids);
+
+      expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+      await until(isWritten, 'the pipe has the line');
+      pipe.closeReader();
+      program.process.kill('SIGTERM');
+      expect(await program.ended()).toBe(0);
+      pipe.openReader();
+      expect(pipe.read()).toBe('');
+    },
+  );
+
+  it('with AUDIT_REQUIRED and no file, the lines are on standard output before the tokens are answered', async () => {
+    const service = await startServiceProcess({ AUDIT_REQUIRED: 'true' });
+    await using program = service.program;
+    const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    await program.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
+    for (const line of program.stdout().trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+  });
+});
