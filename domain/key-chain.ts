@@ -19,12 +19,22 @@ export interface RingKey extends KeyPlan {
   readonly endedAt: number | undefined;
 }
 
+/** What stands beside the seal of a key. */
+export interface RingRow {
+  readonly kid: string;
+  readonly algorithm: string | undefined;
+  readonly step: number | undefined;
+  readonly verifiesUntil: number;
+  readonly endedAt: number | undefined;
+  readonly revokedAt: number | undefined;
+}
+
 /** The key ring as one replica has read it. */
 export interface Ring<Key extends RingKey = RingKey> {
   /** Those that may sign or verify: no revoked one, and none whose seal is damaged or needs an unknown secret. */
   readonly keys: readonly Key[];
   /** Every row, whatever has become of its key. */
-  readonly rows: readonly { readonly algorithm: string | undefined; readonly step: number | undefined }[];
+  readonly rows: readonly RingRow[];
   /** The algorithms of the keys that need an unknown secret: this replica must add none beside them. */
   readonly unreadable: readonly string[];
 }
@@ -52,7 +62,7 @@ export const ADDED_WITHIN_SECONDS = 5;
  */
 export function signingKeyAt<Key extends RingKey>(ring: Ring<Key>, time: number, policy: KeyPolicy): Key | undefined {
   const own = currentOf(ableKeys(ring, time, policy), policy.algorithm, time);
-  if (own !== undefined && !waits(own, time)) return own;
+  if (own !== undefined && !waits(ring, own, time)) return own;
   return currentOfOthers(ring, time, policy) ?? own;
 }
 
@@ -67,10 +77,10 @@ export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan 
   let signsFrom = Math.floor(time);
   if (current !== undefined) {
     const hasSuccessor = able.some((key) => key.algorithm === algorithm && key.step > current.step);
-    const isUnused = waits(current, time) && currentOfOthers(ring, time, policy) !== undefined;
+    const isUnused = waits(ring, current, time) && currentOfOthers(ring, time, policy) !== undefined;
     if (hasSuccessor || isUnused || rotationSeconds === Infinity) return undefined;
     signsFrom = Math.max(Math.min(current.signsFrom, Math.floor(time)) + rotationSeconds, knownToAllAt);
-  } else if (steps.length === 0 && currentOfOthers(ring, time, policy) !== undefined) {
+  } else if (!isCut(ring, algorithm, time) && currentOfOthers(ring, time, policy) !== undefined) {
     signsFrom = knownToAllAt;
   }
   const verifiesUntil = signsFrom + rotationSeconds + tokenLifetimeSeconds + LEEWAY_SECONDS;
@@ -96,9 +106,16 @@ export function signsUntil({ keys }: Ring, policy: KeyPolicy): number {
   return Math.max(-Infinity, ...keys.map((key) => endOf(key, policy)));
 }
 
-/** Whether it is the first key of an algorithm, and its time has not come. */
-function waits({ step, signsFrom }: RingKey, time: number): boolean {
-  return step === 0 && time < signsFrom;
+/** Whether its time has not come, and no key before it was cut off. */
+export function waits(ring: Ring, { algorithm, signsFrom }: RingKey, time: number): boolean {
+  return time < signsFrom && !isCut(ring, algorithm, time);
+}
+
+/** Whether a key of this algorithm was revoked, or ended early, that verifiers may have been told to expect. */
+function isCut({ rows }: Ring, algorithm: TokenAlgorithm, time: number): boolean {
+  return rows.some(({ verifiesUntil, revokedAt, endedAt = Infinity, ...row }) => {
+    return row.algorithm === algorithm && time < verifiesUntil && (revokedAt !== undefined || endedAt <= time);
+  });
 }
 
 /** From when on a key must not sign: a token has to expire while it can be verified. */

@@ -1,4 +1,4 @@
-import { type KeyPolicy, type Ring, type RingKey, signingKeyAt } from '../../domain/key-chain.ts';
+import { type KeyPolicy, type Ring, type RingKey, signingKeyAt, waits } from '../../domain/key-chain.ts';
 import { readTokenAlgorithm, TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import type { KeyRow, KeyRows } from '../ports/key-ring-store.ts';
 
@@ -37,6 +37,6 @@ function currentKeys(rows: readonly KeyRow[], time: number): readonly RingKey[] 
     const ring: Ring = { keys: keys.filter((key) => key.algorithm === algorithm), rows, unreadable: [] };
     const policy: KeyPolicy = { algorithm, rotationSeconds: 0, publicationSeconds: 0, tokenLifetimeSeconds: 0 };
     const current = signingKeyAt(ring, time, policy);
-    return current !== undefined && (current.step > 0 || current.signsFrom <= time) ? [current] : [];
+    return current !== undefined && !waits(ring, current, time) ? [current] : [];
   });
 }

@@ -14,7 +14,7 @@ import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
-import type { KeyRingStore } from '../ports/key-ring-store.ts';
+import type { KeyRingStore, KeyRow } from '../ports/key-ring-store.ts';
 import type { KeySealer, NewKey } from '../ports/key-sealer.ts';
 import type { KeyPeriod } from '../ports/telemetry.ts';
 import { type OpenedKey, OpenedKeys, type UnusableKey } from './opened-keys.ts';
@@ -46,6 +46,8 @@ const GAP_SECONDS = 10;
 
 /** What was read so recently has every key that signs: one that signs at once waits as long, after it was added. */
 const RECENT_SECONDS = 0.2;
+
+const recent = () => new Promise((done) => setTimeout(done, RECENT_SECONDS * 1_000));
 
 /** How long an unknown key is not looked up again after the ring could not be read; nor the time, while the clock is wrong. */
 const FAILED_SECONDS = 5;
@@ -222,8 +224,6 @@ export class KeyRing implements KeyProvider {
       this.#writeFault = fault;
       throw fault;
     }
-    // It signs only once every reading that counts as recent has it.
-    if (this.#window !== undefined) await new Promise((done) => setTimeout(done, RECENT_SECONDS * 1_000));
     await this.read();
     const added = this.#signing();
     if (added !== undefined && added.kid !== this.#lastSigning) this.#recordSigning(added);
@@ -235,6 +235,8 @@ export class KeyRing implements KeyProvider {
     try {
       const { rows, time } = await store.read();
       const receivedAt = clock.seconds();
+      // A key that signs at once is used when every reading that counts as recent has it, also those of other replicas.
+      if (time !== undefined && rows.some((row) => this.#isJustAdded(row, time))) await recent();
       const window = time === undefined ? undefined : clockWindow(time, sentAt, receivedAt);
       const revoked = await this.#opened.replace(rows, receivedAt + (window?.exact ?? 0));
       this.#window = window;
@@ -249,14 +251,22 @@ export class KeyRing implements KeyProvider {
       this.#fault = { at: clock.seconds(), fault };
       throw fault;
     } finally {
-      this.#attemptedAt = clock.seconds();
+      // A process that was stopped meanwhile has read what was true before.
+      const endedAt = clock.seconds();
+      this.#attemptedAt = endedAt - sentAt > GAP_SECONDS ? sentAt : endedAt;
     }
+  }
+
+  #isJustAdded({ kid, createdAt }: KeyRow, time: number): boolean {
+    return time < createdAt + 1 + RECENT_SECONDS && this.#opened.ring.rows.every((known) => known.kid !== kid);
   }
 
   /** Reads the ring first if this process was stopped, or while its clock is wrong. If that fails, what is known counts. */
   async #catchUp(): Promise<void> {
-    const sinceSeconds = this.#parts.clock.seconds() - this.#attemptedAt;
-    if (sinceSeconds > GAP_SECONDS || (sinceSeconds > CLOCK_SECONDS && this.#isClockWrong())) {
+    // The second time, if the first reading had begun before the process was stopped.
+    for (let tries = 0; tries < 2; tries += 1) {
+      const sinceSeconds = this.#parts.clock.seconds() - this.#attemptedAt;
+      if (sinceSeconds <= GAP_SECONDS && (sinceSeconds <= CLOCK_SECONDS || !this.#isClockWrong())) return;
       await this.read().catch(() => {});
     }
   }

@@ -12,12 +12,14 @@ import { STATUS_PAGE_PATH, statusPageRoutes } from '../../adapters/http/status-p
 import { askManagementPort, inspectKey } from '../../adapters/http-client/management-port.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import type { SecretText } from '../../adapters/system/secret-text.ts';
+import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { type Finding, fine, note } from '../../application/ports/inspection.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
 import { verifications } from '../core/measurements.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
+import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
 import { cureOf } from './status-page/check-cures.ts';
 import { readManagementToken, STATUS_SETTINGS } from './status-page/status-settings.ts';
 
@@ -52,8 +54,8 @@ export const statusPage = define({
       return new ServiceStatus({
         clock: get(PARTS.clock),
         service: { version: programVersion(), base_url: baseUrl, issuer, replica },
-        checks: get(PARTS.healthChecks),
-        cureOf,
+        checks: () => [...get(PARTS.healthChecks)(), ...lossesOf(settings)],
+        cureOf: (check) => (check.name === KEYS_SETTING ? KEYS_IN_MEMORY.cure : cureOf(check)),
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
         queue: () => {
           const { now, bounds } = verifications(get, settings);
@@ -86,7 +88,7 @@ export const statusPage = define({
       const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data?since=1e12', 'keys');
       if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
       const cure =
-        'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=postgres, compare with npm run keys -- list';
+        'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=database, compare with npm run keys -- list';
       return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, cure)];
     };
     return [
@@ -95,6 +97,14 @@ export const statusPage = define({
     ];
   },
 });
+
+const KEYS_SETTING = 'KEY_DIRECTORY';
+
+/** What an operator should know before the next restart. No check of /readyz: nothing is wrong until then. */
+function lossesOf(settings: Settings): readonly HealthCheck[] {
+  if (!KEYS_IN_MEMORY.applies(settings)) return [];
+  return [{ name: KEYS_SETTING, readiness: () => ({ ready: true, note: KEYS_IN_MEMORY.text }) }];
+}
 
 const NO_PAGE = fine('there is no status page: MANAGEMENT_TOKEN switches it on');
 

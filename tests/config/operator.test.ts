@@ -568,7 +568,7 @@ describe('the management port, while the database is unavailable', () => {
       status: 'not_ready',
       checks: [
         { name: 'service', ready: true },
-        { name: 'verification keys', ready: false, reason: 'no key is trusted yet' },
+        { name: 'verification keys', ready: false, reason: 'no key of the ring is known' },
       ],
     });
   });

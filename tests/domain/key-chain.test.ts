@@ -31,7 +31,8 @@ type Row = KeyPlan & {
 
 function ringOf(rows: readonly Row[], more: Pick<Partial<Ring>, 'unreadable'> = {}): Ring<Row & RingKey> {
   const keys = rows.filter(({ revokedAt }) => revokedAt === undefined).map((row) => ({ ...row, endedAt: row.endedAt }));
-  return { keys, rows, unreadable: [], ...more };
+  const all = rows.map((row) => ({ ...row, endedAt: row.endedAt, revokedAt: row.revokedAt }));
+  return { keys, rows: all, unreadable: [], ...more };
 }
 
 /** The key with this step, as a replica with POLICY plans it at its time. */
@@ -70,6 +71,17 @@ describe('the first key', () => {
     expect(signerOf([current, waiting], signsFrom - 1, policy)).toBe('RS256-4');
     expect(signerOf([current, waiting], signsFrom, policy)).toBe('ES256-0');
     expect(signerOf([current, waiting], signsFrom, POLICY)).toBe('RS256-4');
+  });
+
+  it('of an algorithm whose keys have ended long ago waits as well', () => {
+    const rows = [key(7, NOW - 5_000, { algorithm: 'ES256' }), key(4, NOW - 10)];
+    const policy: KeyPolicy = { ...POLICY, algorithm: 'ES256' };
+    const signsFrom = NOW + ADDED_WITHIN_SECONDS + 100;
+    expect(nextKeyAt(ringOf(rows), NOW, policy)).toMatchObject({ step: 8, signsFrom });
+    const waiting = [...rows, key(8, signsFrom, { algorithm: 'ES256' })];
+    expect(signerOf(waiting, NOW, policy)).toBe('RS256-4');
+    expect(nextKeyAt(ringOf(waiting), NOW, policy)).toBeUndefined();
+    expect(signerOf(waiting, signsFrom, policy)).toBe('ES256-8');
   });
 
   it('of another algorithm signs before its time if no key is left that may', () => {

@@ -6,10 +6,8 @@ import { freePort } from '../support/free-port.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { SEALED_KEYS } from '../support/sealed-keys.ts';
+import { SEALED_KEYS, sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-
-const DEMO_CLIENTS = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
 
 /** Runs the service, whose start fails, and asks it for tokens all the time. Returns the tokens that it issued and its errors. */
 async function failToStart(settings: Readonly<Record<string, string>>, port: number) {
@@ -55,21 +53,21 @@ describe('a start that fails', () => {
   };
 
   it('publishes no key and issues no token if the management port is in use', async () => {
-    const settings = { ...DEMO_CLIENTS, DATABASE_URL: database.url };
+    const settings = await sealedKeysIn(database);
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: `${taken.port}` }, await freePort());
     expect(errors).toContain(`MANAGEMENT_PORT: another program uses port ${taken.port} (EADDRINUSE)`);
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
   });
 
   it('publishes no key and issues no token if the public port is in use', async () => {
-    const settings = { ...DEMO_CLIENTS, DATABASE_URL: database.url };
+    const settings = await sealedKeysIn(database);
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, taken.port);
     expect(errors.match(/ PORT: another program uses port \d+ \(EADDRINUSE\)/g)).toHaveLength(1);
     expect({ tokens, keys: await publishedKeys() }).toEqual({ tokens: 0, keys: [] });
   });
 
   it('publishes no key and issues no token if the table of the clients cannot be used', async () => {
-    await database.query('create table clients (id bigint primary key)');
+    await database.query('drop table clients; create table clients (id bigint primary key)');
     const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url };
     const { tokens, errors } = await failToStart({ ...settings, MANAGEMENT_PORT: '0' }, await freePort());
     expect(errors).toContain('client_id');

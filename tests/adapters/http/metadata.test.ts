@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { getAccessToken, send } from '../../support/http.ts';
 import { ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
+import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
 describe('the metadata', () => {
@@ -44,6 +45,10 @@ describe('documents that caches may store', () => {
   it.each(['/oauth2/jwks', '/.well-known/oauth-authorization-server'])(
     '%s: is not sent again to a client that has it',
     async (path) => {
+      await until(
+        async () => (await send(open().url, '/oauth2/jwks')).text.split('kid').length === 3,
+        'the next key is there',
+      );
       const first = await send(open().url, path);
       const etag = String(first.headers['etag']);
       expect(etag).toMatch(/^"[\w-]{43}"$/);

@@ -39,7 +39,7 @@ describe('the container', () => {
   const ABSENT = [
     ...['authenticateByIdentity', 'authenticateByKey', 'usedAssertions'],
     ...['aroundRequests', 'logMembers', 'observedPorts'],
-    ...['tokenReuse', 'replicaRegister', 'sharedKeyDirectory'],
+    ...['tokenReuse', 'sharedKeyRing'],
   ];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
 
@@ -82,14 +82,13 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
       shares: 4,
     } as never,
   });
-  const keys = Array.from({ length: Number(trusted) }, (_, kid) => ({ jwk: { kid } }));
   parts.register(PARTS.verificationSlots, { useValue: {} as never });
   parts.register(PARTS.signingThreads, { useValue: { waiting: 0 } as never });
   const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
   parts.register(PARTS.auditOutput, { useValue: { measured } as never });
   parts.register(PARTS.storage, { useValue: {} as never });
   parts.register(PARTS.keyRing, {
-    useValue: { clockOffsetSeconds: () => undefined, trusted: () => keys, times: () => times } as never,
+    useValue: { clockOffsetSeconds: () => undefined, size: trusted, times: () => times } as never,
   });
   const values = new MetricValues();
   await measureService(getFrom(parts), {
@@ -141,12 +140,12 @@ describe('the metrics of the service as a whole', () => {
     expect(
       names.filter((name) => /signing_key|directory_age|clock_offset_seconds$|used_assertions|key_sets/.test(name)),
     ).toEqual([]);
-    const known = await samplesOf([], { trusted: 3, age: -5, lease: 3_600, rotation: -1, directoryAge: 7 });
+    const known = await samplesOf([], { trusted: 3, age: 5, lease: 3_600, rotation: 1, directoryAge: 7 });
     const value = (name: string) => total(known, name);
     expect(value('auth_trusted_keys')).toBe(3);
-    expect(value('auth_signing_key_age_seconds')).toBe(-5);
+    expect(value('auth_signing_key_age_seconds')).toBe(5);
     expect(value('auth_signing_key_lease_seconds')).toBe(3_600);
-    expect(value('auth_signing_key_rotation_seconds')).toBe(-1);
+    expect(value('auth_signing_key_rotation_seconds')).toBe(1);
     expect(value('auth_key_directory_age_seconds')).toBe(7);
   });
 
