@@ -32,7 +32,7 @@ interface KeyRingTimes {
   /** Since the key began to sign. */
   readonly age: number | undefined;
   /** Until no key that is known may sign any more. */
-  readonly lease: number | undefined;
+  readonly end: number | undefined;
   /** Until the next key signs. */
   readonly rotation: number | undefined;
   /** Since the ring was read. */
@@ -168,10 +168,10 @@ export class KeyRing implements KeyProvider {
   times(): KeyRingTimes {
     const [now, signing, { ring }] = [Math.floor(this.#now()), this.#signing(), this.#opened];
     const rotation = rotationAfter(ring, now, this.#parts.policy);
-    const lease = signsUntil(ring, this.#parts.policy) - now;
+    const end = signsUntil(ring, this.#parts.policy) - now;
     return {
       age: signing && Math.max(0, now - signing.signsFrom),
-      lease: Number.isFinite(lease) ? lease : undefined,
+      end: Number.isFinite(end) ? end : undefined,
       rotation: rotation !== undefined && Number.isFinite(rotation) ? rotation - now : undefined,
       directoryAge: Number.isFinite(this.#readAt) ? Math.floor(this.#parts.clock.seconds() - this.#readAt) : undefined,
     };

@@ -111,10 +111,10 @@ function measureKeys(get: Get, values: MetricValues): void {
   const offsetMaxHelp = 'Beyond this clock offset, in seconds, no key may sign.';
   values.gauge('auth_clock_offset_seconds_max', offsetMaxHelp, CLOCK_OFFSET_SECONDS_MAX);
   values.gauge('auth_trusted_keys', 'Public keys that tokens are verified with.', keyRing.size);
-  const { age, lease, rotation, directoryAge } = keyRing.times();
+  const { age, end, rotation, directoryAge } = keyRing.times();
   values.gauge('auth_signing_key_age_seconds', 'Seconds since the key began to sign.', age);
-  const leaseHelp = 'Seconds until no key may sign any more, if the key directory does not answer.';
-  values.gauge('auth_signing_key_lease_seconds', leaseHelp, lease);
+  const endHelp = 'Seconds until no key may sign any more, if the key directory does not answer.';
+  values.gauge('auth_signing_keys_end_seconds', endHelp, end);
   const rotationHelp = 'Seconds until the next key signs.';
   values.gauge('auth_signing_key_rotation_seconds', rotationHelp, rotation);
   values.gauge('auth_key_directory_age_seconds', 'Seconds since the key directory was read.', directoryAge);

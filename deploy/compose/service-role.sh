@@ -1,17 +1,23 @@
 #!/bin/sh
-# Creates the role of the service, and writes the URL of that role to a file
-# for DATABASE_URL_FILE. Runs before each start of the service; the password stays as it is. Needs PGHOST and the like.
+# Creates the role of the service, and writes two files: the URL of that role for DATABASE_URL_FILE, and a secret for
+# KEY_SECRET_FILE. Runs before each start of the service; what is there stays as it is. Needs PGHOST and the like.
 set -eu
-file=/database/url
+umask 077
 
-if [ ! -s "$file" ]; then
+# Writes standard input to a file, whole or not at all. The service runs as this group.
+keep() {
+  cat >"$1.new"
+  chown root:10001 "$1.new"
+  chmod 440 "$1.new"
+  mv "$1.new" "$1"
+}
+
+url=/secrets/database-url
+if [ ! -s "$url" ]; then
   password=$(psql --no-psqlrc --tuples-only --no-align --command 'select gen_random_uuid()')
-  umask 077
-  echo "postgresql://authorization_service:$password@$PGHOST:5432/$PGDATABASE" >"$file"
-  # The service runs as this group.
-  chown root:10001 "$file"
-  chmod 440 "$file"
+  echo "postgresql://authorization_service:$password@$PGHOST:5432/$PGDATABASE" | keep "$url"
 fi
-SERVICE_PASSWORD=$(sed 's|.*:\(.*\)@.*|\1|' "$file")
+[ -s /secrets/key-secret ] || head -c 32 /dev/urandom | base64 | keep /secrets/key-secret
+SERVICE_PASSWORD=$(sed 's|.*:\(.*\)@.*|\1|' "$url")
 export SERVICE_PASSWORD
 exec psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --single-transaction --file "$(dirname "$0")/service-role.sql"

@@ -380,7 +380,7 @@ describe('the metrics of the management port', () => {
     const now = await samples();
     expect(total(now, 'auth_trusted_keys')).toBeGreaterThanOrEqual(1);
     expect(total(now, 'auth_signing_key_age_seconds')).toBeLessThan(600);
-    expect(total(now, 'auth_signing_key_lease_seconds')).toBeGreaterThan(3_500);
+    expect(total(now, 'auth_signing_keys_end_seconds')).toBeGreaterThan(3_500);
     const age = total(now, 'auth_signing_key_age_seconds');
     expect(total(now, 'auth_signing_key_rotation_seconds')).toBe(86_400 - age);
     expect(total(now, 'auth_key_directory_age_seconds')).toBeLessThan(60);

@@ -202,15 +202,21 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     firesAt: '5m',
     notYetAt: '1m',
   },
-  AuthKeyLeaseEnds: {
-    series: both('auth_signing_key_lease_seconds', '3600-60x120', always(3_590)),
+  AuthSigningKeysEnd: {
+    series: {
+      ...both('auth_signing_keys_end_seconds', '3600-60x120', always(1_790)),
+      ...both('auth_signing_key_rotation_seconds', '3600-60x120', always(895)),
+    },
     firesAt: '32m',
     notYetAt: '30m',
   },
-  AuthKeyRotationLate: {
-    series: both('auth_signing_key_rotation_seconds', '600-60x120', '86400-60x120'),
-    firesAt: '19m',
-    notYetAt: '13m',
+  AuthNextKeyMissing: {
+    series: {
+      ...both('auth_signing_keys_end_seconds', '86400-60x120', '172800-60x120'),
+      ...both('auth_signing_key_rotation_seconds', '86400-60x120', '86400-60x120'),
+    },
+    firesAt: '11m',
+    notYetAt: '9m',
   },
   AuthClockOff: {
     series: {

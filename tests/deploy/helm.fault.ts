@@ -49,7 +49,9 @@ describe('the manifests for Kubernetes', () => {
 
   it('set only settings that exist', () => {
     const names = [...settingsOf(MANIFESTS).keys()];
-    expect(names).toEqual(expect.arrayContaining(['BASE_URL', 'DATABASE_URL_FILE', 'MANAGEMENT_TOKEN_FILE']));
+    expect(names).toEqual(
+      expect.arrayContaining(['BASE_URL', 'DATABASE_URL_FILE', 'KEY_SECRET_FILE', 'MANAGEMENT_TOKEN_FILE']),
+    );
     expect(names.filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
   });
 
@@ -110,7 +112,8 @@ where(HAS_HELM, describe)('the chart', () => {
     [['migration.databaseUrl=null'], 'migration.databaseUrl: is required, as {secret: NAME, key: url}'],
     [['migration.role='], 'migration.role: is required'],
     [['settings.CLIENT_REPOSITORY=memory'], 'files.CLIENTS_FILE: is required'],
-    [['settings.KEY_DIRECTORY=memory'], 'settings.KEY_DIRECTORY: must be postgres with more than one replica'],
+    [['settings.KEY_DIRECTORY=memory'], 'settings.KEY_DIRECTORY: must be database with more than one replica'],
+    [['files.KEY_SECRET_FILE=null'], 'files.KEY_SECRET_FILE: is required if settings.KEY_DIRECTORY is database'],
     [['settings.DATABASE_URL=x'], 'settings.DATABASE_URL: cannot be set: it has a password'],
     [['settings.PORT=80'], 'settings.PORT: cannot be set'],
     [['settings.AUDIT_FILE=/a'], 'settings.AUDIT_FILE: cannot be set: the file system is read-only'],
@@ -175,11 +178,10 @@ where(HAS_HELM, describe)('the chart', () => {
     expect(manifests).not.toMatch(/kind: Job|port: 5432/);
   });
 
-  it('waits as long as the settings say, and writes numbers as they are', () => {
-    const settings = { KEY_PUBLICATION_SECONDS: 600, KEY_ROTATION_SECONDS: 31536000, SHUTDOWN_DRAIN_MS: '60000' };
+  it('waits at the end as long as the settings say, and writes numbers as they are', () => {
+    const settings = { KEY_ROTATION_SECONDS: 31536000, SHUTDOWN_DRAIN_MS: '60000' };
     const { manifests } = render(...ALL_VALUES, '--set-json', `settings=${JSON.stringify(settings)}`);
     expect(settingsOf(manifests).get('KEY_ROTATION_SECONDS')).toBe('31536000');
-    expect(manifests).toContain('failureThreshold: 360');
     expect(manifests).toContain('terminationGracePeriodSeconds: 70');
   });
 });

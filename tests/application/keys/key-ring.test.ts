@@ -131,7 +131,7 @@ describe('a rotation', () => {
     expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
     await away(1_000);
     expect(await signingKid(ring)).toBe(shared.rows[1]?.kid);
-    expect(ring.times().lease).toBe(1);
+    expect(ring.times().end).toBe(1);
     await away(1);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
     expect(ring.whyNotSigning()).toBe('no key of the ring may sign any more, and none could be added');
@@ -283,6 +283,25 @@ describe('a process that was stopped', () => {
     expect(await signing).toBe(second);
     await advancing;
   });
+
+  it('reads the ring again if it was stopped while it read', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const [first, second] = shared.rows.map(({ kid }) => kid);
+    const read = shared.read.bind(shared);
+    shared.read = async () => {
+      const answer = await read();
+      shared.read = read;
+      shared.revoke(first);
+      clock.advance(11);
+      return answer;
+    };
+    const advancing = ring.advance();
+    clock.advance(11);
+    expect(await signingKid(ring)).toBe(second);
+    await advancing;
+  });
 });
 
 describe('a row of the ring', () => {
@@ -408,6 +427,6 @@ describe('the key set', () => {
       { ...common, kid: second, state: 'signing', from: start + 1_000, until: start + 2_000 },
       { ...common, kid: shared.rows[2]?.kid, state: 'published', from: start + 1_000, until: start + 2_000 },
     ]);
-    expect(ring.times()).toEqual({ age: 0, lease: 2_000, rotation: 1_000, directoryAge: 0 });
+    expect(ring.times()).toEqual({ age: 0, end: 2_000, rotation: 1_000, directoryAge: 0 });
   });
 });

@@ -67,7 +67,7 @@ describe('the container', () => {
   });
 });
 
-const KEYS_AT_FIRST = { trusted: 0, age: undefined, lease: undefined, rotation: undefined, directoryAge: undefined };
+const KEYS_AT_FIRST = { trusted: 0, age: undefined, end: undefined, rotation: undefined, directoryAge: undefined };
 
 /** The metrics of a service that has just started, with a different number for each figure of its queue. */
 async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Record<string, unknown> = KEYS_AT_FIRST) {
@@ -140,11 +140,11 @@ describe('the metrics of the service as a whole', () => {
     expect(
       names.filter((name) => /signing_key|directory_age|clock_offset_seconds$|used_assertions|key_sets/.test(name)),
     ).toEqual([]);
-    const known = await samplesOf([], { trusted: 3, age: 5, lease: 3_600, rotation: 1, directoryAge: 7 });
+    const known = await samplesOf([], { trusted: 3, age: 5, end: 3_600, rotation: 1, directoryAge: 7 });
     const value = (name: string) => total(known, name);
     expect(value('auth_trusted_keys')).toBe(3);
     expect(value('auth_signing_key_age_seconds')).toBe(5);
-    expect(value('auth_signing_key_lease_seconds')).toBe(3_600);
+    expect(value('auth_signing_keys_end_seconds')).toBe(3_600);
     expect(value('auth_signing_key_rotation_seconds')).toBe(1);
     expect(value('auth_key_directory_age_seconds')).toBe(7);
   });

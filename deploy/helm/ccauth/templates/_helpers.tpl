@@ -42,14 +42,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- range $name, $_ := .Values.files }}
 {{- if hasKey $settings $name }}{{ fail (printf "settings.%s: is set in files too. Remove one of them" $name) }}{{ end }}
 {{- end }}
-{{- if and (or (eq (toString $settings.CLIENT_REPOSITORY) "postgres") (eq (toString $settings.KEY_DIRECTORY) "postgres")) (not .Values.files.DATABASE_URL_FILE) }}
+{{- if and (eq (toString $settings.CLIENT_REPOSITORY) "postgres") (not .Values.files.DATABASE_URL_FILE) }}
 {{- fail "files.DATABASE_URL_FILE: is required with PostgreSQL, as {secret: NAME, key: url}. Create the Secret with kubectl create secret generic NAME --from-file=url=FILE, where FILE has the URL of the role of the service in one line" }}
 {{- end }}
 {{- if and (eq (toString $settings.CLIENT_REPOSITORY) "memory") (not .Values.files.CLIENTS_FILE) }}
 {{- fail "files.CLIENTS_FILE: is required if settings.CLIENT_REPOSITORY is memory, as {secret: NAME, key: clients.json}" }}
 {{- end }}
-{{- if and (gt (int $replicas) 1) (ne (toString $settings.KEY_DIRECTORY) "postgres") (not .Values.files.KEY_FILE) }}
-{{- fail "settings.KEY_DIRECTORY: must be postgres with more than one replica, since each would accept only its own tokens. Or set replicas to 1, or files.KEY_FILE" }}
+{{- if and (eq (toString $settings.KEY_DIRECTORY) "database") (not .Values.files.KEY_SECRET_FILE) }}
+{{- fail "files.KEY_SECRET_FILE: is required if settings.KEY_DIRECTORY is database, as {secret: NAME, key: secret}. Create the Secret with openssl rand -base64 32 >FILE, and kubectl create secret generic NAME --from-file=secret=FILE" }}
+{{- end }}
+{{- if and (gt (int $replicas) 1) (ne (toString $settings.KEY_DIRECTORY) "database") (not .Values.files.KEY_FILE) }}
+{{- fail "settings.KEY_DIRECTORY: must be database with more than one replica, since each would accept only its own tokens. Or set replicas to 1, or files.KEY_FILE" }}
 {{- end }}
 {{- if and .Values.migration.enabled .Values.files.DATABASE_URL_FILE }}
 {{- if not (and (.Values.migration.databaseUrl).secret (.Values.migration.databaseUrl).key) }}{{ fail "migration.databaseUrl: is required, as {secret: NAME, key: url}, with a role that may create tables. Or set migration.enabled to false, and run ccauth migrate yourself" }}{{ end }}
