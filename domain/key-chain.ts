@@ -133,11 +133,15 @@ function currentOf<Key extends RingKey>(able: readonly Key[], algorithm: string,
   return chain.findLast(({ signsFrom }) => signsFrom <= time) ?? chain[0];
 }
 
-/** The key of another algorithm that has begun to sign last. */
+/**
+ * The key of another algorithm that has begun to sign last. If none may sign any more, as the tokens of this replica are valid for
+ * longer than those of the replicas that added it, the one that follows.
+ */
 function currentOfOthers<Key extends RingKey>(ring: Ring<Key>, time: number, policy: KeyPolicy): Key | undefined {
   const able = ableKeys(ring, time, policy).filter(({ algorithm }) => algorithm !== policy.algorithm);
-  return able
-    .map(({ algorithm }) => currentOf(able, algorithm, time))
-    .filter((key) => key !== undefined && key.signsFrom <= time)
-    .toSorted((one, other) => (other?.signsFrom ?? 0) - (one?.signsFrom ?? 0))[0];
+  const currents = able.flatMap(({ algorithm }) => currentOf(able, algorithm, time) ?? []);
+  const follows = ({ algorithm, step }: Key) =>
+    verifyingKeysAt(ring, time).some((key) => key.algorithm === algorithm && key.step < step && key.signsFrom <= time);
+  const begun = currents.filter(({ signsFrom }) => signsFrom <= time);
+  return begun.toSorted((one, other) => other.signsFrom - one.signsFrom)[0] ?? currents.find(follows);
 }

@@ -25,6 +25,8 @@ interface KeyRingParts {
   readonly policy: KeyPolicy;
   readonly clock: MonotonicClock;
   readonly auditLog: AuditLog;
+  /** Waits. */
+  readonly pause?: (seconds: number) => Promise<unknown>;
 }
 
 /** The keys at one moment, in seconds; undefined where there is nothing to tell. */
@@ -47,7 +49,7 @@ const GAP_SECONDS = 10;
 /** What was read so recently has every key that signs: one that signs at once waits as long, after it was added. */
 const RECENT_SECONDS = 0.2;
 
-const recent = () => new Promise((done) => setTimeout(done, RECENT_SECONDS * 1_000));
+const pause = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1_000));
 
 /** How long an unknown key is not looked up again after the ring could not be read; nor the time, while the clock is wrong. */
 const FAILED_SECONDS = 5;
@@ -236,7 +238,8 @@ export class KeyRing implements KeyProvider {
       const { rows, time } = await store.read();
       const receivedAt = clock.seconds();
       // A key that signs at once is used when every reading that counts as recent has it, also those of other replicas.
-      if (time !== undefined && rows.some((row) => this.#isJustAdded(row, time))) await recent();
+      if (time !== undefined && rows.some((row) => this.#isJustAdded(row, time)))
+        await (this.#parts.pause ?? pause)(RECENT_SECONDS);
       const window = time === undefined ? undefined : clockWindow(time, sentAt, receivedAt);
       const revoked = await this.#opened.replace(rows, receivedAt + (window?.exact ?? 0));
       this.#window = window;

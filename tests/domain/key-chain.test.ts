@@ -89,6 +89,14 @@ describe('the first key', () => {
     expect(signerOf([key(4, NOW - 1_001), waiting], NOW, { ...POLICY, algorithm: 'ES256' })).toBe('ES256-0');
   });
 
+  it('of another algorithm waits beside the next key of the old one too, if the tokens of its replica are valid for longer', () => {
+    const policy: KeyPolicy = { ...POLICY, algorithm: 'ES256', tokenLifetimeSeconds: 600 };
+    const rows = [key(4, NOW - 800), key(5, NOW + 200)];
+    const signsFrom = NOW + ADDED_WITHIN_SECONDS + 100;
+    expect(nextKeyAt(ringOf(rows), NOW, policy)).toMatchObject({ algorithm: 'ES256', step: 0, signsFrom });
+    expect(signerOf([...rows, key(0, signsFrom, { algorithm: 'ES256' })], NOW, policy)).toBe('RS256-5');
+  });
+
   it('is not made beside a key that needs an unknown secret', () => {
     expect(nextKeyAt(ringOf([], { unreadable: ['RS256'] }), NOW, POLICY)).toBeUndefined();
     expect(nextKeyAt(ringOf([], { unreadable: ['ES256'] }), NOW, POLICY)).toBeDefined();

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts';
 import { where } from '../support/installed.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
-import { SEALED_KEYS } from '../support/sealed-keys.ts';
+import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -82,6 +82,7 @@ describe('deploy/proxies', () => {
         using proxy = await DeployedProxy.prepare(name, backend);
         const { certificate: TLS_CERT_FILE, key: TLS_KEY_FILE } = proxy.certificate;
         const replicas: Program[] = [];
+        const shared = await sealedKeysIn(database);
         try {
           for (const host of REPLICA_HOSTS) {
             replicas.push(
@@ -90,9 +91,8 @@ describe('deploy/proxies', () => {
                 MANAGEMENT_HOST: host,
                 BASE_URL: `https://${PUBLIC_NAME}`,
                 TRUSTED_PROXIES: '127.0.0.1',
-                ...SEALED_KEYS,
+                ...shared,
                 KEY_PUBLICATION_SECONDS: '1',
-                DATABASE_URL: database.url,
                 SHUTDOWN_GRACE_MS: '5000',
                 ...(PASSES_ON_CONNECTIONS.test(name) && { PROXY_PROTOCOL: 'true', TLS_CERT_FILE, TLS_KEY_FILE }),
               }),

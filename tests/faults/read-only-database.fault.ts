@@ -99,6 +99,8 @@ beforeEach(async () => {
     BASE_URL: ISSUER,
     CLIENT_REPOSITORY: 'postgres',
     ...SEALED_KEYS,
+    // A key is added every 15 s, since only then a full disk is noticed.
+    KEY_ROTATION_SECONDS: '15',
     KEY_PUBLICATION_SECONDS: '1',
     DATABASE_URL: server.urlOf(ROLE, 'service'),
     CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt',

@@ -36,7 +36,8 @@ function start(backend: Backend, algorithm: TokenAlgorithm): Program {
     BASE_URL: ISSUER,
     PUBLIC_METADATA: 'true',
     ...shared,
-    KEY_ROTATION_SECONDS: '4',
+    // So that the keys of an algorithm that no replica has any more sign for as long as the first of another one waits.
+    KEY_ROTATION_SECONDS: '10',
     KEY_PUBLICATION_SECONDS: String(PUBLICATION_SECONDS),
     TOKEN_LIFETIME_SECONDS: '10',
   });

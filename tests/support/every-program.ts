@@ -131,7 +131,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   for (const table of ['clients', 'client_secrets', 'client_keys', 'client_subjects', 'client_resources']) {
     await grant(`select on ${table}`);
   }
-  await grant('select, insert, update, delete on used_assertions, key_ring');
+  await grant('select, insert, update, delete on used_assertions');
   const service = await startServiceUnderTest({
     environment: {
       CLIENT_REPOSITORY: 'postgres',
