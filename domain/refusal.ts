@@ -199,7 +199,7 @@ export const REASONS = {
   token_key_unknown: {
     code: 'invalid_token',
     meaning:
-      'The token names a key that this replica does not trust: revoked, long retired, of another issuer, or of a replica that shares no key directory. Get a new token, and compare its kid with the keys on the status page.',
+      'The token names a key that this replica does not trust: revoked, long retired, of another issuer, or of a replica that does not share its keys. Get a new token, and compare its kid with the keys on the status page.',
   },
   token_signature_wrong: {
     code: 'invalid_token',

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { JwtVerifier } from 'aws-jwt-verify';
 import { createVerifier } from 'fast-jwt';
-import { createRemoteJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { createRemoteJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import jsonwebtoken from 'jsonwebtoken';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { getAccessToken, send } from '../../tests/support/http.ts';
@@ -66,7 +66,10 @@ describe.each(TOKEN_ALGORITHMS)('with TOKEN_SIGNING_ALG=%s', (alg) => {
     const headers = { authorization: `Bearer ${token}` };
     expect((await send(service.url, '/v1/locations/NYC_USA', { headers })).status).toBe(200);
     const keySetUrl = new URL('/oauth2/jwks', service.url);
-    const keySet: JSONWebKeySet = JSON.parse((await send(service.url, '/oauth2/jwks')).text);
+    const { keys }: JSONWebKeySet = JSON.parse((await send(service.url, '/oauth2/jwks')).text);
+    // The next key may be in the set.
+    const { kid } = decodeProtectedHeader(token);
+    const keySet = { keys: keys.filter((key) => key.kid === kid) };
     expect(keySet.keys.map((key) => [key.alg, Object.keys(key).toSorted()])).toEqual([[alg, PUBLIC_MEMBERS[alg]]]);
 
     const accepting: string[] = [];

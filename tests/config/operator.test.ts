@@ -16,6 +16,7 @@ import {
   startServiceUnderTest,
 } from '../support/running-service.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
+import { createSqliteFile } from '../support/sqlite-file.ts';
 import { asOperator, OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
 import { until } from '../support/until.ts';
 
@@ -51,6 +52,23 @@ describe('the status of the service', () => {
     expect(Math.abs(status.at - Date.now() / 1_000)).toBeLessThan(60);
     expect(status.checks).toEqual((await send(url, '/readyz')).json()['checks']);
     expect(status.database).toBeNull();
+  });
+
+  it('says what a restart will cost with keys in memory beside a database, and what changes that', async () => {
+    await using file = await createSqliteFile();
+    const sqlite = { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path };
+    const own = await startServiceForOperator(sqlite);
+    await using _own = own.service;
+    const note = expect.stringContaining('each restart makes every token invalid, and a second replica refuses');
+    const cure = 'set KEY_DIRECTORY=database and KEY_SECRET_FILE';
+    expect((await readStatus(own.url)).checks).toContainEqual({ name: 'KEY_DIRECTORY', ready: true, note, cure });
+    expect(own.service.logLines()).toContainEqual(
+      expect.objectContaining({ event: 'setting_doubtful', hint: expect.stringContaining(cure) }),
+    );
+    const sealed = await startServiceForOperator({ ...sqlite, ...SEALED_KEYS });
+    await using _sealed = sealed.service;
+    expect((await readStatus(sealed.url)).checks.map(({ name }) => name)).not.toContain('KEY_DIRECTORY');
+    expect(sealed.service.logText()).not.toContain('setting_doubtful');
   });
 
   it('has the figures of /metrics', async () => {
