@@ -22,6 +22,8 @@ export class SimulatedDatabase {
   /** The probability that the answer of a statement is lost, which was executed. */
   answersLost = 0;
   rows: readonly KeyRow[] = [];
+  /** When a statement failed last. */
+  failedAt = -Infinity;
   /** When each key was revoked. */
   readonly revokedAt = new Map<string, number>();
   /** The ids that have ever stood for an algorithm and a step. */
@@ -95,14 +97,19 @@ export class SimulatedDatabase {
       await this.#time.wait(Math.min(seconds, DEADLINE_SECONDS));
       if (this.state === 'away' || (isWrite && this.state === 'read-only')) {
         await wait(0.001);
-        throw unavailable();
+        throw this.#unavailable();
       }
       const outcome = work();
       await wait(this.#time.between(0.001, 0.05));
-      if (seconds > DEADLINE_SECONDS || this.#time.isLikely(this.answersLost)) throw unavailable();
+      if (seconds > DEADLINE_SECONDS || this.#time.isLikely(this.answersLost)) throw this.#unavailable();
       return outcome;
     };
     return { read: () => run(false, () => this.read()), add: (key) => run(true, () => this.add(key)) };
+  }
+
+  #unavailable(): DependencyUnavailable {
+    this.failedAt = this.#time.now;
+    return new DependencyUnavailable('key directory', new Error('the database is away'));
   }
 }
 
@@ -219,8 +226,4 @@ export class SimulatedReplica {
 function pairOf(kid: string, alg: TokenAlgorithm): KeyPair {
   const jwk = { kty: 'RSA', use: 'sig', alg, kid } as const;
   return { kid, alg, jwk, publicKey: {} as KeyHandle, sign: async () => '' };
-}
-
-function unavailable(): DependencyUnavailable {
-  return new DependencyUnavailable('key directory', new Error('the database is away'));
 }

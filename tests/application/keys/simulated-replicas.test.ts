@@ -113,7 +113,9 @@ class World {
     const description = `${token.kid} from ${begin} to ${time.now}`;
     if (answer === 'refused' && revokedAt === undefined && time.now < token.expiresAt)
       observed.refused.push(description);
-    if (answer === '503' && !this.#isDatabaseNew(60)) observed.notVerified.push(description);
+    // An unknown key is not looked up again for 5 s.
+    const isExcused = this.#isDatabaseNew(60) || time.now - database.failedAt < 10;
+    if (answer === '503' && !isExcused) observed.notVerified.push(description);
     const isKnown = revokedAt !== undefined && begin > Math.max(revokedAt, this.upSince ?? Infinity) + HONOURED_SECONDS;
     if (answer === 'accepted' && isKnown) observed.acceptedLate.push(`${description}, revoked at ${revokedAt}`);
   }
