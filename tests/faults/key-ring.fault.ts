@@ -139,7 +139,7 @@ describe('replicas with PostgreSQL', () => {
     writeFileSync(both, `${old}\n${next}\n`, { mode: 0o600 });
     writeFileSync(reversed, `${next}\n${old}\n`, { mode: 0o600 });
     const before = { KEY_SECRET_FILE: both, KEY_PUBLICATION_SECONDS: '5', KEY_ROTATION_SECONDS: '60' };
-    const after = { ...before, KEY_SECRET_FILE: reversed, TOKEN_SIGNING_ALG: 'ES256', TOKEN_LIFETIME_SECONDS: '600' };
+    const after = { ...before, KEY_SECRET_FILE: reversed, TOKEN_SIGNING_ALG: 'ES256', TOKEN_LIFETIME_SECONDS: '320' };
     await using first = await start(before);
     await using second = await start(before);
     await Promise.all([first.untilReady(), second.untilReady()]);
@@ -212,7 +212,7 @@ describe('replicas with PostgreSQL', () => {
         'all keys have signed',
       );
       expect([(await one.askToken()).status, await two.use(tokens[0] ?? '')]).toEqual([503, 200]);
-      expect((await one.kids()).toSorted()).toEqual(kids.toSorted());
+      expect(await one.kids()).toEqual(expect.arrayContaining([...kids]));
     } finally {
       await server.start();
     }
