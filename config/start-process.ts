@@ -1,8 +1,8 @@
 import type { DependencyContainer } from 'tsyringe';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
-import { inspectKeyFile, inspectMemory } from '../adapters/system/inspect-host.ts';
-import { othersMay } from '../adapters/system/read-text-file.ts';
+import { inspectKeyFile, inspectKeySecretFile, inspectMemory } from '../adapters/system/inspect-host.ts';
 import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.ts';
+import type { Finding } from '../application/ports/inspection.ts';
 import { LISTS, PARTS } from './parts.ts';
 import { getFrom } from './registration.ts';
 import { hostHint } from './settings/platform.ts';
@@ -77,12 +77,11 @@ async function startKeys(container: DependencyContainer): Promise<void> {
 }
 
 function doubtsAboutKey({ KEY_FILE, KEY_SECRET_FILE }: Settings): readonly string[] {
-  const secret = KEY_SECRET_FILE !== undefined && othersMay('readOutsideGroup', KEY_SECRET_FILE);
-  const findings = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
-  return [
-    ...findings.flatMap(({ state, text, cure }) => (state === 'note' ? [`KEY_FILE: ${text}: ${cure}`] : [])),
-    ...(secret ? ['KEY_SECRET_FILE: every user of this machine can read it: chmod o-r'] : []),
-  ];
+  const key = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
+  const secret = KEY_SECRET_FILE === undefined ? [] : inspectKeySecretFile(KEY_SECRET_FILE);
+  const doubts = (setting: string, findings: readonly Finding[]) =>
+    findings.flatMap(({ state, text, cure }) => (state === 'note' ? [`${setting}: ${text}: ${cure}`] : []));
+  return [...doubts('KEY_FILE', key), ...doubts('KEY_SECRET_FILE', secret)];
 }
 
 /** Opens AUDIT_FILE again, and reads what else SIGHUP is about. What was not possible is in the log. */

@@ -29,13 +29,26 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
   return [note(`the service may have ${within} connections instead of ${connections}`, cure)];
 }
 
-/** Whether only its owner can read and write a file with a key; `harm` is what others could do with it. A file that cannot be read is a problem of the settings. */
-export function inspectKeyFile(path: string, harm: string): readonly Finding[] {
+/**
+ * Whether only its owner can write a file with a key, and read it; `harm` is what others could do with it. A file that cannot be read is a
+ * problem of the settings.
+ */
+export function inspectKeyFile(
+  path: string,
+  harm: string,
+  readers: 'read' | 'readOutsideGroup' = 'read',
+): readonly Finding[] {
   const whole = resolve(path);
+  const cure = readers === 'read' ? `chmod 600 ${whole}` : `chmod o-r ${whole}, or defaultMode 0440 of the Secret`;
   if (othersMay('write', path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
-  if (othersMay('read', path))
-    return [note(`other users can read ${whole}, and with it ${harm}`, `chmod 600 ${whole}`)];
-  return [fine(`${whole} is a usable key, and only its owner can read it`)];
+  if (othersMay(readers, path)) return [note(`other users can read ${whole}, and with it ${harm}`, cure)];
+  const whose = readers === 'read' ? 'only its owner' : 'only its owner and its group';
+  return [fine(`${whole} is usable, and ${whose} can read it`)];
+}
+
+/** The same for a file that seals keys, which the group may read: Kubernetes gives files to the group of a container. */
+export function inspectKeySecretFile(path: string): readonly Finding[] {
+  return inspectKeyFile(path, 'open the keys of a dump', 'readOutsideGroup');
 }
 
 /** Whether lines can be added to a file, or the file can be made; and whether its disk has space: for a required one it must have. */

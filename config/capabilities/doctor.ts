@@ -10,6 +10,7 @@ import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
 import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import {
   inspectKeyFile,
+  inspectKeySecretFile,
   inspectMemory,
   inspectOpenFiles,
   inspectWritableFile,
@@ -56,7 +57,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
   const { settings, own } = loaded.value;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
-  const { DATABASE_URL: url, KEY_FILE: keyFile } = settings;
+  const { DATABASE_URL: url, KEY_FILE: keyFile, KEY_SECRET_FILE: secret } = settings;
   const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired } = settings;
   const on = (condition: boolean, name: string, inspect: Inspection['inspect']) =>
     condition ? [{ name, inspect }] : [];
@@ -77,6 +78,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
     { name: 'memory', inspect: async () => inspectMemory() },
     { name: 'open files', inspect: async () => inspectOpenFiles(openFilesPlan(settings), wanted) },
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
+    ...on(secret !== undefined, 'key secret', async () => inspectKeySecretFile(secret ?? '')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings)),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   inspectKeyFile,
+  inspectKeySecretFile,
   inspectMemory,
   inspectOpenFiles,
   inspectWritableFile,
@@ -77,6 +78,18 @@ describe('files', () => {
     expect(inspectKeyFile(file, 'forge tokens')).toEqual([
       expect.objectContaining({ state, text: expect.stringContaining(file) }),
     ]);
+  });
+
+  it.each([
+    ['ok', 0o440],
+    ['note', 0o444],
+    ['problem', 0o620],
+  ])('inspectKeySecretFile finds %s with mode %o', async (state, mode) => {
+    const file = join(folder, 'secret');
+    await rm(file, { force: true });
+    await writeFile(file, '');
+    await chmod(file, mode);
+    expect(inspectKeySecretFile(file)).toMatchObject([{ state, text: expect.stringContaining(file) }]);
   });
 
   it('inspectWritableFile accepts a file and one that can be made, makes none, and names a missing folder', async () => {
