@@ -7,9 +7,12 @@ import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
 const FORM = { grant_type: 'client_credentials', client_id: PLAIN_CLIENT.client_id, client_secret: 'plain-secret' };
 
+const breaks = () => {
+  throw new Error('it has ended');
+};
+
 const service = serviceForSuite({
-  override: (container) =>
-    container.registerInstance(PARTS.signingThreads, new SigningThreads(1, "throw new Error('it has ended')")),
+  override: (container) => container.registerInstance(PARTS.signingThreads, new SigningThreads(1, breaks)),
 });
 
 it('answers 503 with Retry-After if the thread that signs the token ends, and says so in the log', async () => {
