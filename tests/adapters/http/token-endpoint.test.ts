@@ -254,14 +254,7 @@ describe('token endpoint', () => {
       },
     });
 
-    type Row = [
-      name: string,
-      status: number,
-      error: string,
-      reason: string,
-      body: string | Buffer | Record<string, string>,
-      headers?: Record<string, string | string[]>,
-    ];
+    type Request = readonly [body: string | Buffer | FormFields, headers?: Record<string, string | string[]>];
     const without = (...names: string[]) =>
       Object.fromEntries(Object.entries(GOOD).filter(([name]) => !names.includes(name)));
     const text = String(new URLSearchParams(GOOD));
@@ -271,204 +264,103 @@ describe('token endpoint', () => {
         'send client_id and client_secret in the body, without an Authorization header, or have the operator add client_secret_basic to CLIENT_AUTHENTICATION_METHODS',
     };
     const basic = `Basic ${Buffer.from(`good-client:${GOOD_SECRET}`).toString('base64')}`;
-    const rows: Row[] = [
-      ['client_id absent', 401, 'invalid_client', 'credentials_missing', without('client_id')],
-      ['client_id empty', 401, 'invalid_client', 'credentials_missing', { ...GOOD, client_id: '' }],
-      ['client_secret absent', 401, 'invalid_client', 'credentials_missing', without('client_secret')],
-      ['client_secret empty', 401, 'invalid_client', 'credentials_missing', { ...GOOD, client_secret: '' }],
-      ['grant_type absent', 400, 'invalid_request', 'grant_type_missing', without('grant_type')],
-      ['grant_type empty', 400, 'invalid_request', 'grant_type_missing', { ...GOOD, grant_type: '' }],
-      ['an empty body', 400, 'invalid_request', 'grant_type_missing', ''],
-      [
-        'grant_type password',
-        400,
-        'unsupported_grant_type',
-        'grant_type_unsupported',
-        { ...GOOD, grant_type: 'password' },
-      ],
-      [
-        'grant_type in other case',
-        400,
-        'unsupported_grant_type',
-        'grant_type_unsupported',
-        { ...GOOD, grant_type: 'Client_Credentials' },
-      ],
-      [
-        'grant_type with a space',
-        400,
-        'unsupported_grant_type',
-        'grant_type_unsupported',
-        { ...GOOD, grant_type: 'client_credentials ' },
-      ],
-      ['grant_type twice', 400, 'invalid_request', 'parameter_repeated', `${text}&grant_type=client_credentials`],
-      ['client_secret twice', 400, 'invalid_request', 'parameter_repeated', `${text}&client_secret=other-secret`],
-      ['client_id twice, once empty', 400, 'invalid_request', 'parameter_repeated', `client_id=&${text}`],
-      ['client_id twice, once percent-encoded', 400, 'invalid_request', 'parameter_repeated', `${text}&client%5fid=x`],
-      ['an unknown parameter twice', 400, 'invalid_request', 'parameter_repeated', `${text}&x=1&x=1`],
-      [
-        'client_id of 256 characters',
-        400,
-        'invalid_request',
-        'client_id_malformed',
-        { ...GOOD, client_id: 'a'.repeat(256) },
-      ],
-      ['client_id with a NUL', 400, 'invalid_request', 'client_id_malformed', { ...GOOD, client_id: 'good-client\0' }],
-      [
-        'client_id with a line feed',
-        400,
-        'invalid_request',
-        'client_id_malformed',
-        { ...GOOD, client_id: 'good\nclient' },
-      ],
-      [
-        'client_id with a C1 control',
-        400,
-        'invalid_request',
-        'client_id_malformed',
-        { ...GOOD, client_id: 'good\u0085client' },
-      ],
-      [
-        'a JSON body',
-        400,
-        'invalid_request',
-        'content_type_unsupported',
-        JSON.stringify(GOOD),
-        { 'content-type': 'application/json' },
-      ],
-      [
-        'a multipart body',
-        400,
-        'invalid_request',
-        'content_type_unsupported',
-        text,
-        { 'content-type': 'multipart/form-data; boundary=x' },
-      ],
-      ['a text body', 400, 'invalid_request', 'content_type_unsupported', text, { 'content-type': 'text/plain' }],
-      ['an empty Content-Type', 400, 'invalid_request', 'content_type_unsupported', text, { 'content-type': '' }],
-      [
-        'charset ISO-8859-1',
-        400,
-        'invalid_request',
-        'content_type_unsupported',
-        text,
-        { 'content-type': 'application/x-www-form-urlencoded; charset=iso-8859-1' },
-      ],
-      [
-        'charset UTF-16',
-        400,
-        'invalid_request',
-        'content_type_unsupported',
-        text,
-        { 'content-type': 'application/x-www-form-urlencoded; charset=utf-16' },
-      ],
-      [
-        'two charsets',
-        400,
-        'invalid_request',
-        'content_type_unsupported',
-        text,
-        { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8; charset=utf-7' },
-      ],
-      [
-        'a charset in a quotation that does not end',
-        400,
-        'invalid_request',
-        'content_type_unsupported',
-        text,
-        { 'content-type': 'application/x-www-form-urlencoded; charset="utf-8' },
-      ],
-      ['a byte order mark', 400, 'invalid_request', 'grant_type_missing', `\ufeff${text}`],
-      [
-        'a byte that is not UTF-8',
-        400,
-        'invalid_request',
-        'form_encoding_malformed',
-        Buffer.from(`${text}&x=\xff`, 'latin1'),
-      ],
-      ['a broken percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%zz`],
-      ['a cut percent-encoding', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%4`],
-      ['percent-encoded bytes that are not UTF-8', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ff`],
-      ['a percent-encoded overlong form', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%c0%80`],
-      ['a percent-encoded surrogate', 400, 'invalid_request', 'form_encoding_malformed', `${text}&x=%ed%a0%80`],
-      [
-        '51 parameters',
-        400,
-        'invalid_request',
-        'parameters_too_many',
-        `${text}${'&'.concat(Array.from({ length: 48 }, (_, i) => `p${i}=1`).join('&'))}`,
-      ],
-      [
-        'Content-Encoding gzip',
-        415,
-        'invalid_request',
-        'content_encoding_unsupported',
-        text,
-        { 'content-encoding': 'gzip' },
-      ],
-      [
-        'Content-Encoding br',
-        415,
-        'invalid_request',
-        'content_encoding_unsupported',
-        text,
-        { 'content-encoding': 'br' },
-      ],
-      [
-        'Content-Encoding identity and gzip',
-        415,
-        'invalid_request',
-        'content_encoding_unsupported',
-        text,
-        { 'content-encoding': 'identity, gzip' },
-      ],
-      ['a body of 16 KiB and a byte', 413, 'invalid_request', 'content_too_large', 'x'.repeat(16 * 1024 + 1)],
-      [
-        'Basic beside body credentials',
-        400,
-        'invalid_request',
-        'authorization_beside_body',
-        text,
-        { authorization: basic },
-      ],
-      [
-        'Bearer beside body credentials',
-        400,
-        'invalid_request',
-        'authorization_beside_body',
-        text,
-        { authorization: 'Bearer x' },
-      ],
-      [
-        'two Authorization headers',
-        400,
-        'invalid_request',
-        'authorization_repeated',
-        text,
-        { authorization: [basic, basic] },
-      ],
-      ['an empty Authorization header', 400, 'invalid_request', 'authorization_malformed', text, { authorization: '' }],
-      [
-        'an Authorization header without a scheme',
-        400,
-        'invalid_request',
-        'authorization_malformed',
-        text,
-        { authorization: '(x)' },
-      ],
-      ['a scope with a quotation mark', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'a"b' }],
-      ['a scope with two spaces between', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'read  write' }],
-      ['a scope with a space at its end', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'read ' }],
-      ['a scope with a control character', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'read\twrite' }],
-      ['a scope beyond ASCII', 400, 'invalid_scope', 'scope_malformed', { ...GOOD, scope: 'lesen-für-alle' }],
-    ];
+    const typed = (type: string): Request => [text, { 'content-type': type }];
+    const coded = (coding: string): Request => [text, { 'content-encoding': coding }];
+    const authorized = (authorization: string | string[]): Request => [text, { authorization }];
+    /** By status, error and reason. */
+    const refusals: Readonly<Record<string, Readonly<Record<string, Request>>>> = {
+      '401 invalid_client credentials_missing': {
+        'client_id absent': [without('client_id')],
+        'client_id empty': [{ ...GOOD, client_id: '' }],
+        'client_secret absent': [without('client_secret')],
+        'client_secret empty': [{ ...GOOD, client_secret: '' }],
+      },
+      '400 invalid_request grant_type_missing': {
+        'grant_type absent': [without('grant_type')],
+        'grant_type empty': [{ ...GOOD, grant_type: '' }],
+        'an empty body': [''],
+        'a byte order mark': [`\ufeff${text}`],
+      },
+      '400 unsupported_grant_type grant_type_unsupported': {
+        'grant_type password': [{ ...GOOD, grant_type: 'password' }],
+        'grant_type in other case': [{ ...GOOD, grant_type: 'Client_Credentials' }],
+        'grant_type with a space': [{ ...GOOD, grant_type: 'client_credentials ' }],
+      },
+      '400 invalid_request parameter_repeated': {
+        'grant_type twice': [`${text}&grant_type=client_credentials`],
+        'client_secret twice': [`${text}&client_secret=other-secret`],
+        'client_id twice, once empty': [`client_id=&${text}`],
+        'client_id twice, once percent-encoded': [`${text}&client%5fid=x`],
+        'an unknown parameter twice': [`${text}&x=1&x=1`],
+      },
+      '400 invalid_request client_id_malformed': {
+        'client_id of 256 characters': [{ ...GOOD, client_id: 'a'.repeat(256) }],
+        'client_id with a NUL': [{ ...GOOD, client_id: 'good-client\0' }],
+        'client_id with a line feed': [{ ...GOOD, client_id: 'good\nclient' }],
+        'client_id with a C1 control': [{ ...GOOD, client_id: 'good\u0085client' }],
+      },
+      '400 invalid_request content_type_unsupported': {
+        'a JSON body': [JSON.stringify(GOOD), { 'content-type': 'application/json' }],
+        'a multipart body': typed('multipart/form-data; boundary=x'),
+        'a text body': typed('text/plain'),
+        'an empty Content-Type': typed(''),
+        'charset ISO-8859-1': typed('application/x-www-form-urlencoded; charset=iso-8859-1'),
+        'charset UTF-16': typed('application/x-www-form-urlencoded; charset=utf-16'),
+        'two charsets': typed('application/x-www-form-urlencoded; charset=utf-8; charset=utf-7'),
+        'a charset in a quotation that does not end': typed('application/x-www-form-urlencoded; charset="utf-8'),
+      },
+      '400 invalid_request form_encoding_malformed': {
+        'a byte that is not UTF-8': [Buffer.from(`${text}&x=\xff`, 'latin1')],
+        'a broken percent-encoding': [`${text}&x=%zz`],
+        'a cut percent-encoding': [`${text}&x=%4`],
+        'percent-encoded bytes that are not UTF-8': [`${text}&x=%ff`],
+        'a percent-encoded overlong form': [`${text}&x=%c0%80`],
+        'a percent-encoded surrogate': [`${text}&x=%ed%a0%80`],
+      },
+      '400 invalid_request parameters_too_many': {
+        '51 parameters': [[text, ...Array.from({ length: 48 }, (_, i) => `p${i}=1`)].join('&')],
+      },
+      '415 invalid_request content_encoding_unsupported': {
+        'Content-Encoding gzip': coded('gzip'),
+        'Content-Encoding br': coded('br'),
+        'Content-Encoding identity and gzip': coded('identity, gzip'),
+      },
+      '413 invalid_request content_too_large': {
+        'a body of 16 KiB and a byte': ['x'.repeat(16 * 1024 + 1)],
+      },
+      '400 invalid_request authorization_beside_body': {
+        'Basic beside body credentials': authorized(basic),
+        'Bearer beside body credentials': authorized('Bearer x'),
+      },
+      '400 invalid_request authorization_repeated': {
+        'two Authorization headers': authorized([basic, basic]),
+      },
+      '400 invalid_request authorization_malformed': {
+        'an empty Authorization header': authorized(''),
+        'an Authorization header without a scheme': authorized('(x)'),
+      },
+      '400 invalid_scope scope_malformed': {
+        'a scope with a quotation mark': [{ ...GOOD, scope: 'a"b' }],
+        'a scope with two spaces between': [{ ...GOOD, scope: 'read  write' }],
+        'a scope with a space at its end': [{ ...GOOD, scope: 'read ' }],
+        'a scope with a control character': [{ ...GOOD, scope: 'read\twrite' }],
+        'a scope beyond ASCII': [{ ...GOOD, scope: 'lesen-für-alle' }],
+      },
+    };
+    const rows = Object.entries(refusals).flatMap(([refusal, requests]) => {
+      const [status, error, reason] = refusal.split(' ');
+      return Object.entries(requests).map(([name, [body, headers]]) => {
+        return [name, { status: Number(status), error, reason }, body, headers] as const;
+      });
+    });
 
-    it.each(rows)('refuses %s', async (_name, status, error, reason, body, headers = {}) => {
+    it.each(rows)('refuses %s', async (_name, refusal, body, headers = {}) => {
       lookedUp.length = 0;
       const answer = await requestToken(service().url, body, headers);
-      expect(answer.status).toBe(status);
-      expect(answer.json()['error']).toBe(error);
+      expect(answer.status).toBe(refusal.status);
+      expect(answer.json()['error']).toBe(refusal.error);
       expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject({ status, error, reason });
+      expect(logLineOf(service(), answer)).toMatchObject(refusal);
       expect(lookedUp).toEqual([]);
     });
 

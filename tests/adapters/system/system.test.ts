@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,39 +24,12 @@ import { describeClock } from '../../contracts/clock.ts';
 import { describeIdGenerator } from '../../contracts/id-generator.ts';
 import { describeSecretGenerator } from '../../contracts/secret-generator.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
-import { followProgram, type Program } from '../../support/program.ts';
-import { UnreadPipe } from '../../support/unread-pipe.ts';
-import { until } from '../../support/until.ts';
 
 describe('the clock and random values', () => {
   describeClock('SystemClock', () => new SystemClock());
   describeClock('FixedClock', () => new FixedClock());
   describeIdGenerator('RandomIdGenerator', () => new RandomIdGenerator());
   describeSecretGenerator('randomSecret', randomSecret);
-});
-
-describe('growth of the heap', () => {
-  const FILE = new URL('../../../adapters/system/heap-growth.ts', import.meta.url);
-
-  /** The most that the heap of a process took, in bytes, which replaces each of 400,000 objects several times. */
-  function highestHeap(before: string): number {
-    const script = `
-    const { limitHeapGrowth } = await import('${FILE}');
-    ${before}
-    const live = [];
-    let highest = 0;
-    for (let n = 0; n < 2_500_000; n += 1) {
-      live[(n * 7_919) % 400_000] = { n, text: 'text ' + n, more: [n, n] };
-      if (n % 10_000 === 0) highest = Math.max(highest, process.memoryUsage().heapTotal);
-    }
-    console.log(highest);`;
-    const args = ['--no-warnings', '--max-semi-space-size=8', '--input-type=module', '-e', script];
-    return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }));
-  }
-
-  it('a heap whose growth is limited takes less than half of the memory', () => {
-    expect(highestHeap('limitHeapGrowth();')).toBeLessThan(highestHeap('') / 2);
-  });
 });
 
 describe('limits of the host', () => {
@@ -448,121 +421,17 @@ describe('the thread pool', () => {
   });
 });
 
-describe('the watchdog', () => {
-  const FILE = new URL('../../../adapters/system/watchdog.ts', import.meta.url);
-
-  /** Blocks the event loop without using the CPU, so that a busy machine makes no difference. */
-  const waitFor = (ms: number) => `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms});`;
-
-  /** Twice as long as an event loop may hang. */
-  const WAIT = waitFor(2_000);
-
-  /** What a process writes that hangs. */
-  const REPORT = /^\{"level":"fatal","time":"[^"]+Z","event":"event_loop_hangs","seconds":1\}\n$/;
-
-  /** The arguments of a Node.js that runs this code with a `Watchdog` named `watchdog`, for which an event loop hangs after a second. */
-  function argumentsFor(code: string): readonly string[] {
-    const script = `const { Watchdog } = await import('${FILE}'); const watchdog = new Watchdog(1_000); ${code}`;
-    return ['--no-warnings', '--input-type=module', '-e', script];
-  }
-
-  function start(code: string, nodeArgs: readonly string[]): Program {
-    return followProgram(spawn(process.execPath, [...nodeArgs, ...argumentsFor(code)]));
-  }
-
-  async function run(code: string, nodeArgs: readonly string[] = []) {
-    await using program = start(code, nodeArgs);
-    const exitCode = await program.ended();
-    return { exitCode, signal: program.process.signalCode, errors: program.stderr() };
-  }
-
-  describe('a deadline', () => {
-    it('ends a process whose event loop is blocked for ever', async () => {
-      expect(await run('watchdog.endAfter(50); for (;;);')).toMatchObject({ signal: 'SIGKILL' });
-    });
-
-    it('ends a process whose exit handler is blocked for ever', async () => {
-      const code = `process.on('exit', () => { for (;;); }); watchdog.endAfter(50);`;
-      expect(await run(code)).toMatchObject({ signal: 'SIGKILL' });
-    });
-
-    it('does not keep a process alive that ends in time', async () => {
-      expect(await run('watchdog.watch(); watchdog.endAfter(120_000);')).toMatchObject({ exitCode: 0, signal: null });
-    });
-
-    it('counts from the last call', async () => {
-      const code = 'watchdog.endAfter(1); watchdog.endAfter(120_000); setTimeout(() => {}, 300);';
-      expect(await run(code)).toMatchObject({ exitCode: 0, signal: null });
-    });
+describe('the own time of a main thread', () => {
+  it.each([
+    ['runs all the time', { ms: 1_500, isRunnable: true }, 500],
+    ['waits for a CPU most of the time', { ms: 1_020, isRunnable: true }, 20],
+    ['waits for something else', { ms: 1_020, isRunnable: false }, 500],
+    ['has run for more than that time, by a clock of coarse steps', { ms: 1_504, isRunnable: true }, 500],
+  ])('that %s', (_, use, ms) => {
+    expect(ownTime(500, { ms: 1_000, isRunnable: true }, use)).toBe(ms);
   });
 
-  describe('an event loop that is watched', () => {
-    it.each([
-      ['is busy for ever', 'for (;;);'],
-      ['waits for ever', waitFor(Infinity)],
-    ])('ends the process with a line that says why, when it %s', async (_, blocked) => {
-      const { signal, errors } = await run(`watchdog.watch(); setTimeout(() => { ${blocked} }, 100);`);
-      expect({ signal, errors }).toEqual({ signal: 'SIGKILL', errors: expect.stringMatching(REPORT) });
-    });
-
-    it('ends the process even if nobody reads its standard error, which is full', async () => {
-      using pipe = new UnreadPipe();
-      pipe.fill();
-      const script = ['-c', 'exec "$@" 2> "$0"', pipe.path, process.execPath];
-      await using program = followProgram(spawn('sh', [...script, ...argumentsFor('watchdog.watch(); for (;;);')]));
-      await program.ended();
-      expect(program.process.signalCode).toBe('SIGKILL');
-    });
-
-    it('is not found to hang after the process was stopped for longer', async () => {
-      const block = `process.on('SIGUSR2', () => { ${waitFor(Infinity)} });`;
-      await using program = start(`watchdog.watch(); setInterval(() => console.log('turn'), 100); ${block}`, []);
-      const turns = () => program.stdout().split('turn').length;
-      await program.printed(/turn/);
-      program.process.kill('SIGSTOP');
-      const stoppedAt = performance.now();
-      await until(() => performance.now() > stoppedAt + 2_000, 'that time has passed');
-      const before = turns();
-      program.process.kill('SIGCONT');
-      await until(() => turns() > before + 10, 'the process goes on');
-      expect(program.process.signalCode).toBeNull();
-      program.process.kill('SIGUSR2');
-      await until(() => program.process.signalCode === 'SIGKILL', 'a hang is found afterwards');
-    });
-
-    it('may be paused by an inspector that is open from the beginning', async () => {
-      const code = `watchdog.watch(); setTimeout(() => { ${WAIT} process.exit(7); }, 100);`;
-      expect(await run(code, ['--inspect=127.0.0.1:0'])).toMatchObject({ exitCode: 7 });
-    });
-
-    it('may be paused by an inspector that SIGUSR1 opens', async () => {
-      const code = `
-      const { default: inspector } = await import('node:inspector');
-      watchdog.watch();
-      process.kill(process.pid, 'SIGUSR1');
-      while (inspector.url() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
-      // The event loop has turned since.
-      setTimeout(() => { ${WAIT} process.exit(7); }, 500);`;
-      expect(await run(code, ['--inspect-port=127.0.0.1:0'])).toMatchObject({ exitCode: 7 });
-    });
-
-    it('may block for long before it is watched', async () => {
-      expect(await run(`watchdog.endAfter(120_000); ${WAIT}`)).toMatchObject({ exitCode: 0 });
-    });
-  });
-
-  describe('the own time of a main thread', () => {
-    it.each([
-      ['runs all the time', { ms: 1_500, isRunnable: true }, 500],
-      ['waits for a CPU most of the time', { ms: 1_020, isRunnable: true }, 20],
-      ['waits for something else', { ms: 1_020, isRunnable: false }, 500],
-      ['has run for more than that time, by a clock of coarse steps', { ms: 1_504, isRunnable: true }, 500],
-    ])('that %s', (_, use, ms) => {
-      expect(ownTime(500, { ms: 1_000, isRunnable: true }, use)).toBe(ms);
-    });
-
-    it('is all of it on a system that does not tell what a thread does', () => {
-      expect(ownTime(500, undefined, undefined)).toBe(500);
-    });
+  it('is all of it on a system that does not tell what a thread does', () => {
+    expect(ownTime(500, undefined, undefined)).toBe(500);
   });
 });

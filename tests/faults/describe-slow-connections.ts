@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectAnswers, expectNextToken, expectUnharmed } from '../hostile/expect-answers.ts';
+import type { HostileService } from '../hostile/hostile-service.ts';
+import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
 import { until } from '../support/until.ts';
-import { expectAnswers, expectNextToken, expectUnharmed } from './expect-answers.ts';
-import type { HostileService } from './hostile-service.ts';
-import { openRawExchange, readAnswers } from './raw-exchange.ts';
 import type { SlowConnection } from './slow-connections.ts';
 
 /** How often a slow client sends its next byte, in milliseconds. */

@@ -1,12 +1,12 @@
 import { expect } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import type { SecretVerifier } from '../../../application/ports/secret-verifier.ts';
-import { PARTS } from '../../../config/parts.ts';
-import { requestToken } from '../../support/http.ts';
-import { rankZ } from '../../support/rank-test.ts';
-import { GOOD_CLIENT, PLAIN_CLIENT, type ServiceUnderTest } from '../../support/running-service.ts';
-import { serviceForSuite } from './service-for-suite.ts';
+import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
+import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
+import { PARTS } from '../../config/parts.ts';
+import { serviceForSuite } from '../adapters/http/service-for-suite.ts';
+import { requestToken } from '../support/http.ts';
+import { rankZ } from '../support/rank-test.ts';
+import { GOOD_CLIENT, PLAIN_CLIENT, type ServiceUnderTest } from '../support/running-service.ts';
 
 /** Refusals cost 2^6 rounds and more, about 4 ms: more than the noise of a request. */
 export const COST = 6;

@@ -8,7 +8,7 @@ import {
   TOKEN,
   tokenRequest,
   UNAUTHORIZED,
-} from './hostile-request.ts';
+} from '../hostile/hostile-request.ts';
 
 /** A connection that a client keeps open without completing a request. */
 export interface SlowConnection {
