@@ -1,4 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
+import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import type { Override } from '../../config/capability.ts';
 import { buildContainer } from '../../config/container.ts';
@@ -79,10 +80,12 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const { settings } = configuration.value;
   const container = await buildContainer({ ...configuration.value, ...options.limits }, (container) => {
     container.registerInstance(PARTS.log, log);
-    const threads = new SigningThreads(1);
-    container.registerInstance(PARTS.signingThreads, threads);
-    const isKeyMade = settings.KEY_FILE === undefined && settings.TOKEN_SIGNING_ALG === 'RS256';
-    if (isKeyMade) container.registerInstance(PARTS.keyFactory, pooledKeyFactory(threads));
+    container.registerInstance(PARTS.signingThreads, new SigningThreads(1));
+    if (settings.KEY_FILE === undefined && settings.TOKEN_SIGNING_ALG === 'RS256') {
+      // Those that `override` puts in their place.
+      const sign: RsaSigner['sign'] = (by, input) => container.resolve(PARTS.signingThreads).sign(by, input);
+      container.registerInstance(PARTS.keyFactory, pooledKeyFactory({ sign }));
+    }
     // As in production, audit lines are on standard output unless there is a file for them.
     if (settings.AUDIT_FILE === undefined) {
       const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
