@@ -134,85 +134,42 @@ describe('what Node’s HTTP parser refuses', () => {
     limits: { httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, unreadMs: 60_000, checkEveryMs: 50 } },
   });
 
+  // tests/hostile has what else no client of ours sends.
+  const CLOSING = 'Host: x\r\nConnection: close\r\n\r\n';
   it.each([
     ['bytes that are not HTTP', 400, 'request_malformed', 'NONSENSE\r\n\r\n'],
-    ['an unknown method', 400, 'request_malformed', 'BREW /oauth2/token HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['a TLS greeting', 400, 'request_malformed', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-    ['a space before a colon', 400, 'request_malformed', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
-    ['a NUL in a header field', 400, 'request_malformed', 'GET / HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
-    ['two different lengths', 400, 'request_malformed', `${POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef`],
     [
       'a length beside chunks (request smuggling)',
       400,
       'request_malformed',
       `${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
-    ['a length that is not a number', 400, 'request_malformed', `${POST}Content-Length: +5\r\n\r\nabcde`],
-    ['a broken chunk', 400, 'request_malformed', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
     [
       'header fields over 8 KiB',
       431,
       'header_fields_too_large',
-      `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(9_000)}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nA: ${'a'.repeat(9_000)}\r\n${CLOSING}`,
     ],
     [
       'more than 100 header fields',
       431,
       'header_fields_too_large',
-      `GET / HTTP/1.1\r\nHost: x\r\n${'A:\r\n'.repeat(99)}Connection: close\r\n\r\n`,
+      `GET / HTTP/1.1\r\n${'A:\r\n'.repeat(99)}${CLOSING}`,
     ],
-    [
-      'a header section that does not end in time',
-      408,
-      'request_timeout',
-      'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nA: ',
-    ],
+    ['a header section that does not end in time', 408, 'request_timeout', `${POST}A: `],
     ['a body that does not end in time', 408, 'request_timeout', `${POST}Content-Length: 100\r\n\r\ngrant_type=`],
-    ['a tunnel', 401, 'token_missing', 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n'],
     ['no Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a malformed Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a b/%zz\r\nConnection: close\r\n\r\n'],
-    [
-      'a fragment in the target',
-      400,
-      'request_malformed',
-      'GET /oauth2/token# HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    ],
-    [
-      'a backslash in the target',
-      400,
-      'request_malformed',
-      'GET /oauth2\\token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    ],
-    [
-      'a target that is not a URL',
-      400,
-      'request_malformed',
-      'GET http://[/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    ],
-    [
-      'a target that is a URL of another scheme',
-      400,
-      'request_malformed',
-      'GET xhttp://x/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    ],
-    ['a later version', 400, 'request_malformed', 'GET / HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
-    [
-      'chunks before HTTP/1.1',
-      400,
-      'request_malformed',
-      'POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'a transfer coding beside chunked',
-      400,
-      'request_malformed',
-      `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
-    ],
-    ['two Hosts', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    ['two Hosts', 400, 'host_malformed', `GET / HTTP/1.1\r\nHost: a\r\n${CLOSING}`],
+    ['a fragment in the target', 400, 'request_malformed', `GET /oauth2/token# HTTP/1.1\r\n${CLOSING}`],
+    ['a backslash in the target', 400, 'request_malformed', `GET /oauth2\\token HTTP/1.1\r\n${CLOSING}`],
+    ['a target that is not a URL', 400, 'request_malformed', `GET http://[/oauth2/token HTTP/1.1\r\n${CLOSING}`],
+    ['a target of another scheme', 400, 'request_malformed', `GET xhttp://x/oauth2/token HTTP/1.1\r\n${CLOSING}`],
+    ['a later version', 400, 'request_malformed', `GET / HTTP/2.0\r\n${CLOSING}`],
   ])('answers %s in JSON', async (_name, status, reason, request) => {
     const answer = lastAnswer(await sendRaw(service().port, request));
     expect(answer.status).toBe(status);
-    expect(answer.body['error']).toBe(status === 401 ? 'unauthorized' : 'invalid_request');
+    expect(answer.body['error']).toBe('invalid_request');
     expect(answer.headers).toMatch(/\r\nContent-Type: application\/json; charset=utf-8\r\n/i);
     expect(answer.headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
     expect(answer.headers).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT(\r\n|$)/);
