@@ -22,8 +22,8 @@ const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 /** Signatures in progress: more than requests may be in progress. A power of two, so that numbers of jobs may overflow. */
 export const SIGNATURES_MAX = 1_024;
 
-/** Bytes of a signing input: more than those of a token. */
-const SLOT_BYTES = 8_192;
+/** Bytes of a signing input: more than a token may have. */
+export const SIGNING_INPUT_MAX = 8_192;
 
 /** The key that signs now, and the one before it, whose last jobs may still wait. */
 const KEYS_MAX = 2;
@@ -92,7 +92,7 @@ export class SigningThreads {
     const since = this.#now();
     if (since - (this.#jobAt(this.#oldest)?.since ?? since) > WAITED_MS_MAX)
       throw unavailable('signatures wait for too long');
-    if (input.length > SLOT_BYTES) throw new RangeError('a signing input is too long');
+    if (input.length > SIGNING_INPUT_MAX) throw new RangeError('a signing input is too long');
     this.#ensureThread();
     const job = { since, ...Promise.withResolvers<string>() };
     this.#publish(job, this.#numberOf(by), input);
@@ -139,7 +139,7 @@ export class SigningThreads {
     const slot = this.#published % SIGNATURES_MAX;
     this.#jobs[slot] = job;
     keys[slot] = key;
-    lengths[slot] = this.#data.write(input, slot * SLOT_BYTES, 'latin1');
+    lengths[slot] = this.#data.write(input, slot * SIGNING_INPUT_MAX, 'latin1');
     Atomics.store(states, slot, WAITING);
     this.#published += 1;
     Atomics.store(published, 0, this.#published | 0);
@@ -153,7 +153,7 @@ export class SigningThreads {
       const slot = number % SIGNATURES_MAX;
       const state = Atomics.load(states, slot);
       if (state === WAITING) break;
-      const start = slot * SLOT_BYTES;
+      const start = slot * SIGNING_INPUT_MAX;
       if (state < 0) this.#end(slot)?.resolve(this.#data.toString('base64url', start, start - state));
     }
     this.#passEnded();
@@ -241,8 +241,8 @@ function createSharedJobs(): SharedJobs {
     states: numbers(SIGNATURES_MAX),
     keys: numbers(SIGNATURES_MAX),
     lengths: numbers(SIGNATURES_MAX),
-    slotBytes: SLOT_BYTES,
-    data: new Uint8Array(new SharedArrayBuffer(SIGNATURES_MAX * SLOT_BYTES)),
+    slotBytes: SIGNING_INPUT_MAX,
+    data: new Uint8Array(new SharedArrayBuffer(SIGNATURES_MAX * SIGNING_INPUT_MAX)),
   };
 }
 
