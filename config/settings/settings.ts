@@ -67,9 +67,9 @@ export const CORE_GROUPS = {
   }, methods: ['client_secret_post', 'client_secret_basic'] }),
   secrets: settingsGroup({
     rows: {
-      CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10).describe('the least BCrypt cost of a refusal. A higher cost in the table raises it'),
+      CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10).describe('the BCrypt cost of a refusal until the costs of the stored secrets are known, and where there are none. Otherwise a refusal has theirs'),
       CLIENT_SECRET_COST_MAX: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(BCRYPT_COST_MAX).describe('the highest BCrypt cost that is computed. A stored secret with a higher cost matches nothing. At least `CLIENT_SECRET_COST`'),
-      CLIENT_SECRET_REMEMBERED_SECONDS: wholeNumber(0, 86_400).default(300).describe('seconds for which a verified secret is cached. `0` switches the cache off'),
+      CLIENT_SECRET_CACHE_MAX: wholeNumber(0, 1_000_000).default(100_000).describe('verified secrets in memory, as digests of 400 bytes; the least recently used go first. `0` switches the cache off'),
       CLIENT_FAILURES_PER_MINUTE: wholeNumber(0, 1_000_000).default(300).describe('failed attempts per minute for one client id from one address. An IPv6 address counts as its /64 network. Further attempts are slowed down; `0` is no limit, and then [secrets can be guessed faster](operations.md#limits)'),
     },
     conflicts: ({ CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax }) => (costMax < cost ? ['CLIENT_SECRET_COST_MAX: must be at least CLIENT_SECRET_COST'] : []),

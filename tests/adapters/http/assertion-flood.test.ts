@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { slotRequest } from '../../contracts/verification-slots.ts';
 import { compactJws, generateSigningKey } from '../../support/assertions.ts';
@@ -16,7 +16,7 @@ const PLATFORM = 'https://platform.test';
 const PLATFORM_KEY = new WorkloadKey('platform', 'ES384');
 
 /** Room for one assertion of the most expensive kind. */
-const LIMITS = { concurrent: 1, fifoRounds: 2 ** 5, overflow: 1, unanswered: 2, waitMs: 300 };
+const LIMITS = { ...ASSERTION_QUEUE_LIMITS, fifoRounds: 2 ** 5, unanswered: 2, waitMs: 300 };
 const FLOOD = 20;
 
 const now = () => Math.floor(Date.now() / 1_000);
@@ -104,7 +104,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
       expect((await withAssertion(sign())).status).toBe(200);
       expect(await bound('auth_assertion_verifications_unanswered')).toBe(0);
       expect(await bound('auth_assertion_verifications_unanswered_max')).toBe(LIMITS.unanswered);
-      expect(await bound('auth_assertion_verifications_overflow_max')).toBe(LIMITS.overflow);
+      expect(await bound('auth_assertion_verifications_overflow_max')).toBe(LIMITS.unanswered);
       expect(await bound('auth_assertion_verification_shares_max')).toBe(20_000);
     },
   );

@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { openRawExchange, type RawExchange, readAnswers } from '../../hostile/raw-exchange.ts';
@@ -549,7 +549,7 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   });
 });
 
-const NO_CAPACITY = { concurrent: 1, fifoRounds: 2 ** 4, overflow: 1, unanswered: 2, waitMs: 100 };
+const NO_CAPACITY = { ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 2 ** 4, unanswered: 2, waitMs: 100 };
 
 describe('POST /oauth2/token: no capacity', () => {
   const service = serviceForSuite({

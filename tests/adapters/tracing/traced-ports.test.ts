@@ -10,7 +10,7 @@ import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-cli
 import { inMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
 import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
 import { RequestTracing } from '../../../adapters/tracing/request-tracing.ts';
 import { SpanQueue } from '../../../adapters/tracing/span-queue.ts';
@@ -103,13 +103,7 @@ describeFederatedClients('InMemoryFederatedClients, traced,', async () => {
   };
 });
 describeVerificationSlots('VerificationQueue, traced,', () => {
-  const slots = new VerificationQueue({
-    concurrent: 1,
-    fifoRounds: 8 * 2 ** 4,
-    overflow: 100,
-    unanswered: 1_000,
-    waitMs: 60_000,
-  });
+  const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 8 * 2 ** 4 });
   return { ...requested(ports.slots(slots), 'acquire'), close: () => slots.close() };
 });
 

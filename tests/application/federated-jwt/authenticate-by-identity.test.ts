@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { AuthenticateByIdentity } from '../../../application/federated-jwt/authenticate-by-identity.ts';
 import type { AssertionVerifier } from '../../../application/ports/assertion-verifier.ts';
@@ -92,7 +92,7 @@ describe('AuthenticateByIdentity', () => {
           throw new DependencyUnavailable(`key set of ${asked}`, new Error('no key set'));
         },
       },
-      verifyAssertion: new VerifyAssertion(counting, new VerificationQueue()),
+      verifyAssertion: new VerifyAssertion(counting, new VerificationQueue(ASSERTION_QUEUE_LIMITS)),
       clients: counting,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,

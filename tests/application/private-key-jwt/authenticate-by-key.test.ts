@@ -3,7 +3,7 @@ import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-a
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { PresentedAssertion } from '../../../application/authenticate-client.ts';
 import { UsedAssertionsFull } from '../../../application/ports/used-assertions.ts';
@@ -72,7 +72,7 @@ function world(limits = { perClient: 10, total: 20 }) {
           return verifier.verify(assertion, jwks);
         },
       },
-      new VerificationQueue(),
+      new VerificationQueue(ASSERTION_QUEUE_LIMITS),
     ),
     useAssertion: new UseAssertion({
       use(uses) {

@@ -74,16 +74,15 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
   const parts = root.createChildContainer();
   parts.register(PARTS.healthChecks, { useValue: () => checks });
   parts.register(PARTS.bcryptVerifier, { useValue: { costs: [10] } as never });
-  parts.register(PARTS.pacedAttempts, { useValue: { size: 5, max: 50 } as never });
   parts.register(PARTS.verificationQueue, {
     useValue: {
       load: { running: 1, fifo: 2, overflow: 3, unanswered: 6 },
-      limits: { concurrent: 10, fifoRounds: 2_048, overflow: 30, unanswered: 60, waitMs: 2_000 },
+      limits: { concurrent: 10, fifoRounds: 2_048, unanswered: 60, waitMs: 2_000 },
       shares: 4,
     } as never,
   });
   const keys = Array.from({ length: Number(trusted) }, (_, kid) => ({ jwk: { kid } }));
-  parts.register(PARTS.verificationSlots, { useValue: {} as never });
+  parts.register(PARTS.attempts, { useValue: {} as never });
   parts.register(PARTS.signingThreads, { useValue: { waiting: 0 } as never });
   const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
   parts.register(PARTS.auditOutput, { useValue: { measured } as never });
