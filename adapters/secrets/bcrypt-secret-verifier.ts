@@ -13,7 +13,7 @@ interface BcryptSecretVerifierOptions {
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
   readonly costMax: number;
-  /** Called with each cost that is found while secrets are verified. */
+  /** Called with each cost that is found while secrets are verified, or before if it is higher than `cost`. */
   readonly onCostFound?: (cost: number) => void;
 }
 
@@ -54,7 +54,11 @@ export class BcryptSecretVerifier implements SecretVerifier {
     const costs = [...stored, ...this.#found].filter(
       (cost) => cost >= BCRYPT_COST_MIN && cost <= this.#options.costMax,
     );
-    if (costs.length > 0) this.#setCosts(costs);
+    if (costs.length === 0) return;
+    const before = this.#hashes;
+    this.#setCosts(costs);
+    for (const cost of this.costs)
+      if (cost > this.#options.cost && !before.has(cost)) this.#options.onCostFound?.(cost);
   }
 
   /** Adds a cost. Until then, a refusal of such a secret may have taken another time. */

@@ -1,4 +1,4 @@
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import {
   type SlotRequest,
@@ -59,7 +59,7 @@ interface Attempt {
   readonly request: SlotRequest;
   readonly grant: (slot: VerificationSlot) => void;
   /** Answers with a fault, in whatever state the attempt is. */
-  readonly fail: (fault: DependencyUnavailable) => void;
+  readonly fail: (fault: unknown) => void;
   readonly stopWaitTimer: () => void;
   readonly answer: PromiseWithResolvers<SecretVerdict>;
 }
@@ -148,13 +148,13 @@ export class VerificationQueue implements VerificationSlots {
       answer,
       grant: granted.resolve,
       stopWaitTimer: () => clearTimeout(timer),
-      fail: (reason) => {
+      fail: (fault) => {
         this.#unanswered.delete(attempt);
         this.#removeFromFifo(attempt);
         this.#overflow.remove(attempt);
         this.#toLookUp.delete(attempt);
-        granted.reject(reason);
-        answer.reject(reason);
+        granted.reject(fault);
+        answer.reject(fault);
         this.#startNext();
       },
     };
@@ -188,8 +188,8 @@ export class VerificationQueue implements VerificationSlots {
       // The caller may have got an answer in the meantime.
       if (!this.#unanswered.has(attempt)) return;
       if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#overflow.add(attempt, isRegistered);
-    } catch (reason) {
-      attempt.fail(reason instanceof DependencyUnavailable ? reason : this.#fault('the look-up failed'));
+    } catch (fault) {
+      attempt.fail(fault);
     }
     this.#startNext();
   }

@@ -268,7 +268,7 @@ describe('AuthenticateBySecret', () => {
       });
       const ask = (secret: string) =>
         own.authenticateClient.execute({ clientId: 'two', clientSecret: secret }, A_CALLER);
-      return { ...own, ask };
+      return Object.assign(own, { ask });
     };
 
     it('is authenticated by both, each verified once against one hash, and then cached beside the other', async () => {

@@ -67,8 +67,8 @@ describe('clients secrets', () => {
     const listed = await clients(['secrets', 'list', 'billing', '--json']);
     const expires_at = Number(row?.['expires_at']);
     expect(listed.json()).toEqual([
-      { secret_id: null, name: null, expires_at: null, expired: false },
-      { secret_id: secretId, name: 'spring', expires_at, expired: false },
+      { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
+      { secret_id: secretId, name: 'spring', expires_at, bcrypt_cost: 4, expired: false },
     ]);
     expect(Math.abs(expires_at - Date.now() / 1_000 - 90 * 86_400)).toBeLessThan(600);
 

@@ -68,8 +68,11 @@ describe('clients add', () => {
     expect(run.json()['client_id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('encodes at cost 10 by default', async () => {
-    expect((await clients(['add', 'billing', ...BILLING.slice(0, 4), '--json'])).json()['bcrypt_cost']).toBe(10);
+  it('encodes a generated secret at cost 4 by default, and one from standard input at cost 10', async () => {
+    const add = async (id: string, option: readonly string[], input = '') =>
+      (await clients(['add', id, ...BILLING.slice(0, 4), ...option, '--json'], input)).json()['bcrypt_cost'];
+    expect(await add('billing', [])).toBe(4);
+    expect(await add('chosen', ['--secret-stdin'], 'a-good-long-secret')).toBe(10);
   });
 
   it('reads a secret from standard input, removes one line break at its end, and never shows it', async () => {

@@ -28,7 +28,7 @@ const ENABLED = {
 /** A secret without an id, and nothing else. */
 const PLAIN = {
   authentication_methods: ['client_secret_post', 'client_secret_basic'],
-  secrets: [{ secret_id: null, name: null, expires_at: null, expired: false }],
+  secrets: [{ secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false }],
   keys: [],
   federated_subjects: [],
   resources: [],

@@ -113,8 +113,8 @@ describe('changeClient, of secrets with ids', () => {
     expect(await columnOf()).toBe(before);
     const secretId = secretIdOf(secretOf(added));
     expect((await shown()).secrets).toEqual([
-      { secret_id: null, name: null, expires_at: null, expired: false },
-      { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, expired: false },
+      { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
+      { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, bcrypt_cost: 4, expired: false },
     ]);
     expect((await use.changeClient('c', { remove: { secret_id: undefined } })).ok).toBe(true);
     expect(await columnOf()).toBe(NO_SECRET);

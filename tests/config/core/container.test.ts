@@ -129,8 +129,7 @@ describe('the metrics of the service as a whole', () => {
     const samples = await samplesOf([]);
     const both = (name: string, labels = {}) => [total(samples, name, labels), total(samples, `${name}_max`, labels)];
     expect(both('auth_secret_verifications_running')).toEqual([1, 10]);
-    expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 30]);
-    expect(both('auth_secret_verifications_waiting', { queue: 'paced' })).toEqual([5, 50]);
+    expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 60]);
     expect(both('auth_secret_verifications_unanswered')).toEqual([6, 60]);
     expect(both('auth_secret_verification_shares')).toEqual([4, 20_000]);
   });
