@@ -82,7 +82,7 @@ describe('clients secrets', () => {
     const shown = await clients(['show', 'billing']);
     expect(shown.stderr).toBe('');
     expect(shown.stdout).toMatch(/authenticates by │ client_secret_post, client_secret_basic/);
-    expect(shown.stdout).toMatch(new RegExp(`secret +│ ${secretId} \\(spring\\), expires at 20..-..-..T`));
+    expect(shown.stdout).toMatch(new RegExp(`secret +│ ${secretId} \\(spring\\), BCrypt cost 4, expires at 20..-..-..T`));
     expect(added.stdout + listed.stdout + shown.stdout).not.toMatch(/\$2[aby]\$/);
   });
 

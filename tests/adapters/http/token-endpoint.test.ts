@@ -551,7 +551,13 @@ describe('POST /oauth2/token: refusals that cost nothing', () => {
   });
 });
 
-const NO_CAPACITY = { ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 2 ** 4, unanswered: 2, waitMs: 100 };
+const NO_CAPACITY = {
+  ...VERIFICATION_QUEUE_LIMITS,
+  concurrentCheap: 1,
+  fifoRounds: 2 ** 4,
+  unanswered: 2,
+  waitMs: 100,
+};
 
 describe('POST /oauth2/token: no capacity', () => {
   const queue = new VerificationQueue(NO_CAPACITY);

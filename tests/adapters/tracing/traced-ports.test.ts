@@ -103,7 +103,7 @@ describeFederatedClients('InMemoryFederatedClients, traced,', async () => {
   };
 });
 describeVerificationSlots('VerificationQueue, traced,', () => {
-  const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 8 * 2 ** 4 });
+  const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1, fifoRounds: 8 * 2 ** 4 });
   return { ...requested(ports.slots(slots), 'acquire'), close: () => slots.close() };
 });
 
